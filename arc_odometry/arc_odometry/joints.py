@@ -1,0 +1,95 @@
+"""The two wheels' samples, picked by name from joint states that may hold any joints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class JointSample:
+    """What the joint states said of the two wheels; pairs are ordered [left, right].
+
+    Attributes:
+        stamp: time t_k of the sample, s.
+        position: wheel angles at t_k, rad; whole turns may be missing (wrapping encoders).
+        velocity: wheel speeds, rad/s.
+        effort: wheel torques that acted over (t_{k-1}, t_k], N m.
+    """
+
+    stamp: float
+    position: tuple[float, float]
+    velocity: tuple[float, float]
+    effort: tuple[float, float]
+
+
+class JointReader:
+    """Finds the two wheels in joint states.
+
+    Args:
+        left: name of the left wheel's joint.
+        right: name of the right wheel's joint.
+        required: which of position, velocity and effort must be there and finite; the others
+            are 0 where they are missing.
+    """
+
+    FIELDS = ("position", "velocity", "effort")
+    UNITS = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
+
+    def __init__(self, left: str, right: str, required: Sequence[str] = FIELDS) -> None:
+        if left == right:
+            raise ValueError(f"both wheels have the joint name '{left}': give two names")
+        self._names = (left, right)
+        self._required = frozenset(required)
+
+    def read(
+        self,
+        stamp: float,
+        names: Sequence[str],
+        position: Sequence[float],
+        velocity: Sequence[float],
+        effort: Sequence[float],
+    ) -> JointSample:
+        """The wheels' sample, from the fields of a sensor_msgs/JointState and its stamp in s.
+
+        Raises:
+            ValueError: a wheel's joint is missing or there twice, or a required value is missing
+                or not finite. The message names the joint and the field.
+        """
+        indices = []
+        for wanted in self._names:
+            found = [index for index, name in enumerate(names) if name == wanted]
+            if len(found) != 1:
+                raise ValueError(
+                    f"joint '{wanted}' is {len(found)} times among the joint states' "
+                    f"{list(names)}: must be there once; set left_joint and right_joint"
+                )
+            indices.append(found[0])
+        left, right = indices
+        pairs = [
+            self._pair(field, values, left, right)
+            for field, values in zip(self.FIELDS, (position, velocity, effort), strict=True)
+        ]
+        return JointSample(stamp, *pairs)
+
+    def _pair(
+        self, field: str, values: Sequence[float], left: int, right: int
+    ) -> tuple[float, float]:
+        if field not in self._required:
+            if max(left, right) >= len(values):
+                return 0.0, 0.0
+            pair = float(values[left]), float(values[right])
+            return pair if all(map(math.isfinite, pair)) else (0.0, 0.0)
+        if max(left, right) >= len(values):
+            raise ValueError(
+                f"joint states hold {len(values)} values of {field}: must hold one per joint; "
+                f"add the {field} state interface"
+            )
+        pair = float(values[left]), float(values[right])
+        for name, value in zip(self._names, pair, strict=True):
+            if not math.isfinite(value):
+                raise ValueError(
+                    f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite"
+                )
+        return pair
