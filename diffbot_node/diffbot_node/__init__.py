@@ -1,0 +1,18 @@
+"""What the suite's nodes share: parameters with limits, a clean exit, and safe wheel torque."""
+
+from diffbot_node.effort_node import EFFORT_PARAMETERS, EffortNode
+from diffbot_node.parameters import Parameter, declare
+from diffbot_node.running import run_node
+from diffbot_node.stamps import seconds, to_stamp
+from diffbot_node.torque_limiter import TorqueLimiter
+
+__all__ = [
+    "EFFORT_PARAMETERS",
+    "EffortNode",
+    "Parameter",
+    "TorqueLimiter",
+    "declare",
+    "run_node",
+    "seconds",
+    "to_stamp",
+]

@@ -1,0 +1,219 @@
+"""The base of every node that commands wheel torque; it keeps the suite's promises on torque.
+
+- The torque sent is finite and inside the limit and the rate limit.
+- Nothing is commanded before somebody sends joint states and somebody takes commands.
+- Zero torque is sent when a joint state cannot be used, within `input_timeout` when they stop,
+  and as the last command on every way out of the process.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from arc_odometry import JointReader, JointSample, WheelGeometry
+from diffbot_description import Robot, load_robot
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from diffbot_node.parameters import Parameter, declare
+from diffbot_node.stamps import seconds
+from diffbot_node.torque_limiter import TorqueLimiter
+
+EFFORT_PARAMETERS = (
+    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    Parameter(
+        "torque_limit",
+        0.0,
+        "largest wheel torque commanded, N m; 0 takes the robot's own limit",
+        minimum=0.0,
+    ),
+    Parameter(
+        "input_timeout",
+        0.1,
+        "age of the newest joint state after which zero torque is commanded, s of the node's clock",
+        above=0.0,
+        maximum=1.0,
+    ),
+    Parameter(
+        "patience",
+        0.0,
+        "wall time without joint states after which the node ends with status 1, s; 0: never",
+        minimum=0.0,
+    ),
+)
+
+# How often the age of the inputs is looked at, s of wall time.
+WATCH_PERIOD = 0.02
+# The same refusal is reported at most this often, s of wall time.
+COMPLAINT_PERIOD = 1.0
+# What is still awaited at the start is reported this often, s of wall time.
+WAITING_PERIOD = 3.0
+
+
+class EffortNode(Node, ABC):
+    """Reads joint states, asks its subclass for the wheels' torque, and commands it safely.
+
+    Subscribes to `joint_states`, publishes `effort_controller/commands` ([left, right], N m).
+
+    Args:
+        name: name of the node.
+        parameters: the subclass's own parameters; EFFORT_PARAMETERS are added.
+        required: fields that the joint states must hold, of position, velocity and effort.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: tuple[Parameter, ...] = (),
+        required: tuple[str, ...] = JointReader.FIELDS,
+    ) -> None:
+        super().__init__(name)
+        self.exit_code: int | None = None
+        self.values = declare(self, (*EFFORT_PARAMETERS, *parameters))
+        self.robot: Robot = load_robot(self.values.robot)
+        self.geometry = WheelGeometry(
+            self.robot.wheels.radius, self.robot.wheels.radius, self.robot.wheels.separation
+        )
+        self.refused = 0
+        self._limiter = self._make_limiter()
+        self._reader = JointReader(self.robot.joints.left, self.robot.joints.right, required)
+        self._stamp: float | None = None
+        self._received: Time | None = None
+        self._received_wall = time.monotonic()
+        self._reminded = time.monotonic()
+        self._complained: dict[str, float] = {}
+        self._command = Float64MultiArray(data=[0.0, 0.0])
+        self._commands = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+        self._joint_states = self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, 10
+        )
+        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _make_limiter(self) -> TorqueLimiter:
+        limits, asked = self.robot.limits, self.values.torque_limit
+        if asked > limits.torque:
+            raise ValueError(
+                f"parameter 'torque_limit' = {asked} N m: must be <= {limits.torque} N m, the "
+                f"torque limit of robot '{self.robot.name}'; lower it or correct the robot's YAML"
+            )
+        return TorqueLimiter(asked or limits.torque, limits.torque_rate)
+
+    # What a subclass gives.
+
+    @abstractmethod
+    def on_sample(self, sample: JointSample) -> tuple[float, float]:
+        """Torque [left, right] in N m for the next control period; the subclass's law.
+
+        A ValueError refuses the sample: zero torque is commanded and the reason is reported.
+        """
+
+    def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
+        """Called after the command is out, for telemetry; torque is what was commanded."""
+
+    # What a subclass may use.
+
+    @property
+    def torque_limit(self) -> float:
+        """Largest torque that will be commanded, N m."""
+        return self._limiter.limit
+
+    def waits_for(self) -> str:
+        """What is missing before torque may be commanded; empty when nothing is.
+
+        Matches are counted and never slept for: discovery takes up to seconds.
+        """
+        if not self.count_publishers(self._joint_states.topic_name):
+            topic, what = self._joint_states.topic_name, "the simulator or the robot's driver"
+            return f"nobody publishes {topic}; start {what}"
+        if not self._commands.get_subscription_count():
+            return f"nobody subscribes to {self._commands.topic}; start the effort controller"
+        return ""
+
+    def complain(self, what: str) -> None:
+        """Warn, at most once a second for the same beginning of the sentence."""
+        now, kind = time.monotonic(), what[:24]
+        if now - self._complained.get(kind, -1e9) >= COMPLAINT_PERIOD:
+            self._complained[kind] = now
+            self.get_logger().warning(what)
+
+    def finish(self, exit_code: int, last_words: str = "") -> None:
+        """End the process after this callback; zero torque goes out on the way."""
+        self._send(self._limiter.stop())
+        if last_words:
+            (self.get_logger().error if exit_code else self.get_logger().info)(last_words)
+        self.exit_code = exit_code
+
+    def close(self) -> None:
+        """Zero torque as the last thing on the wire; sent thrice in case one gets lost."""
+        for _ in range(3):
+            self._send(self._limiter.stop())
+            time.sleep(0.02)
+
+    # The loop.
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if self.exit_code is not None:
+            return
+        stamp = seconds(message.header.stamp)
+        if stamp == self._stamp:
+            return  # Said already, and answered.
+        if self._received is None and self.waits_for():
+            return
+        self._received, self._received_wall = self.get_clock().now(), time.monotonic()
+        period = 0.0 if self._stamp is None else stamp - self._stamp
+        self._stamp = stamp
+        try:
+            sample = self._reader.read(
+                stamp, message.name, message.position, message.velocity, message.effort
+            )
+            # A late state must not let the rate limit open wide, an early one not close it.
+            wanted = self.on_sample(sample)
+            torque = self._limiter.apply(wanted, min(max(period, 0.0), self.values.input_timeout))
+        except ValueError as error:
+            self.refused += 1
+            self._send(self._limiter.stop())
+            self.complain(f"{error}; zero torque")
+            return
+        if self.exit_code is None:
+            self._send(torque)
+        self.on_commanded(sample, torque)
+
+    def _watch(self) -> None:
+        if self.exit_code is not None:
+            return
+        silence = time.monotonic() - self._received_wall
+        if 0.0 < self.values.patience < silence:
+            missing = self.waits_for() or f"nothing comes on {self._joint_states.topic_name}"
+            self.finish(1, f"no joint state for {silence:.1f} s of wall time: {missing}")
+        elif self._received is None:
+            self._remind()
+        else:
+            self._check_age(self._received)
+
+    def _remind(self) -> None:
+        if time.monotonic() - self._reminded > WAITING_PERIOD:
+            self._reminded = time.monotonic()
+            topic = self._joint_states.topic_name
+            self.get_logger().info("waiting: " + (self.waits_for() or f"nothing on {topic} yet"))
+
+    def _check_age(self, received: Time) -> None:
+        # The node's clock is the simulator's where there is one: a robot time that stands still
+        # lets no robot run away, and a simulator slower than real time is no fault.
+        age = 1e-9 * (self.get_clock().now() - received).nanoseconds
+        if age > self.values.input_timeout and self._limiter.torque != (0.0, 0.0):
+            self._send(self._limiter.stop())
+            self.complain(
+                f"no joint state for {age:.3f} s, limit {self.values.input_timeout} s: zero "
+                "torque until they come again; check the robot's driver"
+            )
+
+    def _send(self, torque: tuple[float, float]) -> None:
+        self._command.data[0], self._command.data[1] = float(torque[0]), float(torque[1])
+        self._commands.publish(self._command)

@@ -1,0 +1,98 @@
+"""ROS parameters that are declared with their meaning, unit and limits in one table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.node import Node
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a node; it is read once, at the start.
+
+    Attributes:
+        name: ROS parameter name.
+        default: default value; its type is the parameter's type (whole numbers are taken for
+            float parameters too).
+        description: meaning and unit, one line; shown by `ros2 param describe`.
+        above: exclusive lower limit of a number.
+        minimum: inclusive lower limit of a number.
+        maximum: inclusive upper limit of a number.
+        choices: the allowed values, where there are only these.
+    """
+
+    name: str
+    default: bool | int | float | str
+    description: str
+    above: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def constraints(self) -> str:
+        """The limits in words; empty where there are none."""
+        words = []
+        if self.above is not None:
+            words.append(f"> {self.above:g}")
+        if self.minimum is not None:
+            words.append(f">= {self.minimum:g}")
+        if self.maximum is not None:
+            words.append(f"<= {self.maximum:g}")
+        if self.choices:
+            words.append("one of " + ", ".join(self.choices))
+        return " and ".join(words)
+
+    def check(self, value: Any) -> bool | int | float | str:
+        """The value in the parameter's type.
+
+        Raises:
+            ValueError: wrong type or outside the limits, with name, value, limit and meaning.
+        """
+        kind = type(self.default)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise ValueError(self._complaint(value, f"must be of type {kind.__name__}"))
+        if self.choices and value not in self.choices:
+            raise ValueError(self._complaint(value, "must be " + self.constraints()))
+        if kind in (int, float):
+            inside = (
+                math.isfinite(value)
+                and (self.above is None or value > self.above)
+                and (self.minimum is None or value >= self.minimum)
+                and (self.maximum is None or value <= self.maximum)
+            )
+            if not inside:
+                limits = " and ".join(filter(None, ["finite", self.constraints()]))
+                raise ValueError(self._complaint(value, f"must be {limits}"))
+        return value
+
+    def _complaint(self, value: Any, rule: str) -> str:
+        return f"parameter '{self.name}' = {value!r}: {rule} ({self.description})"
+
+
+def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
+    """Declare the parameters on the node and return their checked values as attributes.
+
+    Raises:
+        ValueError: a value breaks its parameter's type or limits.
+    """
+    values = SimpleNamespace()
+    for parameter in parameters:
+        descriptor = ParameterDescriptor(
+            description=parameter.description,
+            additional_constraints=parameter.constraints(),
+            # Launch files write 5 for 5.0; the check below is the one that counts.
+            dynamic_typing=True,
+            # Read once; a later change would look accepted and do nothing.
+            read_only=True,
+        )
+        given = node.declare_parameter(parameter.name, parameter.default, descriptor).value
+        setattr(values, parameter.name, parameter.check(given))
+    return values

@@ -1,0 +1,85 @@
+"""Running one node in a process, and leaving it cleanly on every way out."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Protocol
+
+import rclpy
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+# The executor is asked to return this often, so that a signal or an end is noticed, s.
+WAKE_PERIOD = 0.05
+
+
+class RunnableNode(Protocol):
+    """A node that `run_node` can run, besides being an rclpy Node."""
+
+    exit_code: int | None
+    """Exit status once the node has ended by itself; None while it has work to do."""
+
+    def close(self) -> None:
+        """Called once, with the context still valid, on every way out."""
+
+
+def _make_executor() -> Executor:
+    try:
+        # Half the CPU of the single-threaded executor; there from Jazzy on.
+        from rclpy.experimental import EventsExecutor
+
+        return EventsExecutor()
+    except ImportError:
+        return SingleThreadedExecutor()
+
+
+def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
+    """Create a node, run it to its end, close it, and return the process's exit status.
+
+    A node ends by setting its `exit_code`, by SIGINT or SIGTERM (status 0), or by an exception
+    in a callback (status 1). A ValueError of `create` is printed as a plain sentence.
+
+    Args:
+        create: makes the node, a RunnableNode.
+        args: command line; None takes the process's own.
+    """
+    # rclpy's own handlers shut the context down at once, and a last message would be lost.
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    signals: list[int] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        signals.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    try:
+        try:
+            node = create()
+        except ValueError as error:
+            get_logger("diffbot").fatal(str(error))
+            return 1
+        return _spin(node, signals)
+    finally:
+        rclpy.try_shutdown()
+
+
+def _spin(node: Node, signals: list[int]) -> int:
+    executor = _make_executor()
+    executor.add_node(node)
+    try:
+        # With no timeout EventsExecutor would neither wait nor deliver.
+        while node.exit_code is None and not signals:
+            executor.spin_once(timeout_sec=WAKE_PERIOD)
+        return node.exit_code or 0
+    except Exception as error:
+        node.get_logger().fatal(f"{type(error).__name__}: {error}")
+        return 1
+    finally:
+        node.close()
+        executor.remove_node(node)
+        node.destroy_node()
+        executor.shutdown()

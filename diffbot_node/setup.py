@@ -1,0 +1,20 @@
+from setuptools import find_packages, setup
+
+PACKAGE = "diffbot_node"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    install_requires=["setuptools"],
+    extras_require={"test": ["pytest", "hypothesis"]},
+    zip_safe=True,
+    maintainer="diffbot maintainers",
+    maintainer_email="maintainers@example.org",
+    description="Base of the suite's nodes: checked parameters, a clean exit, and safe wheel torque.",
+    license="Apache-2.0",
+)

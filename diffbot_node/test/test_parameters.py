@@ -1,0 +1,44 @@
+"""Parameters are checked with messages that say name, value, limit and meaning."""
+
+import math
+
+import pytest
+from diffbot_node.parameters import Parameter
+from diffbot_node.stamps import seconds, to_stamp
+from hypothesis import given
+from hypothesis import strategies as st
+
+DURATION = Parameter("duration", 60.0, "robot time to excite for, s", above=0.0, maximum=1e6)
+ENGINE = Parameter("engine", "ideal", "physics engine", choices=("ideal", "mujoco"))
+
+
+@pytest.mark.parametrize(("given_value", "kept"), [(5, 5.0), (2.5, 2.5), (1e6, 1e6)])
+def test_good_values_come_in_the_parameters_type(given_value, kept):
+    value = DURATION.check(given_value)
+    assert value == kept and type(value) is float
+
+
+@pytest.mark.parametrize("bad", [0.0, 0, -1.0, 2e6, math.nan, math.inf, "5", True, None])
+def test_bad_numbers_are_refused_by_name_and_limit(bad):
+    with pytest.raises(ValueError, match=r"'duration' = .*must be .*robot time to excite") as error:
+        DURATION.check(bad)
+    assert repr(float(bad) if type(bad) is int else bad) in str(error.value)
+
+
+def test_choices_are_listed():
+    with pytest.raises(ValueError, match="'engine' = 'gazebo'.*one of ideal, mujoco"):
+        ENGINE.check("gazebo")
+
+
+def test_constraints_say_the_limits():
+    assert DURATION.constraints() == "> 0 and <= 1e+06"
+    assert ENGINE.constraints() == "one of ideal, mujoco"
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(0, 999_999_999))
+def test_stamps_go_to_seconds_and_back(sec, nanosec):
+    stamp = to_stamp(sec + nanosec * 1e-9)
+    exact = sec + nanosec / 1_000_000_000
+    # A double holds seconds since 1970 to 0.24 microseconds.
+    assert seconds(stamp) == pytest.approx(exact, abs=5e-7)
+    assert 0 <= stamp.nanosec < 1_000_000_000
