@@ -1,0 +1,120 @@
+"""Wheel torques that excite the robot, inside its speed limits.
+
+Lages (2017), section 5.3, applies an independent PRBS torque to each wheel. White torque makes
+the wheels' speeds walk at random, so a guard replaces the torque of a wheel that comes near its
+speed limit by one that brakes it. The identification must be fed the torque that really acted.
+"""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+from diffbot_ident.prbs import Prbs
+
+
+class SpeedGuard:
+    """Brakes one wheel that comes near its speed limit, until it is well below again.
+
+    The hysteresis keeps the torque from chattering at the limit, where it would be white at the
+    control rate and any unknown delay would ruin the estimate.
+
+    Args:
+        limit: speed of the wheel never to be exceeded, rad/s, > 0.
+        engage: share of the limit at which braking begins; what is left is for the samples that
+            pass before the brake acts.
+        release: share of the limit below which the excitation goes on.
+    """
+
+    def __init__(self, limit: float, engage: float = 0.7, release: float = 0.4) -> None:
+        if not (math.isfinite(limit) and limit > 0.0):
+            raise ValueError(f"wheel speed limit = {limit} rad/s: must be finite and > 0")
+        self._engage = engage * limit
+        self._release = release * limit
+        self._braking = False
+
+    def brakes(self, speed: float) -> bool:
+        """Whether a wheel that turns at `speed` (rad/s) must be braked now."""
+        self._braking = abs(speed) >= (self._release if self._braking else self._engage)
+        return self._braking
+
+
+class WheelExcitation:
+    """PRBS torque of one wheel under its speed guard.
+
+    Args:
+        amplitude: torque of either sign, N m, > 0.
+        hold: control periods for which each bit is held, >= 1. Longer holds excite the velocities
+            more, shorter ones give more changes a second.
+        prbs: the binary sequence.
+        guard: the wheel's speed guard.
+    """
+
+    def __init__(self, amplitude: float, hold: int, prbs: Prbs, guard: SpeedGuard) -> None:
+        if not (math.isfinite(amplitude) and amplitude > 0.0):
+            raise ValueError(f"amplitude = {amplitude} N m: must be finite and > 0")
+        if hold < 1:
+            raise ValueError(f"hold = {hold} samples: must be 1 or more; 20 suits 100 Hz")
+        self._amplitude = amplitude
+        self._hold = hold
+        self._prbs = prbs
+        self._guard = guard
+        self._left_to_hold = 0
+        self._bit = 0
+        self.guarded = 0
+
+    def torque(self, speed: float) -> float:
+        """Torque for the next control period, N m, given the wheel's speed in rad/s."""
+        if self._left_to_hold == 0:
+            self._bit = next(self._prbs)
+            self._left_to_hold = self._hold
+        self._left_to_hold -= 1
+        wanted = self._amplitude if self._bit else -self._amplitude
+        if not self._guard.brakes(speed):
+            return wanted
+        brake = -math.copysign(self._amplitude, speed)
+        self.guarded += wanted != brake
+        return brake
+
+
+class Excitation:
+    """PRBS torques for both wheels, [left, right].
+
+    The wheels use one sequence half a period apart, so they are uncorrelated over any run
+    shorter than half a period.
+
+    Args:
+        amplitude: torque of either sign on each wheel, N m, > 0.
+        hold: control periods for which each bit is held, >= 1.
+        register: bits of the shift register, 7 to 15.
+        speed_limit: wheel speed never to be exceeded, rad/s, > 0.
+        seed: chooses where in its period the sequence begins, >= 0.
+    """
+
+    def __init__(
+        self, amplitude: float, hold: int, register: int, speed_limit: float, seed: int = 0
+    ) -> None:
+        first = Random(seed).randrange(2**register)
+        half = 2 ** (register - 1)
+        self._wheels = tuple(
+            WheelExcitation(amplitude, hold, Prbs(register, start), SpeedGuard(speed_limit))
+            for start in (first, first + half)
+        )
+
+    @property
+    def guarded(self) -> int:
+        """Wheel torques that the speed guard has replaced so far."""
+        return sum(wheel.guarded for wheel in self._wheels)
+
+    def torque(self, speeds: tuple[float, float]) -> tuple[float, float]:
+        """Wheel torques [left, right] for the next control period, N m, from speeds in rad/s."""
+        left, right = self._wheels
+        return left.torque(speeds[0]), right.torque(speeds[1])
+
+
+def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: float) -> float:
+    """Wheel speed (rad/s) that keeps |v| <= linear (m/s) and |omega| <= angular (rad/s).
+
+    With both wheels at most at w, |v| <= r w and |omega| <= r w / b.
+    """
+    return min(linear, angular * half_track) / radius

@@ -1,0 +1,21 @@
+from setuptools import find_packages, setup
+
+PACKAGE = "diffbot_ident"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    install_requires=["setuptools"],
+    extras_require={"test": ["pytest", "hypothesis"]},
+    zip_safe=True,
+    maintainer="diffbot maintainers",
+    maintainer_email="maintainers@example.org",
+    description="On-line identification of the dynamic parameters K5-K8 of differential-drive robots.",
+    license="Apache-2.0",
+    entry_points={"console_scripts": ["ident = diffbot_ident.ident_node:main"]},
+)

@@ -1,0 +1,82 @@
+"""Excitation: amplitude, hold, independence of the wheels, and the speed guard."""
+
+import numpy as np
+import pytest
+from diffbot_ident.excitation import Excitation, SpeedGuard, wheel_speed_limit
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def torques(excitation, count, speeds=(0.0, 0.0)):
+    return np.array([excitation.torque(speeds) for _ in range(count)])
+
+
+@given(st.integers(0, 10_000), st.integers(1, 30), st.integers(7, 12))
+def test_bits_are_held_at_the_amplitude(seed, hold, register):
+    out = torques(Excitation(0.5, hold, register, 10.0, seed), 12 * hold)
+    assert set(np.abs(out).ravel()) == {0.5}
+    changes = np.nonzero((np.diff(out, axis=0) != 0).any(axis=1))[0] + 1
+    assert all(change % hold == 0 for change in changes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_wheels_are_uncorrelated_within_half_a_period(seed):
+    bits = torques(Excitation(1.0, 1, 10, 10.0, seed), 511)
+    for lag in range(100):
+        overlap = 511 - lag
+        correlation = bits[:overlap, 0] @ bits[lag:, 1] / overlap
+        # Of a partial period; 4.5 standard deviations of a random sequence's.
+        assert abs(correlation) < 4.5 / np.sqrt(overlap)
+
+
+def test_seeds_differ_and_repeat():
+    first, again, other = (torques(Excitation(1.0, 5, 10, 9.0, s), 500) for s in (3, 3, 4))
+    assert (first == again).all() and (first != other).any()
+
+
+@given(st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=200))
+def test_a_wheel_beyond_its_limit_is_always_braked(speeds):
+    excitation = Excitation(1.0, 3, 8, 10.0)
+    for speed in speeds:
+        for torque in excitation.torque((speed, -speed)):
+            assert abs(torque) == 1.0
+        left, right = excitation.torque((speed, -speed))
+        if abs(speed) >= 10.0:
+            assert left * speed < 0.0 and right * -speed < 0.0
+
+
+def test_guard_has_hysteresis():
+    guard = SpeedGuard(10.0, engage=0.7, release=0.4)
+    decisions = [guard.brakes(speed) for speed in (6.9, 7.1, -5.0, 4.1, 3.9, 6.9)]
+    assert decisions == [False, True, True, True, False, False]
+
+
+def test_guard_counts_replaced_torques_only():
+    excitation = Excitation(1.0, 1, 8, 1.0, seed=1)
+    out = torques(excitation, 255, speeds=(5.0, 0.0))
+    assert (out[:, 0] == -1.0).all()
+    assert excitation.guarded == 128  # the ones of one period of 8 bits
+
+
+@given(*[st.floats(0.01, 10.0)] * 4, st.floats(-1, 1), st.floats(-1, 1))
+def test_wheel_speed_limit_keeps_the_body_limits(linear, angular, radius, half, left, right):
+    limit = wheel_speed_limit(linear, angular, radius, half)
+    w_left, w_right = left * limit, right * limit
+    assert abs(radius * (w_left + w_right) / 2.0) <= linear * (1 + 1e-9)
+    assert abs(radius * (w_right - w_left) / (2.0 * half)) <= angular * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"amplitude": 0.0}, "amplitude"),
+        ({"amplitude": float("nan")}, "amplitude"),
+        ({"hold": 0}, "hold"),
+        ({"register": 5}, "register"),
+        ({"speed_limit": 0.0}, "speed limit"),
+    ],
+)
+def test_bad_settings_are_named(change, field):
+    good = {"amplitude": 1.0, "hold": 20, "register": 10, "speed_limit": 10.0}
+    with pytest.raises(ValueError, match=field):
+        Excitation(**{**good, **change})
