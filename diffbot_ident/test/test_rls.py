@@ -32,17 +32,48 @@ def test_equals_batch_least_squares_with_the_same_prior(seed, size, count):
     assert (rls.p == rls.p.T).all()
 
 
-def test_variances_cover_white_noise():
-    """Errors in 400 runs of 100 rows: the normalised squares average to 1 (4 sigma band)."""
+def mean_square_of_normalised_errors(runs, count, noise, window):
+    """Mean over seeds of (error / standard deviation)^2, per parameter; 1 is honest.
+
+    Args:
+        noise: from a generator and a count to a noise sequence.
+    """
     ratios = []
-    for seed in range(400):
-        theta, phi, y = rows(seed, 100, 2, 0.7)
-        rls = RecursiveLeastSquares(2)
-        for row, output in zip(phi, y, strict=True):
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        theta = random.normal(size=2)
+        # Regressors that change slowly, as body velocities do.
+        phi = np.repeat(random.normal(size=(count // 10, 2)), 10, axis=0)
+        rls = RecursiveLeastSquares(2, window=window)
+        for row, output in zip(phi, phi @ theta + noise(random, count), strict=True):
             rls.update(row, output)
         ratios.append((rls.theta - theta) ** 2 / rls.variances)
-    mean = np.mean(ratios, axis=0)
-    assert mean == pytest.approx([1.0, 1.0], abs=4.0 * np.sqrt(2.0 / 400))
+    return np.mean(ratios, axis=0)
+
+
+def white(random, count):
+    return random.normal(size=count)
+
+
+def coloured(random, count):
+    """Moving average of ten: errors that last."""
+    return np.convolve(random.normal(size=count + 9), np.ones(10) / 10.0, "valid")
+
+
+@pytest.mark.parametrize(
+    ("noise", "window", "low", "high"),
+    [(white, 1, 0.75, 1.3), (white, 20, 0.75, 1.5), (coloured, 20, 0.75, 1.7)],
+)
+def test_variances_are_honest(noise, window, low, high):
+    """150 runs of 600 rows; the standard error of each mean is 0.12."""
+    ratios = mean_square_of_normalised_errors(150, 600, noise, window)
+    assert (ratios > low).all() and (ratios < high).all(), ratios
+
+
+def test_taking_coloured_noise_for_white_is_overconfident():
+    """What the window is for: without it errors are far larger than the variances say."""
+    ratios = mean_square_of_normalised_errors(60, 600, coloured, 1)
+    assert (ratios > 3.0).all(), ratios
 
 
 def test_unexcited_parameter_has_infinite_variance():
@@ -69,3 +100,8 @@ def test_values_that_are_not_finite_change_nothing(bad, where):
 def test_bad_settings_are_refused(size, c):
     with pytest.raises(ValueError, match=r"size|initial_covariance"):
         RecursiveLeastSquares(size, c)
+
+
+def test_bad_window_is_refused():
+    with pytest.raises(ValueError, match="window = 0"):
+        RecursiveLeastSquares(2, window=0)

@@ -41,7 +41,7 @@ def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
     A node ends by setting its `exit_code`, by SIGINT or SIGTERM (status 0), or by an exception
-    in a callback (status 1). A ValueError of `create` is printed as a plain sentence.
+    in a callback (status 1). A ValueError or ImportError of `create` is printed as a plain sentence.
 
     Args:
         create: makes the node, a RunnableNode.
@@ -59,7 +59,7 @@ def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
     try:
         try:
             node = create()
-        except ValueError as error:
+        except (ValueError, ImportError) as error:
             get_logger("diffbot").fatal(str(error))
             return 1
         return _spin(node, signals)

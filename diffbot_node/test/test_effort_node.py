@@ -1,0 +1,151 @@
+"""The effort node's promises on a real ROS graph: what goes out for what comes in."""
+
+import math
+import os
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from diffbot_node import EffortNode  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+TORQUE = (0.3, -0.2)
+
+
+class SteadyNode(EffortNode):
+    """Asks for the same torque for ever, or for what a test puts into `wanted`."""
+
+    def __init__(self):
+        super().__init__("steady")
+        self.wanted = TORQUE
+
+    def on_sample(self, sample):
+        return self.wanted
+
+
+class Graph:
+    """The node under test, and a robot that publishes joint states and keeps the commands."""
+
+    def __init__(self):
+        self.context = rclpy.get_default_context()
+        self.robot = rclpy.create_node("robot")
+        self.node = SteadyNode()
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.robot)
+        self.executor.add_node(self.node)
+        self.states = self.robot.create_publisher(JointState, "joint_states", 10)
+        self.commands = []
+        self.robot.create_subscription(
+            Float64MultiArray,
+            "effort_controller/commands",
+            lambda message: self.commands.append(tuple(message.data)),
+            10,
+        )
+        self.stamp = 100.0
+        self.spin_until(lambda: not self.node.waits_for(), "the graph to match")
+
+    def spin_until(self, condition, what, timeout=10.0):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f"waited {timeout} s in vain for {what}"
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def say(self, step=0.01, **fields):
+        """Publish one joint state and return the command that answers it."""
+        self.stamp += step
+        state = {"position": [0.0, 0.0], "velocity": [0.0, 0.0], "effort": [0.0, 0.0], **fields}
+        names = state.pop("name", ["left_wheel_joint", "right_wheel_joint"])
+        message = JointState(name=names, **state)
+        message.header.stamp.sec = int(self.stamp)
+        message.header.stamp.nanosec = round((self.stamp - int(self.stamp)) * 1e9)
+        count = len(self.commands)
+        self.states.publish(message)
+        self.spin_until(lambda: len(self.commands) > count, "an answer")
+        return self.commands[-1]
+
+
+@pytest.fixture
+def graph(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    rclpy.init()
+    graph = Graph()
+    yield graph
+    graph.node.destroy_node()
+    graph.robot.destroy_node()
+    rclpy.shutdown()
+
+
+def test_good_states_are_answered_within_the_rate_limit(graph):
+    rate = graph.node.robot.limits.torque_rate
+    torque = graph.say()
+    assert torque == (0.0, 0.0)  # no period is known yet, so no change is allowed
+    for _ in range(20):
+        before, torque = torque, graph.say()
+        assert all(abs(a - b) <= rate * 0.0101 for a, b in zip(torque, before, strict=True))
+    assert torque == TORQUE
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"velocity": [0.0, math.nan]},
+        {"position": [math.inf, 0.0]},
+        {"effort": []},
+        {"name": ["left_wheel_joint", "elbow"]},
+        {"name": ["left_wheel_joint", "left_wheel_joint"]},
+    ],
+)
+def test_bad_states_are_answered_by_zero(graph, fault):
+    for _ in range(20):
+        graph.say()
+    assert graph.commands[-1] == TORQUE
+    assert graph.say(**fault) == (0.0, 0.0)
+    assert graph.node.refused == 1
+    for _ in range(20):
+        torque = graph.say()
+    assert torque == TORQUE
+
+
+@pytest.mark.parametrize("wanted", [(math.nan, 0.0), (0.0, math.inf)])
+def test_a_law_that_fails_commands_zero(graph, wanted):
+    for _ in range(20):
+        graph.say()
+    graph.node.wanted = wanted
+    assert graph.say() == (0.0, 0.0)
+
+
+def test_a_law_cannot_exceed_the_limit(graph):
+    graph.node.wanted = (1e6, -1e6)
+    limit = graph.node.robot.limits.torque
+    torques = [graph.say() for _ in range(200)]
+    assert torques[-1] == (limit, -limit)
+    assert all(abs(value) <= limit for pair in torques for value in pair)
+
+
+def test_silence_is_followed_by_zero_torque(graph):
+    for _ in range(20):
+        graph.say()
+    count = len(graph.commands)
+    graph.spin_until(lambda: len(graph.commands) > count, "zero torque", timeout=2.0)
+    assert graph.commands[-1] == (0.0, 0.0)
+
+
+def test_a_repeated_state_is_answered_once(graph):
+    for _ in range(5):
+        graph.say()
+    count = len(graph.commands)
+    with pytest.raises(AssertionError, match="an answer"):
+        graph.spin_until = lambda *_: Graph.spin_until(graph, *_, timeout=0.05)
+        graph.say(step=0.0)
+    assert len(graph.commands) == count
+
+
+def test_close_leaves_zero_torque_as_the_last_command(graph):
+    for _ in range(20):
+        graph.say()
+    graph.node.close()
+    graph.spin_until(lambda: graph.commands[-3:] == [(0.0, 0.0)] * 3, "three zeros")
