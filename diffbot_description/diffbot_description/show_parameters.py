@@ -1,0 +1,76 @@
+"""Command `show_parameters`: print the closed-form dynamic parameters of a robot."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from diffbot_description.dynamic_parameters import closed_form
+from diffbot_description.generation import urdf
+from diffbot_description.loading import load_robot
+from diffbot_description.robot_model import RobotModel
+
+Row = tuple[str, float, str, str]
+
+
+def parameter_rows(model: RobotModel) -> list[Row]:
+    """Return (symbol, value, unit, meaning) of K5 to K8, M_e and I_e."""
+    k = closed_form(model)
+    return [
+        ("K5", k.k5, "m/rad^2", "forward acceleration per squared yaw rate"),
+        ("K6", k.k6, "1/m", "yaw acceleration per forward speed and yaw rate"),
+        ("K7", k.k7, "m/(s^2 N m)", "forward acceleration per torque, left + right"),
+        ("K8", k.k8, "rad/(s^2 N m)", "yaw acceleration per torque, left - right"),
+        ("M_e", model.equivalent_mass, "kg", "equivalent mass, spinning wheels included"),
+        ("I_e", model.equivalent_inertia, "kg m^2", "equivalent yaw inertia about the axle"),
+    ]
+
+
+def format_rows(rows: Sequence[Row]) -> str:
+    """Return the rows as an aligned table with a head."""
+    head = ("", "value", "unit", "meaning")
+    table = [head, *((s, f"{value:.6g}", unit, meaning) for s, value, unit, meaning in rows)]
+    symbol, value, unit = (max(len(row[i]) for row in table) for i in range(3))
+    return "\n".join(f"{r[0]:<{symbol}}  {r[1]:>{value}}  {r[2]:<{unit}}  {r[3]}" for r in table)
+
+
+def _model(arguments: argparse.Namespace) -> RobotModel:
+    if arguments.robot.endswith(".urdf"):
+        text = Path(arguments.robot).expanduser().read_text(encoding="utf-8")
+        return RobotModel.from_urdf(
+            text,
+            arguments.left or "left_wheel_joint",
+            arguments.right or "right_wheel_joint",
+            wheel_radius=arguments.wheel_radius,
+            locked=arguments.locked,
+        )
+    robot = load_robot(arguments.robot)
+    return RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="show_parameters", description=__doc__)
+    parser.add_argument("robot", help="a robot's name, its YAML file, or a .urdf file")
+    urdf_only = parser.add_argument_group("for a .urdf file")
+    urdf_only.add_argument("--left", help="joint of the left wheel (left_wheel_joint)")
+    urdf_only.add_argument("--right", help="joint of the right wheel (right_wheel_joint)")
+    urdf_only.add_argument("--wheel-radius", type=float, help="m; overrides the URDF's")
+    urdf_only.add_argument(
+        "--locked", nargs="*", default=[], help="movable joints to count as fixed"
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0, or 2 after a message for a wrong robot."""
+    arguments = _parser().parse_args(argv)
+    try:
+        model = _model(arguments)
+    except (ValueError, OSError) as error:
+        print(f"show_parameters: {error}", file=sys.stderr)
+        return 2
+    print(f"Closed form of {arguments.robot} (no friction, no slip):")
+    print(format_rows(parameter_rows(model)))
+    return 0

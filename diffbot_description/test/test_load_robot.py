@@ -1,0 +1,173 @@
+"""Robot files: what is accepted, and what a wrong file is told."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from robot_files import TWIL, changed, number_fields, write
+
+from diffbot_description import known_robots, load_robot
+
+
+@pytest.mark.parametrize("name", ["twil", "agv"])
+def test_robots_of_the_package_load(name):
+    robot = load_robot(name)
+    assert robot.name == name
+    assert robot.path.name == f"{name}.yaml"
+    assert robot.excitation.amplitude <= robot.limits.torque
+    assert np.shape(robot.friction.viscous) == np.shape(robot.friction.coulomb) == (2,)
+
+
+def test_values_arrive_in_their_fields():
+    robot = load_robot("twil")
+    assert robot.wheels.radius == 0.075
+    assert robot.wheels.half_track == pytest.approx(0.136, abs=5e-4)
+    assert (robot.joints.left, robot.joints.right) == ("left_wheel_joint", "right_wheel_joint")
+    assert (robot.excitation.hold, robot.excitation.register) == (20, 10)
+    assert robot.encoder.counts == 4096
+
+
+def test_robot_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        load_robot("twil").wheels.radius = 1.0
+
+
+def test_unknown_robot_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"unknown robot 'twill'.*agv, twil"):
+        load_robot("twill")
+    assert known_robots() == ["agv", "twil"]
+
+
+def test_own_file_loads_with_relative_path(tmp_path, monkeypatch):
+    write(tmp_path, changed("name", "mine"))
+    monkeypatch.chdir(tmp_path)
+    robot = load_robot("robot.yaml")
+    assert robot.name == "mine"
+    assert robot.path == tmp_path / "robot.yaml"
+
+
+def test_missing_file_is_named():
+    with pytest.raises(ValueError, match=r"nowhere/x\.yaml does not exist"):
+        load_robot("/nowhere/x.yaml")
+
+
+WRONG_VALUES = [
+    ("wheels.radius", -0.075, r"wheels\.radius = -0\.075 m must be above 0.*rolling radius"),
+    ("limits.torque_rate", 0.0, r"limits\.torque_rate = 0\.0 N m/s must be above 0"),
+    ("wheels.radius", 75.0, r"wheels\.radius = 75\.0 m must be at most 2"),
+    ("wheels.radius", math.nan, r"wheels\.radius = nan must be finite"),
+    ("wheels.mass", "heavy", r"wheels\.mass = 'heavy' must be a number, .* in kg"),
+    ("wheels.mass", True, r"wheels\.mass = True must be a number"),
+    ("contact.stiffness", "1e7", r"contact\.stiffness = '1e7'.*Write 1\.0e\+07 or 10000000\.0"),
+    ("excitation.register", 6, r"excitation\.register = 6 bits must be at least 7"),
+    ("excitation.register", 16, r"excitation\.register = 16 bits must be at most 15"),
+    ("excitation.hold", 2.5, r"excitation\.hold = 2\.5 must be a whole number"),
+    ("encoder.counts", -1, r"encoder\.counts = -1 counts must be at least 0"),
+    ("friction.viscous", [0.1], r"friction\.viscous = \[0\.1\] must be a list of 2"),
+    ("friction.coulomb", [0.1, -1.0], r"friction\.coulomb\[1\] = -1\.0 N m must be at least 0"),
+    ("casters", [], r"casters = \[\] must be a list of one or more"),
+    ("casters", [{"x": 0.2, "y": 0.0, "radius": 0.02}], r"missing: casters\[0\]\.clearance"),
+    ("joints.left", "left wheel", r"joints\.left = 'left wheel' must be text of letters"),
+    ("body", 4.2, r"body must hold named values, not 4\.2"),
+    ("appearance.body", [1.0, 0.5, 2.0], r"appearance\.body\[2\] = 2\.0 must be at most 1"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), WRONG_VALUES)
+def test_wrong_value_is_named(tmp_path, field, value, message):
+    path = write(tmp_path, changed(field, value))
+    with pytest.raises(ValueError, match=message) as caught:
+        load_robot(path)
+    assert str(caught.value).startswith(path)
+
+
+INCONSISTENT = [
+    ("wheels.separation", 0.02, r"wheels\.separation = 0\.02 m must be above wheels\.width"),
+    ("wheels.inertia_spin", 0.01, r"wheels\.inertia_spin = 0\.01 kg m\^2 must be at most .* rim"),
+    ("wheels.inertia_yaw", 4e-4, r"wheels\.inertia_spin = .* at most 2 wheels\.inertia_yaw"),
+    ("body.inertia.yaw", 0.08, r"body\.inertia\.yaw = 0\.08 .* body\.inertia\.roll \+ body"),
+    ("body.inertia.roll", 0.11, r"body\.inertia\.roll = 0\.11"),
+    ("body.shape.front", -0.2, r"body\.shape\.front = -0\.2 m must be above body\.shape\.rear"),
+    ("body.center_of_mass.x", 0.3, r"body\.center_of_mass\.x = 0\.3 m .* tip forwards"),
+    ("body.center_of_mass.x", -0.1, r"body\.center_of_mass\.x = -0\.1 m .* tip backwards"),
+    (
+        "casters",
+        [{"x": 0.2, "y": 0.0, "radius": 0.02, "clearance": 0.03}],
+        r"casters\[0\]\.clearance = 0\.03 m must be below its radius",
+    ),
+    ("joints.right", "left_wheel_joint", r"joints\.right = left_wheel_joint must differ"),
+    ("excitation.amplitude", 6.0, r"excitation\.amplitude = 6\.0 N m must be at most limits"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), INCONSISTENT)
+def test_inconsistent_values_are_named(tmp_path, field, value, message):
+    with pytest.raises(ValueError, match=message):
+        load_robot(write(tmp_path, changed(field, value)))
+
+
+def test_unknown_and_missing_key_are_named_with_a_proposal(tmp_path):
+    data = changed("wheels.raduis", 0.075)
+    del data["wheels"]["radius"]
+    message = r"unknown: wheels\.raduis; missing: wheels\.radius\. Did you mean wheels\.radius\?"
+    with pytest.raises(ValueError, match=message):
+        load_robot(write(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: a\nname: b\n", r"line 2: the key 'name' is there twice"),
+        ("name: [", r"is no valid YAML"),
+        ("[name]: x", r"is no valid YAML"),
+        ("", r"the file must hold named values, not None"),
+    ],
+)
+def test_broken_file_is_named(tmp_path, text, message):
+    path = tmp_path / "broken.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as caught:
+        load_robot(path)
+    assert str(caught.value).startswith(str(path))
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(field=st.sampled_from(number_fields()), value=ANYTHING)
+def test_any_value_loads_or_is_refused_by_name(tmp_path_factory, field, value):
+    """Whatever stands in a number's place: a finite number of its own kind, or a ValueError."""
+    path = write(tmp_path_factory.getbasetemp(), changed(field, value))
+    try:
+        robot = load_robot(path)
+    except ValueError as error:
+        assert path in str(error)
+        assert field.rsplit(".", 1)[0] in str(error)
+        return
+    for key in field.split("."):
+        robot = getattr(robot, key)
+    assert isinstance(robot, (int, float))
+    assert not isinstance(robot, bool)
+    assert math.isfinite(robot)
+    assert robot == value
+
+
+@settings(max_examples=100, deadline=None)
+@given(section=st.sampled_from([k for k in TWIL if isinstance(TWIL[k], dict)]), data=st.data())
+def test_any_missing_key_is_named(tmp_path_factory, section, data):
+    content = yaml.safe_load(yaml.safe_dump(TWIL))
+    key = data.draw(st.sampled_from(sorted(content[section])))
+    del content[section][key]
+    with pytest.raises(ValueError, match=rf"missing: {section}\.{key}"):
+        load_robot(write(tmp_path_factory.getbasetemp(), content))

@@ -1,0 +1,45 @@
+"""The command show_parameters."""
+
+import pytest
+from urdf_texts import robot
+
+from diffbot_description import load_robot, urdf
+from diffbot_description.show_parameters import main
+
+
+def values(text):
+    lines = [line.split() for line in text.splitlines()[2:]]
+    return {line[0]: float(line[1]) for line in lines}
+
+
+def test_prints_parameters_with_units(capsys):
+    assert main(["twil"]) == 0
+    text = capsys.readouterr().out
+    found = values(text)
+    assert found["K7"] == pytest.approx(2.6468, rel=1e-4)
+    assert found["M_e"] == pytest.approx(1 / (0.075 * 2.6468), rel=1e-4)
+    assert "rad/(s^2 N m)" in text
+    assert "equivalent mass" in text
+
+
+def test_urdf_file_gives_the_same_as_the_robot(tmp_path, capsys):
+    path = tmp_path / "twil.urdf"
+    path.write_text(urdf(load_robot("twil")), encoding="utf-8")
+    main(["twil"])
+    expected = values(capsys.readouterr().out)
+    assert main([str(path)]) == 0
+    assert values(capsys.readouterr().out) == expected
+
+
+def test_foreign_urdf_needs_its_joint_names(tmp_path, capsys):
+    path = tmp_path / "foreign.urdf"
+    path.write_text(robot(), encoding="utf-8")
+    assert main([str(path)]) == 2
+    assert "turning joints are: left_joint, right_joint" in capsys.readouterr().err
+    assert main([str(path), "--left", "left_joint", "--right", "right_joint"]) == 0
+
+
+@pytest.mark.parametrize("wrong", ["twill", "/nowhere/robot.yaml", "/nowhere/robot.urdf"])
+def test_wrong_robot_gives_a_message_and_exit_status_2(wrong, capsys):
+    assert main([wrong]) == 2
+    assert wrong in capsys.readouterr().err
