@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""How near identification from the mujoco engine comes to the closed form, by contact settings.
+
+    python3 benchmarks/mujoco_contact.py [--robot twil] [--amplitude 0.3 0.6] [--time 40]
+
+For each choice of settings: the robot is driven by random binary wheel torques, K5..K8 follow
+from noise-free wheel speeds by batch least squares on integrals over 0.2 s, and the errors in %
+of the closed form are printed, next to what causes them:
+
+    K5*     error of K5 when the regression has the term v omega^2 of the lateral creep too
+    creep   coefficient of that term, ms; mujoco_model's docstring says what is expected
+    side    largest lateral speed of the axle, mm/s (0 for a wheel that rolls without slip)
+    slip    largest difference between rim and axle speed, mm/s
+    sink    largest change of the axle's height, um;  pitch: largest, urad
+    steps/s inner steps per second of one core
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from diffbot_description import Robot, load_robot
+from diffbot_sim.engines.mujoco_engine import MujocoSimulator
+from diffbot_sim.engines.mujoco_model import ContactSettings
+
+SAMPLE = 0.001
+WINDOW = 200
+BEST = ContactSettings()
+SETTINGS = {
+    "default": BEST,
+    "friction solref 4 ms": replace(BEST, friction_time_constant=0.004),
+    "friction solref 2 ms": replace(BEST, friction_time_constant=0.002),
+    "inner step 1 ms": replace(BEST, inner_step=0.001),
+    "inner step 0.25 ms": replace(BEST, inner_step=0.00025),
+    "normal solref 20 ms": replace(BEST, time_constant=0.02),
+    "solimp 0.9 0.95": replace(BEST, impedance=(0.9, 0.95)),
+    "impratio 1": replace(BEST, impratio=1.0),
+    "pyramidal cone": replace(BEST, elliptic=False),
+    "friction 1": replace(BEST, wheel_friction=1.0),
+    "friction 2": replace(BEST, wheel_friction=2.0),
+    "MuJoCo's own, solref 4 ms": ContactSettings(
+        friction_time_constant=0.004,
+        impedance=(0.9, 0.95),
+        elliptic=False,
+        impratio=1.0,
+        wheel_friction=1.0,
+    ),
+}
+
+
+def drive(sim: MujocoSimulator, robot: Robot, amplitude: float, duration: float) -> np.ndarray:
+    """Rows [v, omega by the wheels, v true, v sideways, tau_l, tau_r, height, pitch] per SAMPLE."""
+    rng = np.random.default_rng(1)
+    r, b = robot.wheels.radius, robot.wheels.half_track
+    rows = []
+    torque = np.zeros(2)
+    x, y, theta = sim.pose()
+    for k in range(round(duration / SAMPLE)):
+        if k % WINDOW == 0:
+            torque = amplitude * rng.choice([-1.0, 1.0], 2)
+            v, omega = sim.velocity()
+            # Turn the torque round at the speed limits, with some left for the other motion.
+            if abs(v) > 0.8 * robot.limits.linear_velocity:
+                torque[:] = -np.sign(v) * amplitude * np.array([1.0, 0.5])
+            elif abs(omega) > 0.8 * robot.limits.angular_velocity:
+                torque[:] = np.sign(omega) * amplitude * np.array([1.0, -0.5])
+        sim.step((torque[0], torque[1]), SAMPLE)
+        left, right = sim.wheel_velocities()
+        new_x, new_y, new_theta = sim.pose()
+        middle = 0.5 * (theta + new_theta)
+        sideways = (np.cos(middle) * (new_y - y) - np.sin(middle) * (new_x - x)) / SAMPLE
+        x, y, theta = new_x, new_y, new_theta
+        height, _, pitch = sim.attitude()
+        rows.append(
+            [0.5 * r * (left + right), 0.5 * r * (right - left) / b, sim.velocity()[0], sideways]
+            + [*torque, height, pitch]
+        )
+    return np.array(rows)
+
+
+def fit(rate: np.ndarray, *terms: np.ndarray) -> np.ndarray:
+    """Least squares of the windows' changes of `rate` on the windows' integrals of `terms`."""
+
+    def integral(signal: np.ndarray, held: bool) -> np.ndarray:
+        pieces = signal[1:] if held else 0.5 * (signal[1:] + signal[:-1])
+        return np.diff(np.concatenate([[0.0], np.cumsum(pieces) * SAMPLE])[::WINDOW])
+
+    # The last term is the torque: constant within a sample.
+    last = len(terms) - 1
+    regressors = np.column_stack([integral(t, i == last) for i, t in enumerate(terms)])
+    return np.linalg.lstsq(regressors, np.diff(rate[::WINDOW]), rcond=None)[0]
+
+
+def inner_speed(sim: MujocoSimulator, inner_step: float) -> float:
+    """Inner steps per second of CPU time in control periods of 10 ms."""
+    start = time.process_time()
+    for _ in range(200):
+        sim.step((0.0, 0.0), 0.01)
+    return 2.0 / inner_step / (time.process_time() - start)
+
+
+def report(label: str, robot: Robot, settings: ContactSettings, amplitude: float, t: float) -> str:
+    """One line of the table."""
+    sim = MujocoSimulator(robot, settings)
+    rows = drive(sim, robot, amplitude, t)
+    v, omega, true_v, sideways, left, right, height, pitch = rows.T
+    k5, k7 = fit(v, omega**2, left + right)
+    k5_creep, creep, _ = fit(v, omega**2, v * omega**2, left + right)
+    k6, k8 = fit(omega, v * omega, left - right)
+    true = sim.parameters()
+    found = np.array([k5, k6, k7, k8, k5_creep])
+    errors = 100.0 * (found / [true.k5, true.k6, true.k7, true.k8, true.k5] - 1.0)
+    causes = (
+        1e3 * creep,
+        1e3 * np.abs(sideways).max(),
+        1e3 * np.abs(v - true_v).max(),
+        1e6 * np.ptp(height),
+        1e6 * np.abs(pitch).max(),
+    )
+    return (
+        f"{label:26s}"
+        + "".join(f"{e:8.2f}" for e in errors)
+        + "".join(f"{c:9.3g}" for c in causes)
+        + f"{inner_speed(sim, settings.inner_step):9.0f}"
+    )
+
+
+def main() -> None:
+    """Print the table for the amplitudes of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--robot", default="twil", help="name or file, as for load_robot")
+    parser.add_argument("--amplitude", type=float, nargs="+", default=[0.3, 0.6], help="N m")
+    parser.add_argument("--time", type=float, default=40.0, help="s of robot time per line")
+    arguments = parser.parse_args()
+    robot = load_robot(arguments.robot)
+    for amplitude in arguments.amplitude:
+        print(f"{robot.name}, +-{amplitude} N m, {arguments.time} s; errors in %")
+        print(
+            f"{'settings':26s}"
+            + "".join(f"{h:>8s}" for h in ("K5", "K6", "K7", "K8", "K5*"))
+            + "".join(f"{h:>9s}" for h in ("creep", "side", "slip", "sink", "pitch", "steps/s"))
+        )
+        for label, settings in SETTINGS.items():
+            print(report(label, robot, settings, amplitude, arguments.time), flush=True)
+
+
+if __name__ == "__main__":
+    main()

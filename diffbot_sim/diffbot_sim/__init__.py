@@ -1,0 +1,1 @@
+"""Simulated differential-drive robots: engines, actuators, encoders and pacing; no ROS needed."""

@@ -1,0 +1,107 @@
+"""The interface that every physics engine offers, and the checks that all engines share."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from diffbot_description import DynamicParameters
+
+LONGEST_STEP = 1.0
+
+
+class Simulator(Protocol):
+    """A differential-drive robot on a level floor, driven by wheel torques.
+
+    SI units; pairs are ordered [left, right]. Poses are those of base_link, the midpoint of the
+    axle, in odom: x (m), y (m) and heading theta (rad, counter-clockwise, unwrapped).
+    """
+
+    time: float
+    """Robot time since the last reset, s."""
+
+    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+        """Put the robot at rest at pose, wheel angles and time zero; a payload stays on it.
+
+        Raises:
+            ValueError: pose is not three finite numbers.
+        """
+
+    def step(self, torque: tuple[float, float], duration: float) -> None:
+        """Advance by duration (s, in (0, 1]) with constant wheel torques (left, right) in N m.
+
+        Raises:
+            ValueError: a torque or the duration is not finite or outside its range; nothing moved.
+            FloatingPointError: the motion ran out of the engine's numbers.
+        """
+
+    def wheel_angles(self) -> tuple[float, float]:
+        """Angles of the wheel joints (left, right), rad, unwrapped."""
+
+    def wheel_velocities(self) -> tuple[float, float]:
+        """Speeds of the wheel joints (left, right), rad/s."""
+
+    def pose(self) -> tuple[float, float, float]:
+        """True x (m), y (m) and theta (rad, unwrapped) of base_link in odom."""
+
+    def velocity(self) -> tuple[float, float]:
+        """True forward speed v (m/s) and yaw rate omega (rad/s) of base_link."""
+
+    def parameters(self) -> DynamicParameters:
+        """Closed-form K5..K8 of (41) of Lages (2017) for the robot with its payload."""
+
+    def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
+        """Weld a load to the body, in place of an earlier one; the motion goes on without a jump.
+
+        Args:
+            mass: kg, >= 0; 0 removes the load.
+            x: centre of mass ahead of the axle, m; it lies on the robot's centre line.
+            z: height of the centre of mass above the axle, m; the ideal engine has no use for it.
+            yaw_inertia: about the load's own centre of mass, kg m^2, >= 0.
+
+        Raises:
+            ValueError: a value is not finite or is outside its range, or the robot would tip
+                over; nothing has changed then.
+        """
+
+
+def check_torque(torque: tuple[float, float]) -> tuple[float, float]:
+    """Return (left, right) as floats; ValueError unless both are finite."""
+    left, right = torque
+    for side, value in (("left", left), ("right", right)):
+        if not math.isfinite(value):
+            raise ValueError(f"{side} wheel torque = {value} N m: must be finite; send 0 to stop")
+    return float(left), float(right)
+
+
+def check_duration(duration: float) -> float:
+    """Return duration as a float; ValueError unless it lies in (0, 1] s."""
+    if not 0.0 < duration <= LONGEST_STEP:
+        raise ValueError(
+            f"step duration = {duration} s: must be in (0, {LONGEST_STEP}]; "
+            "divide a longer time into several steps"
+        )
+    return float(duration)
+
+
+def check_pose(pose: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Return (x, y, theta) as floats; ValueError unless all are finite."""
+    x, y, theta = (float(value) for value in pose)
+    if not all(map(math.isfinite, (x, y, theta))):
+        raise ValueError(f"pose = {(x, y, theta)} (m, m, rad): must be finite")
+    return x, y, theta
+
+
+def check_payload(mass: float, x: float, z: float, yaw_inertia: float) -> None:
+    """Raise ValueError unless the load is physical; see Simulator.set_payload for the units."""
+    for name, value, unit in (("mass", mass, "kg"), ("yaw_inertia", yaw_inertia, "kg m^2")):
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ValueError(f"payload {name} = {value} {unit}: must be finite and >= 0")
+    for name, value in (("x", x), ("z", z)):
+        if not math.isfinite(value):
+            raise ValueError(f"payload {name} = {value} m: must be finite")
+    if mass == 0.0 and yaw_inertia > 0.0:
+        raise ValueError(
+            f"payload yaw_inertia = {yaw_inertia} kg m^2 without mass: "
+            "set it to 0 to remove the payload, or give the payload's mass"
+        )
