@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from arc_odometry import WheelGeometry
 from hypothesis import given
 from hypothesis import strategies as st
+
+from arc_odometry import WheelGeometry
 
 length = st.floats(0.01, 2.0)
 signal = st.floats(-1e3, 1e3)

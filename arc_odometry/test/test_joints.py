@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from arc_odometry import JointReader
 from hypothesis import given
 from hypothesis import strategies as st
+
+from arc_odometry import JointReader
 
 READER = JointReader("left_wheel_joint", "right_wheel_joint")
 

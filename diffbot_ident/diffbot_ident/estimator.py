@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from arc_odometry import JointSample
-
 from diffbot_ident.regression import Regression
 from diffbot_ident.rls import RecursiveLeastSquares
 

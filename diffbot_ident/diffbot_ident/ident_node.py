@@ -10,15 +10,15 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 
-from arc_odometry import JointSample
-from diffbot_msgs.msg import DynamicParameters, IdentStatus
-from diffbot_node import EffortNode, Parameter, run_node, to_stamp
 from rclpy.qos import QoSProfile
 
+from arc_odometry import JointSample
 from diffbot_ident.estimator import DynamicsEstimator, Estimate
 from diffbot_ident.excitation import Excitation, wheel_speed_limit
 from diffbot_ident.parameter_file import parameter_document, save_parameters
 from diffbot_ident.regression import PositionRegression, VelocityRegression
+from diffbot_msgs.msg import DynamicParameters, IdentStatus
+from diffbot_node import EffortNode, Parameter, run_node, to_stamp
 
 FILE_NAME = "dynamic_parameters.yaml"
 STATUS_PERIOD = 0.02  # s of robot time between two status messages
@@ -54,7 +54,7 @@ class IdentNode(EffortNode):
         self._estimator = DynamicsEstimator(regression[self.values.velocity_source](self.geometry))
         self._check_results()
         self._start: float | None = None
-        self._stamp = 0.0
+        self._newest = 0.0
         self._last_status = float("-inf")
         self._parameters_message = DynamicParameters()
         self._parameters_message.header.frame_id = "base_link"
@@ -113,7 +113,7 @@ class IdentNode(EffortNode):
             self.get_logger().info(
                 f"exciting robot '{self.robot.name}' for {self.values.duration:g} s"
             )
-        self._stamp = sample.stamp
+        self._newest = sample.stamp
         self._estimator.update(sample)
         # A rounding error of the stamps must not add a control period.
         if sample.stamp - self._start >= self.values.duration - 1e-6:
@@ -139,7 +139,7 @@ class IdentNode(EffortNode):
             self._end(IdentStatus.STOPPED, "interrupted")
 
     def _end(self, phase: int, message: str) -> None:
-        elapsed = self._stamp - (self._start or 0.0)
+        elapsed = self._newest - (self._start or 0.0)
         self.finish(0, f"{message or 'done'} after {elapsed:.2f} s of robot time")
         estimate = self._publish_parameters()
         if self.values.results:
@@ -161,7 +161,7 @@ class IdentNode(EffortNode):
 
     def _publish_parameters(self) -> Estimate:
         estimate, message = self._estimator.estimate(), self._parameters_message
-        message.header.stamp = to_stamp(self._stamp)
+        message.header.stamp = to_stamp(self._newest)
         message.k5, message.k6, message.k7, message.k8 = estimate.values
         message.covariance_diagonal[:] = estimate.variances
         message.residual_std[:] = estimate.residual_std
@@ -173,10 +173,10 @@ class IdentNode(EffortNode):
 
     def _publish_status(self, phase: int, message: str = "") -> None:
         status = self._status
-        status.header.stamp = to_stamp(self._stamp)
+        status.header.stamp = to_stamp(self._newest)
         status.phase = phase
         status.message = message
-        status.elapsed = self._stamp - (self._start or 0.0)
+        status.elapsed = self._newest - (self._start or 0.0)
         velocity = self._estimator.velocity or (0.0, 0.0)
         status.linear_velocity, status.angular_velocity = velocity
         status.guarded = self._excitation.guarded

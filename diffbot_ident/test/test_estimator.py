@@ -3,12 +3,13 @@
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.estimator import DynamicsEstimator, State
 from diffbot_ident.excitation import Excitation
 from diffbot_ident.regression import PositionRegression
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 TRUTH = (0.08444, -3.7706, 2.6468, -16.084)

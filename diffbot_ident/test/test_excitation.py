@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from diffbot_ident.excitation import Excitation, SpeedGuard, wheel_speed_limit
 from hypothesis import given
 from hypothesis import strategies as st
+
+from diffbot_ident.excitation import Excitation, SpeedGuard, wheel_speed_limit
 
 
 def torques(excitation, count, speeds=(0.0, 0.0)):

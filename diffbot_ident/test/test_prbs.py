@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from diffbot_ident.prbs import PRIMITIVE_TAPS, Prbs
 from scipy.signal import max_len_seq
+
+from diffbot_ident.prbs import PRIMITIVE_TAPS, Prbs
 
 
 @pytest.mark.parametrize("register", PRIMITIVE_TAPS)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from diffbot_ident.rls import RecursiveLeastSquares
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from diffbot_ident.rls import RecursiveLeastSquares
 
 
 def rows(seed, count, size, noise):

@@ -11,14 +11,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 
-from arc_odometry import JointReader, JointSample, WheelGeometry
-from diffbot_description import Robot, load_robot
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from arc_odometry import JointReader, JointSample, WheelGeometry
+from diffbot_description import Robot, load_robot
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.stamps import seconds
 from diffbot_node.torque_limiter import TorqueLimiter
@@ -84,7 +84,7 @@ class EffortNode(Node, ABC):
         self.refused = 0
         self._limiter = self._make_limiter()
         self._reader = JointReader(self.robot.joints.left, self.robot.joints.right, required)
-        self._stamp: float | None = None
+        self._last_stamp: float | None = None
         self._received: Time | None = None
         self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
@@ -162,13 +162,13 @@ class EffortNode(Node, ABC):
         if self.exit_code is not None:
             return
         stamp = seconds(message.header.stamp)
-        if stamp == self._stamp:
+        if stamp == self._last_stamp:
             return  # Said already, and answered.
         if self._received is None and self.waits_for():
             return
         self._received, self._received_wall = self.get_clock().now(), time.monotonic()
-        period = 0.0 if self._stamp is None else stamp - self._stamp
-        self._stamp = stamp
+        period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
+        self._last_stamp = stamp
         try:
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort

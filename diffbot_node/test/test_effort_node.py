@@ -8,10 +8,11 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from diffbot_node import EffortNode  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from diffbot_node import EffortNode  # noqa: E402
 
 TORQUE = (0.3, -0.2)
 

@@ -3,10 +3,11 @@
 import math
 
 import pytest
-from diffbot_node.parameters import Parameter
-from diffbot_node.stamps import seconds, to_stamp
 from hypothesis import given
 from hypothesis import strategies as st
+
+from diffbot_node.parameters import Parameter
+from diffbot_node.stamps import seconds, to_stamp
 
 DURATION = Parameter("duration", 60.0, "robot time to excite for, s", above=0.0, maximum=1e6)
 ENGINE = Parameter("engine", "ideal", "physics engine", choices=("ideal", "mujoco"))

@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from diffbot_node.torque_limiter import TorqueLimiter
 from hypothesis import given
 from hypothesis import strategies as st
+
+from diffbot_node.torque_limiter import TorqueLimiter
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
 steps = st.lists(st.tuples(anything, anything, anything), max_size=50)
