@@ -1,3 +1,5 @@
+"""Build file of the package arc_odometry (ament_python)."""
+
 from setuptools import find_packages, setup
 
 PACKAGE = "arc_odometry"

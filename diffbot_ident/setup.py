@@ -1,3 +1,5 @@
+"""Build file of the package diffbot_ident (ament_python)."""
+
 from setuptools import find_packages, setup
 
 PACKAGE = "diffbot_ident"
@@ -15,7 +17,7 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="On-line identification of the dynamic parameters K5-K8 of differential-drive robots.",
+    description="On-line identification of the dynamic parameters of differential-drive robots.",
     license="Apache-2.0",
     entry_points={"console_scripts": ["ident = diffbot_ident.ident_node:main"]},
 )

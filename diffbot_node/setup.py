@@ -1,3 +1,5 @@
+"""Build file of the package diffbot_node (ament_python)."""
+
 from setuptools import find_packages, setup
 
 PACKAGE = "diffbot_node"
@@ -15,6 +17,6 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="Base of the suite's nodes: checked parameters, a clean exit, and safe wheel torque.",
+    description="Base of the suite's nodes: checked parameters, clean exit, safe wheel torque.",
     license="Apache-2.0",
 )

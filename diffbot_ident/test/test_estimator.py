@@ -1,5 +1,6 @@
 """The estimator's states, its refusals, and that nothing bad stays in it."""
 
+import contextlib
 import math
 
 import pytest
@@ -123,14 +124,9 @@ def test_no_input_makes_the_estimate_nan(inputs):
     for index, sample in enumerate(motion(60)):
         estimator.update(sample)
         if index < len(inputs):
-            try:
-                estimator.update(JointSample(*inputs[index]))
-            except ValueError:
-                pass
-            try:
-                estimator.update(sample)
-            except ValueError:
-                pass
+            for again in (JointSample(*inputs[index]), sample):
+                with contextlib.suppress(ValueError):
+                    estimator.update(again)
     estimate = estimator.estimate()
     assert all(map(math.isfinite, estimate.values))
     assert not any(map(math.isnan, estimate.variances))

@@ -66,14 +66,14 @@ def coloured(random, count):
     [(white, 1, 0.75, 1.3), (white, 20, 0.75, 1.5), (coloured, 20, 0.75, 1.7)],
 )
 def test_variances_are_honest(noise, window, low, high):
-    """150 runs of 600 rows; the standard error of each mean is 0.12."""
-    ratios = mean_square_of_normalised_errors(150, 600, noise, window)
+    """120 runs of 400 rows; the standard error of each mean is 0.13."""
+    ratios = mean_square_of_normalised_errors(120, 400, noise, window)
     assert (ratios > low).all() and (ratios < high).all(), ratios
 
 
 def test_taking_coloured_noise_for_white_is_overconfident():
     """What the window is for: without it errors are far larger than the variances say."""
-    ratios = mean_square_of_normalised_errors(60, 600, coloured, 1)
+    ratios = mean_square_of_normalised_errors(60, 400, coloured, 1)
     assert (ratios > 3.0).all(), ratios
 
 

@@ -41,14 +41,13 @@ def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
     A node ends by setting its `exit_code`, by SIGINT or SIGTERM (status 0), or by an exception
-    in a callback (status 1). A ValueError or ImportError of `create` is printed as a plain sentence.
+    in a callback (status 1). What is wrong with its parameters or its installation (a ValueError
+    or ImportError of `create`) is printed as a plain sentence.
 
     Args:
         create: makes the node, a RunnableNode.
         args: command line; None takes the process's own.
     """
-    # rclpy's own handlers shut the context down at once, and a last message would be lost.
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     signals: list[int] = []
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -56,6 +55,8 @@ def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
+    # rclpy's own handlers shut the context down at once, and a last message would be lost.
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         try:
             node = create()

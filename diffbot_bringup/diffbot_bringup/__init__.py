@@ -1,0 +1,1 @@
+"""Start-up of the suite: the `diffbot` command, launch runner, plots and reports."""

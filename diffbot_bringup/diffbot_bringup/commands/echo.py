@@ -1,0 +1,114 @@
+"""``diffbot echo``: print the messages of a topic."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from typing import Any
+
+SUMMARY = "print the messages of a topic: echo TOPIC [TYPE] [--once]"
+
+_EPILOG = """\
+The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
+exit status: 0 printed; 1 no message in time (the topics that exist are listed); 2 wrong
+arguments; 130 stopped by Ctrl-C."""
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value > 0.0):
+        raise argparse.ArgumentTypeError(f"{text} s is not a positive time")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="diffbot echo",
+        description="Print the messages of a topic.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("topic", metavar="TOPIC", help="e.g. /ident/dynamic_parameters")
+    parser.add_argument("type", metavar="TYPE", nargs="?", help="e.g. std_msgs/msg/String")
+    parser.add_argument("--once", action="store_true", help="print one message and leave")
+    parser.add_argument(
+        "--field", metavar="F", help="print one field only, e.g. pose.pose.position"
+    )
+    parser.add_argument("--csv", action="store_true", help="one line per message, comma-separated")
+    parser.add_argument("--no-arr", action="store_true", help="show type and length of arrays only")
+    parser.add_argument(
+        "--timeout", metavar="S", type=_seconds, default=math.inf, help="leave after S seconds"
+    )
+    return parser
+
+
+def main(argv: list[str]) -> int:
+    """Run the command and return its exit status (see the epilog)."""
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as error:
+        return int(error.code or 0)
+    from diffbot_bringup.topic_echo import TopicError  # needs rclpy: not for --help
+
+    try:
+        return _echo(options)
+    except TopicError as error:
+        print(f"diffbot echo: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `... | head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _echo(options: argparse.Namespace) -> int:
+    from diffbot_bringup.topic_echo import Topic
+
+    deadline = time.monotonic() + options.timeout
+    with Topic(options.topic, options.type) as topic:
+        # A topic takes a moment to be discovered; say so only when it takes longer.
+        if not topic.connect(min(deadline, time.monotonic() + 3.0)):
+            print(f"diffbot echo: waiting for a publisher of {topic.name}", file=sys.stderr)
+            if not topic.connect(deadline):
+                return _nothing(options, f"nobody publishes {topic.name}", topic.names())
+        printed = False
+        while (message := topic.receive(deadline)) is not None:
+            print(text(message, options), flush=True)
+            printed = True
+            if options.once:
+                return 0
+        return 0 if printed else _nothing(options, f"no message on {topic.name}", topic.names())
+
+
+def _nothing(options: argparse.Namespace, problem: str, names: list[str]) -> int:
+    listed = "".join(f"\n  {name}" for name in names)
+    print(
+        f"diffbot echo: {problem} within {options.timeout:g} s; topics that exist:{listed}",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def text(message: Any, options: argparse.Namespace) -> str:
+    """Return what is printed for one message (without the last line break).
+
+    Raises TopicError when `--field` names a field that the message does not have.
+    """
+    from diffbot_bringup.topic_echo import TopicError, to_csv, to_yaml
+
+    value = message
+    for name in filter(None, (options.field or "").split(".")):
+        fields = getattr(value, "get_fields_and_field_types", dict)()
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise TopicError(f"no field {name!r} in {options.field!r}; fields here: {known}")
+        value = getattr(value, name)
+    if not hasattr(value, "get_fields_and_field_types"):
+        return f"{value}\n---"
+    if options.csv:
+        return to_csv(value, arrays=not options.no_arr)
+    return to_yaml(value, arrays=not options.no_arr) + "---"

@@ -1,0 +1,68 @@
+"""``diffbot run``: run one node executable of a package."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ament_index_python.packages import get_packages_with_prefixes
+
+from diffbot_bringup.xml_launch import LaunchError
+from diffbot_bringup.xml_launch.errors import suggestion
+from diffbot_bringup.xml_launch.node import executables, find_executable
+
+SUMMARY = "run one node: run PACKAGE EXECUTABLE [ARGS, e.g. --ros-args -p speed:=0.5]"
+
+_USAGE = """\
+usage: diffbot run PACKAGE EXECUTABLE [ARGUMENTS ...]
+
+Replaces this process by the executable; all ARGUMENTS go to it as they are, for example
+  diffbot run diffbot_sim simulator --ros-args -p engine:=ideal
+Without EXECUTABLE, lists those of PACKAGE; without both, lists the packages that have any."""
+
+
+def main(argv: list[str]) -> int:
+    """Run the executable (does not return), or return 2 and list the right names."""
+    if argv and argv[0] in ("-h", "--help"):
+        print(_USAGE)
+        return 0
+    try:
+        program = _find(argv)
+    except ValueError as error:
+        print(f"diffbot run: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execv(program, [program, *argv[2:]])
+    except OSError as error:
+        print(f"diffbot run: cannot run {program}: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def _find(argv: list[str]) -> str:
+    packages = _packages()
+    if not argv:
+        raise LaunchError(f"PACKAGE is missing; packages with executables: {_text(packages)}")
+    package = argv[0]
+    if package not in packages:
+        raise LaunchError(
+            f"no package {package!r} with executables{suggestion(package, packages)}; "
+            f"packages with executables: {_text(packages)}"
+        )
+    if len(argv) < 2:
+        raise LaunchError(f"EXECUTABLE is missing; {package} has: {_text(executables(package))}")
+    return find_executable(package, argv[1])
+
+
+def _packages() -> list[str]:
+    """Return the packages of the ament index that have executables."""
+    try:
+        names = sorted(get_packages_with_prefixes())
+    except (LookupError, OSError) as error:
+        raise LaunchError(f"{error}; is the workspace sourced?") from None
+    return [name for name in names if executables(name)]
+
+
+def _text(names: object) -> str:
+    return ", ".join(names) or "none"  # type: ignore[call-overload]

@@ -1,0 +1,63 @@
+"""``diffbot test``: style checks and one pytest run over the packages."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from diffbot_bringup.workspace.packages import find_packages
+
+SUMMARY = "check the style and run the tests of all packages, or of those named"
+
+_STYLE_COMMANDS = (["ruff", "check"], ["ruff", "format", "--check"])
+
+
+def main(argv: list[str]) -> int:
+    """Run the checks and then pytest; return pytest's status, or ruff's when that failed."""
+    root = os.environ.get("DIFFBOT_ROOT", "")
+    if not root:
+        print("diffbot test: run it as ./diffbot test in a checkout, or use colcon test")
+        return 2
+    names, pytest_arguments = split(argv)
+    folders = test_folders(Path(root), names)
+    style = _check_style(Path(root), names)
+    # In the tests a message field of the wrong type is an error; ROS lets it pass otherwise.
+    environment = {**os.environ, "ROS_PYTHON_CHECK_FIELDS": "1"}
+    command = [sys.executable, "-m", "pytest", *map(str, folders), *pytest_arguments]
+    status = subprocess.run(command, cwd=root, env=environment).returncode
+    return status or style
+
+
+def split(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Return (packages, arguments for pytest), which a `--` separates."""
+    if "--" not in argv:
+        return argv, []
+    at = argv.index("--")
+    return argv[:at], argv[at + 1 :]
+
+
+def test_folders(root: Path, names: list[str]) -> list[Path]:
+    """Return the test folders of the named packages, or of all and the top level's; each once."""
+    packages = {package.name: package.path for package in find_packages(root)}
+    chosen = [packages[name] for name in names] if names else [root, *packages.values()]
+    folders = (folder / "test" for folder in chosen)
+    # diffbot_bringup's folder is a link to the one at the top level.
+    return list(dict.fromkeys(folder.resolve() for folder in folders if folder.is_dir()))
+
+
+# Not a test, although pytest would take it for one by its name.
+test_folders.__test__ = False  # type: ignore[attr-defined]
+
+
+def _check_style(root: Path, names: list[str]) -> int:
+    if shutil.which("ruff") is None:
+        print("diffbot test: ruff is not installed, so the style is not checked", flush=True)
+        return 0
+    packages = {package.name: package.path for package in find_packages(root)}
+    where = [str(packages[name]) for name in names] or ["."]
+    status = 0
+    for command in _STYLE_COMMANDS:
+        print(f"diffbot test: {' '.join(command)}", flush=True)
+        status = subprocess.run([*command, *where], cwd=root).returncode or status
+    return status

@@ -1,0 +1,99 @@
+"""The identification of launch/ident.launch.xml in one process, without a ROS graph.
+
+The same excitation, sensors and estimator as the nodes', period by period: for tests and
+benchmarks over many seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+from diffbot_description import load_robot
+from diffbot_ident.estimator import DynamicsEstimator, Estimate
+from diffbot_ident.excitation import Excitation, wheel_speed_limit
+from diffbot_ident.regression import PositionRegression
+from diffbot_sim.actuators import Actuator
+from diffbot_sim.encoders import Encoders
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import VirtualRobot
+
+PERIOD = 0.01  # control period, s
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What one run gave.
+
+    Attributes:
+        estimate: of K5..K8.
+        truth: closed form of K5..K8 of the simulated robot, shape (4,).
+        speeds: largest true |v| and |omega| as shares of the robot's limits, shape (2,).
+    """
+
+    estimate: Estimate
+    truth: NDArray[np.float64]
+    speeds: NDArray[np.float64]
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """Errors of K5..K8 in % of the closed form, shape (4,)."""
+        return 100.0 * (np.array(self.estimate.values) / self.truth - 1.0)
+
+    @property
+    def normalised_errors(self) -> NDArray[np.float64]:
+        """Errors of K5..K8 in standard deviations as the estimator states them, shape (4,)."""
+        return (np.array(self.estimate.values) - self.truth) / np.sqrt(self.estimate.variances)
+
+
+def rehearse(
+    robot_name: str,
+    engine: str,
+    seed: int,
+    seconds: float,
+    encoder_counts: int,
+    torque_noise: float = 0.0,
+) -> Rehearsal:
+    """Excite a simulated robot at rest for a while and identify it.
+
+    Args:
+        robot_name: name of a robot, or the path of its YAML.
+        engine: "ideal" or "mujoco".
+        seed: of the excitation and of the noise.
+        seconds: robot time, s.
+        encoder_counts: per wheel revolution; 0 for exact angles.
+        torque_noise: standard deviation of the acting torque, as a share of it.
+    """
+    robot = load_robot(robot_name)
+    limits = np.array([robot.limits.linear_velocity, robot.limits.angular_velocity])
+    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+    virtual = VirtualRobot(
+        make_simulator(engine, robot),
+        Actuator(robot.limits.torque, 0, torque_noise, seed),
+        Encoders(encoder_counts, PERIOD, seed),
+        PERIOD,
+    )
+    excitation = Excitation(
+        robot.excitation.amplitude,
+        robot.excitation.hold,
+        robot.excitation.register,
+        wheel_speed_limit(*limits, robot.wheels.radius, geometry.half_track),
+        seed,
+    )
+    estimator = DynamicsEstimator(PositionRegression(geometry))
+    fastest = np.zeros(2)
+    sample = virtual.sample
+    for _ in range(round(seconds / PERIOD)):
+        estimator.update(sample)
+        sample = virtual.advance(excitation.torque(sample.velocity))
+        fastest = np.maximum(fastest, np.abs(virtual.engine.velocity()))
+    estimator.update(sample)
+    truth = virtual.engine.parameters()
+    return Rehearsal(
+        estimator.estimate(),
+        np.array([truth.k5, truth.k6, truth.k7, truth.k8]),
+        fastest / limits,
+    )

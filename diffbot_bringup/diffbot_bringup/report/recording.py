@@ -1,0 +1,121 @@
+"""What a report remembers of an identification run, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_bringup.report.samples import EXCITING, ParameterSample, StatusSample
+from diffbot_bringup.report.series import STAMP_TOLERANCE, Series
+
+# More points than this cannot be told apart in a picture.
+POINTS = 1500
+# Robot time at the start of the excitation that is kept sample by sample, s.
+OPENING = 10.0
+
+
+class IdentRecording:
+    """Series of K5..K8, their variances, velocities and torques over robot time.
+
+    Times go in as stamps and come out relative to the start of the excitation. Ask `wants_…`
+    before unpacking a message: at 40 times real time only every n-th is needed.
+
+    Attributes:
+        latest: newest estimate, kept or not; None before the first.
+        status: newest status; None before the first.
+        start: stamp at which the excitation began, s; None before.
+
+    Args:
+        capacity: rows kept of each series, >= 4; see Series.
+    """
+
+    def __init__(self, capacity: int = 4096) -> None:
+        self.latest: ParameterSample | None = None
+        self.status: StatusSample | None = None
+        self.start: float | None = None
+        self._parameters = Series(8, capacity)
+        self._motion = Series(4, capacity)
+        self._opening = Series(4, capacity)
+        self._truth = Series(4, capacity)
+
+    @property
+    def elapsed(self) -> float:
+        """Robot time since excitation began, s; 0 before."""
+        return self.status.elapsed if self.status else 0.0
+
+    def wants_parameters(self, time: float) -> bool:
+        """Whether an estimate with this stamp (s) is worth unpacking for the pictures."""
+        return self._parameters.accepts(time)
+
+    def add_parameters(self, sample: ParameterSample) -> None:
+        """Take in the newest estimate."""
+        self.latest = sample
+        if self._parameters.accepts(sample.time):
+            self._parameters.add(sample.time, (*sample.values, *sample.variances))
+
+    def wants_status(self, time: float) -> bool:
+        """Whether a status with this stamp (s) is worth unpacking for the pictures."""
+        return self._motion.accepts(time) or self._in_opening(time)
+
+    def add_status(self, sample: StatusSample) -> None:
+        """Take in the newest status; the first one that is exciting fixes the time axis."""
+        self.status = sample
+        if sample.phase != EXCITING:
+            return
+        self.start = sample.time - sample.elapsed
+        # A known duration gives an even spacing from the start; without one, thinning does it.
+        if not len(self._motion) and 0.0 < sample.duration < math.inf:
+            self._motion.interval = self._parameters.interval = sample.duration / POINTS
+        row = (*sample.velocity, *sample.effort)
+        if self._motion.accepts(sample.time):
+            self._motion.add(sample.time, row)
+        if self._in_opening(sample.time):
+            self._opening.add(sample.time, row)
+
+    def add_truth(self, time: float, values: tuple[float, float, float, float]) -> None:
+        """Take in the robot's true [K5, K6, K7, K8] from this stamp (s) on.
+
+        A new set during the run (a payload) is a step of the true values.
+        """
+        self._truth.add(time, values)
+
+    def finish(self) -> None:
+        """Keep the newest estimate, so that the curves end where the run ended."""
+        if self.latest is not None:
+            sample = self.latest
+            self._parameters.add(sample.time, (*sample.values, *sample.variances))
+
+    def _in_opening(self, time: float) -> bool:
+        return self.start is None or time - self.start <= OPENING + STAMP_TOLERANCE
+
+    def parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Time (n,), s, values (n, 4) and variances (n, 4) of K5..K8 since excitation began."""
+        times, rows = self._since_start(self._parameters)
+        return times, rows[:, :4], rows[:, 4:]
+
+    def motion(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
+        return self._since_start(self._motion)
+
+    def opening(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As `motion`, each status of the first 10 s."""
+        return self._since_start(self._opening)
+
+    def truth(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Time (m,), s, from which on the true K5..K8 (m, 4) hold; m = 0 when unknown."""
+        times, rows = self._truth.arrays()
+        return times - (self.start or 0.0), rows
+
+    def last_truth(self) -> tuple[float, float, float, float] | None:
+        """The true [K5, K6, K7, K8] at the end of the run; None when unknown."""
+        _, rows = self._truth.arrays()
+        return tuple(rows[-1].tolist()) if len(rows) else None
+
+    def _since_start(self, series: Series) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        times, rows = series.arrays()
+        if self.start is None:
+            return times[:0], rows[:0]
+        since = times - self.start >= -STAMP_TOLERANCE
+        return times[since] - self.start, rows[since]

@@ -1,0 +1,78 @@
+"""One look for all pictures: colours that stay apart for colour-blind readers, quiet frames."""
+
+from __future__ import annotations
+
+import math
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#A6538A"
+INK = "#2B2B2B"
+QUIET = "#8A8A8A"
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# 9 in at 110 dots per inch fills the width of a README.
+WIDTH, DPI = 9.0, 110
+
+
+def new_figure(title: str, subtitle: str, height: float) -> Figure:
+    """An empty figure of this height (inch) with a left-aligned title; no pyplot state."""
+    figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    top = 1.0 - 0.10 / height
+    figure.text(0.012, top, title, fontsize=14, fontweight="bold", color=INK, va="top")
+    figure.text(0.012, top - 0.30 / height, subtitle, fontsize=10, color=QUIET, va="top")
+    return figure
+
+
+def quiet(axes: Axes) -> None:
+    """Leave only what helps reading values: left and bottom lines, a light grid."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#BBBBBB")
+    axes.grid(True, color="#E6E6E6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, labelsize=9, length=3, color="#BBBBBB")
+
+
+def panel_title(axes: Axes, bold: str, rest: str) -> None:
+    """Title at the panel's upper left: what it shows in bold, then its unit or value."""
+    axes.annotate(
+        bold,
+        (0, 1),
+        (0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=11,
+        fontweight="bold",
+        color=INK,
+    )
+    axes.annotate(
+        rest.replace("-", "−"),
+        (1, 1),
+        (0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=10,
+        color=INK,
+        ha="right",
+    )
+
+
+def power_of_ten(value: float, _position: int = 0) -> str:
+    """Tick label such as 10⁻³ in plain text; matplotlib's own needs its slow formula engine."""
+    exponent = round(math.log10(value))
+    return f"10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
+def say(axes: Axes, text: str) -> None:
+    """Write in the middle of a panel why it is empty."""
+    axes.text(0.5, 0.7, text, transform=axes.transAxes, ha="center", va="center", color=QUIET)
+    if not axes.lines:
+        axes.set_yticks([])

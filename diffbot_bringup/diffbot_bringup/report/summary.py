@@ -1,0 +1,130 @@
+"""summary.json: what a run found, for scripts."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from diffbot_bringup.report.quantity import Quantity
+from diffbot_bringup.report.run_end import Ending
+
+# Distributions whose versions may change a result.
+DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What was run.
+
+    Attributes:
+        name: kind of run, for example "ident".
+        robot: name or file of the robot.
+        sim: simulator; empty for a real robot.
+        seed: seed of excitation and noise; None where unknown.
+        arguments: launch arguments.
+        started: date and time, ISO 8601.
+    """
+
+    name: str = "ident"
+    robot: str = ""
+    sim: str = ""
+    seed: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    started: str = ""
+
+
+def summary(
+    run: RunDescription,
+    ending: Ending,
+    duration: float,
+    real_time_factor: float | None,
+    parameters: Sequence[Quantity],
+    physical: Mapping[str, Quantity] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The content of summary.json; every number is finite or None.
+
+    Args:
+        run: what was run.
+        ending: how it ended.
+        duration: robot time of the excitation, s.
+        real_time_factor: robot time over wall time; None where unknown.
+        parameters: K5..K8.
+        physical: quantities derived from them, by key.
+        more: further keys; they never replace those above.
+    """
+    content = {
+        "name": run.name,
+        "robot": run.robot,
+        "sim": run.sim,
+        "seed": run.seed,
+        "started": run.started,
+        "duration": duration,
+        "real_time_factor": real_time_factor,
+        "outcome": ending.outcome,
+        "reason": ending.reason,
+        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
+        "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
+        "arguments": dict(run.arguments),
+        "versions": versions(),
+    }
+    return strict({**content, **{k: v for k, v in (more or {}).items() if k not in content}})
+
+
+def _entry(quantity: Quantity) -> dict[str, Any]:
+    return {
+        "value": quantity.value,
+        "std": quantity.std,
+        "interval95": list(quantity.interval95),
+        "closed_form": quantity.closed_form,
+        "state": quantity.state,
+        "unit": quantity.unit,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, ROS and of the packages that may change a result."""
+    found = {
+        "python": platform.python_version(),
+        "ros": os.environ.get("ROS_DISTRO", ""),
+        "platform": platform.platform(),
+    }
+    for name in DISTRIBUTIONS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def strict(value: Any) -> Any:
+    """The value with None for NaN and infinity, which strict JSON does not know."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
+    """Write summary.json into the directory at one stroke; returns its path.
+
+    Raises:
+        OSError: the directory cannot be written.
+        ValueError: the content holds NaN or infinity; pass it through `strict`.
+    """
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    path = directory / "summary.json"
+    partial = directory / ".summary.json.partial"
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+    return path

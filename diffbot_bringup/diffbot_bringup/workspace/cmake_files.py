@@ -1,0 +1,35 @@
+"""Repair the paths in the CMake files of the ROS 2 wheels."""
+
+import re
+from pathlib import Path
+
+from .failure import SetupError
+from .stamps import write_atomically
+
+_BUILDER = "/opt/python/"
+_NUMPY = re.compile(r'/opt/python/[^";]*/site-packages/numpy/(?:_core|core)/include')
+_PYTHON = re.compile(r'/opt/python/[^";/]+/include/python3\.\d+t?')
+
+
+def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
+    """Replace the include folders of the wheels' builder by this machine's.
+
+    prefix is where the wheels are installed, python_include holds Python.h and site is the
+    site-packages folder that has NumPy. Returns the number of files changed; raises SetupError
+    when a path of the builder is left, because a build would fail on it.
+    """
+    numpy_include = site / "numpy" / "_core" / "include"
+    if not numpy_include.is_dir():
+        numpy_include = site / "numpy" / "core" / "include"
+    changed = 0
+    for path in sorted((prefix / "share").glob("*/cmake/*.cmake")):
+        text = path.read_text()
+        if _BUILDER not in text:
+            continue
+        text = _NUMPY.sub(str(numpy_include), text)
+        text = _PYTHON.sub(str(python_include), text)
+        if _BUILDER in text:
+            raise SetupError(f"{path} names a folder of its builder that is not known here")
+        write_atomically(path, text)
+        changed += 1
+    return changed

@@ -1,0 +1,110 @@
+"""What the script ./diffbot does: check the command, set up what is missing, run the command."""
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from ..cli import COMMANDS, help_text
+from .arguments import check_arguments
+from .build import Workspace
+from .checkout_lock import CheckoutLock
+from .choice import choose
+from .environment import Environment
+from .failure import SetupError, UsageError
+from .progress import say
+from .system import SystemEnvironment
+
+_USAGE_STATUS = 2
+_FAILED_STATUS = 1
+
+
+def main(root: Path, argv: list[str]) -> int:
+    """Run `./diffbot argv` in the checkout root; return the exit status, unless replaced."""
+    try:
+        return _main(root, argv)
+    except UsageError as error:
+        say(str(error))
+        return _USAGE_STATUS
+    except (SetupError, ValueError) as error:
+        say(str(error))
+        return _FAILED_STATUS
+    except KeyboardInterrupt:
+        say("interrupted; run the same command again to go on where it stopped")
+        return 128 + signal.SIGINT
+
+
+def _main(root: Path, argv: list[str]) -> int:
+    if not argv:
+        print(help_text(), file=sys.stderr)
+        return _USAGE_STATUS
+    command, words = argv[0], argv[1:]
+    if command in ("-h", "--help", "help"):
+        print(help_text())
+        return 0
+    if command not in COMMANDS:
+        raise UsageError(f"unknown command {command!r}; commands: {', '.join(COMMANDS)}")
+    if command in ("setup", "clean", "test") and ("-h" in words or "--help" in words):
+        print(f"usage: diffbot {command} {COMMANDS[command].usage}".rstrip())
+        print(COMMANDS[command].summary())
+        return 0
+    if command == "clean":
+        check_arguments(root, command, words, any_package=False)
+        return _clean(root)
+    environment = choose(root)
+    check_arguments(root, command, words, isinstance(environment, SystemEnvironment))
+    workspace = set_up(root, environment)
+    if command == "setup":
+        say(f"ready; using {environment.title}")
+        return 0
+    if isinstance(environment, SystemEnvironment):
+        say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
+    _replace(root, environment, workspace, argv)
+
+
+def set_up(root: Path, environment: Environment) -> Workspace:
+    """Make the environment and build what has changed; return at once when all is ready."""
+    workspace = Workspace(root, environment)
+    if environment.is_ready() and workspace.is_ready():
+        return workspace
+    previous = signal.signal(signal.SIGTERM, _terminated)
+    start = time.monotonic()
+    try:
+        with CheckoutLock(root / ".diffbot" / "lock") as lock:
+            say(f"using {environment.title}")
+            environment.prepare(lock.descriptor)
+            workspace = Workspace(root, environment)  # another set-up may have run meanwhile
+            workspace.build(lock.descriptor)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    say(f"set-up finished in {time.monotonic() - start:.1f} s")
+    return workspace
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    # An exception, so that the tool that is running is ended too.
+    sys.exit(128 + number)
+
+
+def _replace(
+    root: Path, environment: Environment, workspace: Workspace, argv: list[str]
+) -> NoReturn:
+    """Become the command, so that signals and the exit status are its own."""
+    variables = workspace.variables(os.environ)
+    variables["DIFFBOT_ROOT"] = str(root)
+    # -P keeps the current folder, where anything may lie, off the module path.
+    options = ["-P"] if sys.version_info >= (3, 11) else []
+    python = str(environment.python)
+    sys.stderr.flush()
+    os.execve(python, [python, *options, "-m", "diffbot_bringup.cli", *argv], variables)
+
+
+def _clean(root: Path) -> int:
+    with CheckoutLock(root / ".diffbot" / "lock"):
+        shutil.rmtree(root / ".diffbot")
+    say("removed .diffbot")
+    return 0

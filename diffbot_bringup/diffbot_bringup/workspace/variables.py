@@ -1,0 +1,78 @@
+"""The environment variables of everything that ./diffbot starts."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+PATHS = (
+    "PATH",
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "AMENT_PREFIX_PATH",
+    "CMAKE_PREFIX_PATH",
+    "COLCON_PREFIX_PATH",
+)
+
+Paths = dict[str, list[str]]
+"""Variable -> the entries to put in front of it."""
+
+
+def prepend(environment: Mapping[str, str], paths: Paths) -> dict[str, str]:
+    """Return environment with the entries of paths in front, each entry once."""
+    result = dict(environment)
+    for name, entries in paths.items():
+        old = [entry for entry in result.get(name, "").split(os.pathsep) if entry]
+        result[name] = os.pathsep.join(dict.fromkeys([*entries, *old]))
+    return result
+
+
+def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return environment without what a sourced ROS 2 put into it, which wheels must not see."""
+    prefixes = tuple(p for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p)
+    foreign = {"PYTHONPATH", "PYTHONHOME", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"}
+    foreign |= {"COLCON_PREFIX_PATH", "ROS_DISTRO", "ROS_VERSION", "ROS_PYTHON_VERSION"}
+    result = {name: value for name, value in environment.items() if name not in foreign}
+    for name in ("PATH", "LD_LIBRARY_PATH"):
+        entries = result.get(name, "").split(os.pathsep)
+        own = [e for e in entries if e and not (prefixes and e.startswith(prefixes))]
+        if name in result:
+            result[name] = os.pathsep.join(own)
+    return result
+
+
+def with_defaults(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return environment with discovery kept on this machine, unless the user has chosen.
+
+    A robot in the same network must not move because somebody tries a simulation.
+    """
+    chosen = {"ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS"}
+    chosen |= {"ROS_DISCOVERY_SERVER", "FASTRTPS_DEFAULT_PROFILES_FILE"}
+    if chosen & environment.keys():
+        return dict(environment)
+    return {**environment, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+
+
+def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
+    """Return what the workspace's local_setup.sh puts in front of the path variables.
+
+    The shell scripts are run once after a build, in a bare environment; every later start only
+    puts the entries found here in front of the user's variables, which takes no time.
+    """
+    bare = {"PATH": base.get("PATH", os.defpath), "COLCON_CURRENT_PREFIX": str(install)}
+    bare["COLCON_PYTHON_EXECUTABLE"] = str(python)
+    for name in ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE"):
+        if name in base:
+            bare[name] = base[name]
+    script = 'set -e; . "$COLCON_CURRENT_PREFIX/local_setup.sh"; env -0'
+    output = subprocess.run(["sh", "-c", script], env=bare, capture_output=True, check=True)
+    after = dict(
+        entry.split("=", 1) for entry in output.stdout.decode().split("\0") if "=" in entry
+    )
+    hooks = {}
+    for name in PATHS:
+        before = set(bare.get(name, "").split(os.pathsep))
+        entries = [e for e in after.get(name, "").split(os.pathsep) if e and e not in before]
+        if entries:
+            hooks[name] = entries
+    return hooks

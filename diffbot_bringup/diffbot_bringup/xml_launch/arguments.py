@@ -1,0 +1,134 @@
+"""The arguments that a launch file declares, and those given on the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import schema, substitutions
+from .document import Element, read
+from .errors import LaunchError, suggestion
+from .grammar import unescape
+from .scope import Scope
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One ``<arg>``. `default` is the text in the file; `conditional` means behind an if/unless."""
+
+    name: str
+    default: str | None
+    description: str | None
+    choices: tuple[str, ...]
+    conditional: bool
+    element: Element
+
+    @property
+    def needed(self) -> bool:
+        """True when a launch cannot do without a value from outside."""
+        return self.default is None and not self.conditional
+
+    @classmethod
+    def read(cls, element: Element, conditional: bool) -> Argument:
+        """Read an ``<arg>`` element of a checked file."""
+        description = element.attributes.get("description")
+        return cls(
+            name=unescape(element.attributes["name"]),
+            default=element.attributes.get("default"),
+            description=None if description is None else unescape(description),
+            choices=tuple(unescape(c.attributes["value"]) for c in element.all("choice")),
+            conditional=conditional or _has_condition(element),
+            element=element,
+        )
+
+
+def _has_condition(element: Element) -> bool:
+    return "if" in element.attributes or "unless" in element.attributes
+
+
+def declared(root: Element, follow: bool = False) -> list[Argument]:
+    """Return the arguments of a file in order; the first declaration of a name counts.
+
+    With `follow`, those of included files too, where their path is known before the launch.
+    """
+    arguments: dict[str, Argument] = {}
+    for argument in _walk(root, False, follow, (root.file,)):
+        arguments.setdefault(argument.name, argument)
+    return list(arguments.values())
+
+
+def _walk(
+    parent: Element, conditional: bool, follow: bool, files: tuple[Path, ...]
+) -> Iterator[Argument]:
+    for element in parent.children:
+        inner = conditional or _has_condition(element)
+        if element.tag == "arg":
+            yield Argument.read(element, conditional)
+        elif element.tag == "group":
+            yield from _walk(element, inner, follow, files)
+        elif element.tag == "include" and follow:
+            path = _included(element)
+            if path is not None and path not in files:
+                root = read(path).root
+                schema.check(root)
+                yield from _walk(root, inner, follow, (*files, path))
+
+
+def _included(element: Element) -> Path | None:
+    """Return the path of an include, or None when only the launch itself can tell."""
+    scope = Scope(os.environ)
+    scope.announce(element.file.parent)
+    try:
+        with scope.file(element.file.parent):
+            path = Path(substitutions.perform(element.templates["file"], scope)).absolute()
+    except ValueError:
+        return None
+    return path if path.is_file() and path.name.endswith(".xml") else None
+
+
+def parse(words: Iterable[str]) -> dict[str, str]:
+    """Read ``name:=value`` words; the last value of a name wins. Raises LaunchError."""
+    given: dict[str, str] = {}
+    for word in words:
+        name, separator, value = word.partition(":=")
+        if not (name and separator and value):
+            raise LaunchError(f"argument {word!r} is not of the form NAME:=VALUE")
+        given[name] = value
+    return given
+
+
+def check_known(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise LaunchError when an argument is given that no launch file declares."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            raise LaunchError(
+                f"unknown argument {name!r}{suggestion(name, names)}; "
+                f"the arguments are: {', '.join(names) or 'none'}"
+            )
+
+
+def describe(arguments: list[Argument]) -> str:
+    """Return the text of ``--show-args``, laid out like ``ros2 launch --show-args``."""
+    lines = ["Arguments (pass arguments as '<name>:=<value>'):"]
+    for argument in arguments:
+        lines += ["", f"    '{argument.name}':{'*' if argument.conditional else ''}"]
+        lines.append(f"        {_description(argument)}")
+        if argument.default is not None:
+            lines.append(f"        (default: '{argument.default}')")
+    if not arguments:
+        lines += ["", "  No arguments."]
+    if any(argument.conditional for argument in arguments):
+        lines += ["", "* argument(s) which are only used if specific conditions occur"]
+    return "\n".join(lines)
+
+
+def _description(argument: Argument) -> str:
+    choices = list(argument.choices)
+    if argument.description is None:
+        return f"One of: {choices}" if choices else "no description given"
+    if not choices:
+        return argument.description
+    return f"{argument.description.removesuffix('.')}. Valid choices are: {choices}"

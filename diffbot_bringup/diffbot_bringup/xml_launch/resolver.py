@@ -1,0 +1,209 @@
+"""Walks a launch file and lists the processes that it asks for.
+
+Everything is resolved before the first process starts, so a mistake starts nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from . import command_line, names, node, schema, substitutions
+from .arguments import Argument, declared
+from .document import Element, read
+from .errors import LaunchError
+from .process_description import OUTPUTS, ProcessDescription
+from .scope import Scope
+
+
+class Resolver:
+    """Turns launch files into processes; `processes` and `messages` grow while it walks."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.scope = Scope(environment)
+        self.processes: list[ProcessDescription] = []
+        self.declared: set[str] = set()  # names of all arguments met on the way
+        self._including: list[Path] = []
+
+    def file(self, path: Path, arguments: Iterable[tuple[str, str]]) -> None:
+        """Walk a launch file with arguments from the command line. Raises LaunchError."""
+        root = self._open(path)
+        self._missing(root, [name for name, _ in arguments], None)
+        self.scope.announce(path.parent)
+        self.scope.configurations.update(arguments)
+        self._walk(root, path)
+
+    def _open(self, path: Path) -> Element:
+        if path in self._including:
+            raise LaunchError(f"{path} includes itself")
+        root = read(path).root
+        schema.check(root)
+        return root
+
+    def _walk(self, root: Element, path: Path) -> None:
+        self._including.append(path)
+        with self.scope.file(path.parent):
+            self._visit(root)
+        self._including.pop()
+
+    def _visit(self, parent: Element) -> None:
+        for element in parent.children:
+            try:
+                if self._wanted(element):
+                    _ACTIONS[element.tag](self, element)
+            except LaunchError:
+                raise
+            except ValueError as error:
+                raise element.error(f"<{element.tag}>: {error}") from None
+
+    def _text(self, element: Element, name: str, default: str | None = None) -> Any:
+        template = element.templates.get(name)
+        return default if template is None else substitutions.perform(template, self.scope)
+
+    def _wanted(self, element: Element) -> bool:
+        """Evaluate `if` / `unless`: only true, 1, false, 0 (any case, blanks around) count."""
+        for name, wanted in (("if", True), ("unless", False)):
+            if name in element.templates:
+                text = self._text(element, name)
+                truth = {"true": True, "1": True, "false": False, "0": False}
+                if text.strip().lower() not in truth:
+                    raise ValueError(
+                        f"{name}={element.attributes[name]!r} gives {text!r}; "
+                        "expected true, 1, false or 0"
+                    )
+                return truth[text.strip().lower()] is wanted
+        return True
+
+    def _missing(self, root: Element, given: Iterable[str], origin: Element | None) -> None:
+        """Raise when an argument without default is not among the given names."""
+        missing = [arg for arg in declared(root) if arg.needed and arg.name not in given]
+        if not missing:
+            return
+        texts = [f"{arg.name!r} ({arg.description or 'no description'})" for arg in missing]
+        if origin is None:
+            raise missing[0].element.error(f"required argument(s) not given: {', '.join(texts)}")
+        raise origin.error(
+            f"<include> of {root.file} must pass the required argument(s) {', '.join(texts)}"
+        )
+
+    # The actions, in the order of the schema.
+
+    def _arg(self, element: Element) -> None:
+        argument = Argument.read(element, conditional=False)
+        name, choices = argument.name, argument.choices
+        self.declared.add(name)
+        configurations = self.scope.configurations
+        if name not in configurations:
+            if argument.default is None:
+                raise ValueError(f"required argument {name!r} was not given")
+            configurations[name] = self._text(element, "default")
+        if choices and configurations[name] not in choices:
+            raise ValueError(
+                f"argument {name!r} is {configurations[name]!r}, not one of {', '.join(choices)}"
+            )
+
+    def _let(self, element: Element) -> None:
+        name, value = node.pair(element, "name", "value", self.scope)
+        self.scope.configurations[name] = value
+
+    def _include(self, element: Element) -> None:
+        path = Path(os.path.abspath(self._text(element, "file")))
+        if not path.name.endswith(".xml"):
+            raise ValueError(f"cannot include {path.name!r}: only XML launch files are supported")
+        root = self._open(path)
+        passed = element.all("arg")
+        given = [self._text(argument, "name") for argument in passed]
+        self._missing(root, given, element)
+        self.scope.announce(path.parent)
+        for argument in passed:
+            self._let(argument)
+        self._walk(root, path)
+
+    def _group(self, element: Element) -> None:
+        scoped = schema.flag(element.attributes.get("scoped"), True)
+        with self.scope.saved() if scoped else nullcontext():
+            self._visit(element)
+
+    def _push_namespace(self, element: Element) -> None:
+        configurations = self.scope.configurations
+        namespace = names.join(
+            configurations.get("ros_namespace"), self._text(element, "namespace")
+        )
+        names.check_namespace(namespace or "")
+        configurations["ros_namespace"] = namespace
+
+    def _set_env(self, element: Element) -> None:
+        name, value = node.pair(element, "name", "value", self.scope)
+        self.scope.environment[name] = value
+
+    def _unset_env(self, element: Element) -> None:
+        self.scope.environment.pop(self._text(element, "name"), None)
+
+    def _set_parameter(self, element: Element) -> None:
+        name, text = node.pair(element, "name", "value", self.scope)
+        value = yaml.safe_load(text or "''")
+        if not isinstance(value, (bool, int, float, str)):
+            raise ValueError(f"value {text!r}: only int, float, bool and text are supported")
+        self.scope.configurations.setdefault("global_params", []).append((name, value))
+
+    def _set_remap(self, element: Element) -> None:
+        remap = node.pair(element, "from", "to", self.scope)
+        self.scope.configurations.setdefault("ros_remaps", []).append(remap)
+
+    def _log(self, element: Element) -> None:
+        print(f"[INFO] [launch.user]: {self._text(element, 'message')}", flush=True)
+
+    def _node(self, element: Element) -> None:
+        self._add(element, node.command(element, self.scope), self._text(element, "exec_name"))
+
+    def _executable(self, element: Element) -> None:
+        words = command_line.split(element.templates["cmd"])
+        command = [substitutions.perform(word, self.scope) for word in words]
+        if not command[0]:
+            raise ValueError("'cmd' is empty")
+        self._add(element, command, self._text(element, "name"))
+
+    def _add(self, element: Element, command: node.Command, label: str | None) -> None:
+        output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT") or self._text(
+            element, "output", "log"
+        )
+        if output not in OUTPUTS:
+            raise ValueError(f"output {output!r} is not supported; use {', '.join(OUTPUTS)}")
+        environment = dict(self.scope.environment)
+        environment.update(
+            node.pair(env, "name", "value", self.scope) for env in element.all("env")
+        )
+        label = label or os.path.basename(str(command[0]))
+        self.processes.append(
+            ProcessDescription(
+                name=f"{label}-{len(self.processes) + 1}",
+                command=tuple(command),
+                environment=environment,
+                directory=self._text(element, "cwd"),
+                output=output,
+                shutdown_on_exit="on_exit" in element.attributes,
+                place=f"{element.file}:{element.line}",
+            )
+        )
+
+
+_ACTIONS = {
+    "arg": Resolver._arg,
+    "let": Resolver._let,
+    "include": Resolver._include,
+    "group": Resolver._group,
+    "push_ros_namespace": Resolver._push_namespace,
+    "push-ros-namespace": Resolver._push_namespace,
+    "node": Resolver._node,
+    "executable": Resolver._executable,
+    "set_env": Resolver._set_env,
+    "unset_env": Resolver._unset_env,
+    "set_parameter": Resolver._set_parameter,
+    "set_remap": Resolver._set_remap,
+    "log": Resolver._log,
+}

@@ -1,0 +1,200 @@
+"""Runs the processes of a launch until all have ended, and leaves nothing behind.
+
+Exit status
+    0    every process ended with 0, or well after being asked to stop by ``on_exit="shutdown"``
+    1    a process failed or could not be started (it is named on standard error)
+    130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP: 128 + the signal, as shells have it)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from .guard import GRACE, Guard, end_groups
+from .log_directory import LogDirectory
+from .process import Process
+from .process_description import ProcessDescription
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Exit codes of a process that has stopped because it was asked to, by the signal sent.
+_STOPPED_WELL = {
+    signal.SIGINT: (0, -signal.SIGINT, 128 + signal.SIGINT),
+    signal.SIGTERM: (0, -signal.SIGINT, 128 + signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGTERM),
+}
+
+
+class Supervisor:
+    """Starts processes, waits for them, and stops them: SIGINT, later SIGTERM, later SIGKILL."""
+
+    def __init__(
+        self,
+        descriptions: list[ProcessDescription],
+        name: str,
+        grace: tuple[float, float] = GRACE,
+    ) -> None:
+        """`name` names the log folder; `grace` is [s] after SIGINT and after SIGTERM."""
+        self._descriptions = descriptions
+        self._log = LogDirectory(name)
+        self._grace = grace
+        self._running: list[Process] = []
+        self._leftovers: list[int] = []  # groups whose first process has ended but others have not
+        self._received: list[int] = []
+        self._stopped_by: int | None = None
+        self._failed: list[str] = []
+        self._ladder: list[tuple[int, float]] | None = None  # (signal, when), None: not stopping
+        self._sent = signal.SIGINT
+
+    def run(self) -> int:
+        """Run everything and return the exit status described above."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._selector = selectors.DefaultSelector()
+        with (
+            self._selector,
+            self._signals(),
+            tempfile.TemporaryDirectory(prefix="launch_parameters_") as files,
+        ):
+            self._guard = Guard()
+            try:
+                self._start(Path(files))
+                self._obey()
+                while self._running:
+                    self._turn()
+                end_groups(self._leftovers, ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)))
+            finally:
+                self._guard.close()
+        if self._failed:
+            _say("ERROR", f"failed: {', '.join(self._failed)}")
+            return 1
+        return 0 if self._stopped_by is None else 128 + self._stopped_by
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Turn signals, the end of a child included, into something that wakes the selector."""
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)
+
+        def receive(number: int, _frame: FrameType | None) -> None:
+            self._received.append(number)
+
+        old_wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        old = {signal.SIGCHLD: signal.signal(signal.SIGCHLD, lambda *_: None)}
+        for number in _STOP_SIGNALS:
+            ignored = signal.getsignal(number) is signal.SIG_IGN
+            if number == signal.SIGHUP and ignored:
+                continue  # nohup: outlive the terminal
+            old[number] = signal.signal(number, receive)
+        self._wakeup = reading
+        self._selector.register(reading, selectors.EVENT_READ)
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(old_wakeup)
+            self._selector.unregister(reading)
+            os.close(reading)
+            os.close(writing)
+
+    def _start(self, files: Path) -> None:
+        for number, description in enumerate(self._descriptions):
+            if self._received:
+                return
+            try:
+                process = Process(description, self._guard, self._log, files / str(number))
+            except OSError as error:
+                _say("ERROR", f"{description.place}: cannot start {description}: {error}")
+                self._failed.append(description.name)
+                self._stop("a process could not be started")
+                return
+            self._running.append(process)
+            for tee in process.tees:
+                self._selector.register(tee, selectors.EVENT_READ)
+
+    def _turn(self) -> None:
+        """Wait for a signal, output, an end or a deadline, and deal with it."""
+        timeout = None
+        if self._ladder:
+            timeout = max(0.0, self._ladder[0][1] - time.monotonic())
+        for key, _ in self._selector.select(timeout):
+            if key.fileobj == self._wakeup:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wakeup, 4096)
+            elif not key.fileobj.pump():  # type: ignore[union-attr]
+                self._selector.unregister(key.fileobj)
+        self._obey()
+        for process in [process for process in self._running if process.poll()]:
+            self._ended(process)
+        if self._ladder and time.monotonic() >= self._ladder[0][1]:
+            self._climb()
+
+    def _obey(self) -> None:
+        while self._received:
+            self._interrupt(self._received.pop(0))
+
+    def _interrupt(self, number: int) -> None:
+        name = signal.Signals(number).name
+        if self._stopped_by is not None:
+            _say("WARNING", f"{name} again: already stopping")
+            return
+        self._stopped_by = number
+        self._stop("Ctrl-C (SIGINT)" if number == signal.SIGINT else name)
+
+    def _stop(self, reason: str) -> None:
+        """Begin to stop everything; a second call changes nothing."""
+        if self._ladder is not None:
+            return
+        if self._running:
+            _say("INFO", f"stopping: {reason}")
+        now = time.monotonic()
+        after_term = now + self._grace[0] + self._grace[1]
+        self._ladder = [(signal.SIGTERM, now + self._grace[0]), (signal.SIGKILL, after_term)]
+        self._signal_all(signal.SIGINT)
+
+    def _climb(self) -> None:
+        number, _ = self._ladder.pop(0)  # type: ignore[union-attr]
+        names = ", ".join(process.description.name for process in self._running)
+        _say("WARNING", f"still running: {names}; sending {signal.Signals(number).name}")
+        self._signal_all(number)
+
+    def _signal_all(self, number: int) -> None:
+        self._sent = signal.Signals(number)
+        for process in self._running:
+            process.signal(number)
+
+    def _ended(self, process: Process) -> None:
+        self._running.remove(process)
+        for tee in process.tees:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(tee)
+        process.close()
+        if process.group_alive():
+            self._leftovers.append(process.pid)
+        code = process.code
+        well = (0,) if self._ladder is None else _STOPPED_WELL.get(self._sent, (0,))
+        if code not in well:
+            description = process.description
+            self._failed.append(f"{description.name} (exit code {code})")
+            _say(
+                "ERROR",
+                f"process has died [pid {process.pid}, exit code {code}, cmd '{description}']",
+                description.name,
+            )
+            if lines := process.last_lines():
+                print(lines, file=sys.stderr, flush=True)
+        if process.description.shutdown_on_exit:
+            self._stop(f"{process.description.name} has ended")
+
+
+def _say(level: str, text: str, source: str = "launch") -> None:
+    print(f"[{level}] [{source}]: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,106 @@
+"""The script ./diffbot refuses what is wrong at once, and sets nothing up for it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the checkout, without an environment."""
+    root = tmp_path_factory.mktemp("checkout")
+    shutil.copy(ROOT / "diffbot", root)
+    shutil.copy(ROOT / "constraints.txt", root)
+    skip = shutil.ignore_patterns("__pycache__", "launch", "config", "test")
+    shutil.copytree(ROOT / "diffbot_bringup", root / "diffbot_bringup", ignore=skip)
+    (root / "launch").mkdir()
+    (root / "launch" / "drive.launch.xml").write_text(
+        '<launch><arg name="speed"/><group><arg name="robot" default="x"/></group></launch>'
+    )
+    (root / "launch" / "both.launch.xml").write_text('<launch><include file="x"/></launch>')
+    return root
+
+
+def run(checkout, *words, **variables):
+    environment = {
+        "PATH": "/nothing/here",  # so that a set-up would fail and not start
+        "HOME": str(checkout),
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, checkout / "diffbot", *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "lists"),
+    [
+        (["lanch"], "launch, run, echo, test, setup, clean"),
+        (["launch"], "both, drive"),
+        (["launch", "driv"], "did you mean drive?"),
+        (["launch", "drive", "sped:=1"], "did you mean speed?); known: robot, speed"),
+        (["launch", "drive", "speed=1"], "is not ARGUMENT:=VALUE"),
+        (["test", "difbot_bringup"], "did you mean diffbot_bringup?"),
+        (["test", "nothing", "--", "-k", "x"], "known: diffbot_bringup"),
+        (["run"], "diffbot_bringup"),
+        (["run", "diffbot_simm", "x"], "known: diffbot_bringup"),
+        (["echo", "--once"], "TOPIC is missing"),
+        (["setup", "now"], "takes no arguments"),
+        (["clean", "all"], "takes no arguments"),
+    ],
+)
+def test_wrong_words_list_the_right_ones(checkout, words, lists):
+    result = run(checkout, *words)
+    assert result.returncode == 2
+    assert lists in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (checkout / ".diffbot").exists()
+
+
+def test_a_wrong_override_is_refused(checkout):
+    result = run(checkout, "setup", DIFFBOT_ROS="conda")
+    assert result.returncode == 2
+    assert "wheels, system or empty" in result.stderr
+
+
+def test_help_lists_every_command_without_an_environment(checkout):
+    result = run(checkout, "--help")
+    assert result.returncode == 0
+    for command in ("launch NAME", "run PACKAGE", "echo TOPIC", "test", "setup", "clean"):
+        assert f"diffbot {command}" in result.stdout
+    assert run(checkout).returncode == 2
+    assert "PYTEST-ARGUMENTS" in run(checkout, "test", "--help").stdout
+    assert not (checkout / ".diffbot").exists()
+
+
+def test_a_missing_compiler_is_one_line_and_status_1(checkout):
+    result = run(checkout, "launch", "drive", "speed:=1")
+    assert result.returncode == 1
+    assert "sudo apt install g++" in result.stderr.splitlines()[-1]
+    assert run(checkout, "clean").returncode == 0
+    assert not (checkout / ".diffbot").exists()
+
+
+def test_a_refusal_takes_no_time(checkout):
+    start = time.monotonic()
+    run(checkout, "lanch")
+    assert time.monotonic() - start < 2
+
+
+@pytest.mark.skipif("DIFFBOT_ROOT" not in os.environ, reason="needs the environment of ./diffbot")
+def test_a_second_start_takes_less_than_2_s():
+    start = time.monotonic()
+    result = subprocess.run([ROOT / "diffbot", "launch", "ident", "--show-args"], check=False)
+    assert result.returncode == 0
+    assert time.monotonic() - start < 2

@@ -1,0 +1,180 @@
+"""``diffbot echo``: the expected texts were printed by the real ``ros2 topic echo``."""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import ByteMultiArray, Float64MultiArray, String  # noqa: E402
+
+from diffbot_bringup.commands.echo import main, text  # noqa: E402
+from diffbot_bringup.topic_echo import TopicError  # noqa: E402
+from diffbot_bringup.topic_echo.topic import matching_profile  # noqa: E402
+
+
+def shown(message: Any, field: str | None = None, csv: bool = False, no_arr: bool = False) -> str:
+    return text(message, argparse.Namespace(field=field, csv=csv, no_arr=no_arr))
+
+
+def joint_state() -> JointState:
+    message = JointState(
+        name=["left", "right"],
+        position=[1.0, math.nan],
+        velocity=[math.inf, -0.0],
+        effort=[1e-7, 1e22],
+    )
+    message.header.stamp.sec = 3
+    message.header.frame_id = "ö: #x"
+    return message
+
+
+def test_yaml() -> None:
+    assert (
+        shown(joint_state())
+        == """\
+header:
+  stamp:
+    sec: 3
+    nanosec: 0
+  frame_id: 'ö: #x'
+name:
+- left
+- right
+position:
+- 1.0
+- .nan
+velocity:
+- .inf
+- -0.0
+effort:
+- 1.0e-07
+- 1.0e+22
+---"""
+    )
+
+
+def test_csv() -> None:
+    expected = "3,0,ö: #x,left,right,1.0,nan,inf,-0.0,1e-07,1e+22"
+    assert shown(joint_state(), csv=True) == expected
+    # An empty column at the front leaves no comma.
+    assert shown(ByteMultiArray(data=[b"\x01", b"\xff"]), csv=True) == r"0,b'\x01',b'\xff'"
+
+
+def test_no_arr() -> None:
+    assert (
+        shown(Float64MultiArray(data=[1.0] * 3), no_arr=True)
+        == """\
+layout:
+  dim: '<sequence type: std_msgs/msg/MultiArrayDimension, length: 0>'
+  data_offset: 0
+data: '<sequence type: double, length: 3>'
+---"""
+    )
+    assert "covariance: '<array type: double[36]>'\n" in shown(Odometry(), no_arr=True)
+
+
+def test_bytes_and_nested_messages() -> None:
+    status = DiagnosticStatus(level=b"\x01", name="n", values=[KeyValue(key="k", value="v")])
+    assert shown(DiagnosticArray(status=[status])).endswith(
+        """
+status:
+- level: "\\x01"
+  name: n
+  message: ''
+  hardware_id: ''
+  values:
+  - key: k
+    value: v
+---"""
+    )
+
+
+def test_long_arrays_and_texts_are_cut_at_128() -> None:
+    lines = shown(Float64MultiArray(data=[0.5] * 129)).splitlines()
+    assert lines.count("- 0.5") == 128
+    assert lines[-2:] == ["- '...'", "---"]
+    assert shown(String(data="x" * 129)) == f"data: {'x' * 128}...\n---"
+
+
+def test_field() -> None:
+    odometry = Odometry()
+    odometry.pose.pose.position.x = 1e-5
+    position = shown(odometry, field="pose.pose.position")
+    assert position == "x: 1.0e-05\ny: 0.0\nz: 0.0\n---"
+    assert shown(joint_state(), field="position") == "array('d', [1.0, nan])\n---"
+    with pytest.raises(TopicError, match=r"no field 'pos' in 'pose.pos'; fields here: pose, cov"):
+        shown(odometry, field="pose.pos")
+    assert "- 0.0\n" in shown(odometry, field="pose")  # a fixed array of numpy numbers
+
+
+def test_profile_is_the_strongest_that_all_publishers_offer() -> None:
+    lasting = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    fleeting = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    alone = matching_profile([lasting])
+    assert alone.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    assert alone.reliability == ReliabilityPolicy.RELIABLE
+    both = matching_profile([lasting, fleeting])
+    assert both.durability == DurabilityPolicy.VOLATILE
+    assert both.reliability == ReliabilityPolicy.BEST_EFFORT
+
+
+@pytest.fixture
+def latched(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A topic whose only message was sent before anybody listened."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(60 + os.getpid() % 40))
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("publisher", context=context, enable_rosout=False)
+    profile = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_publisher(String, "/latched", profile).publish(String(data="kept"))
+    yield "/latched"
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def echo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    call = (
+        "import sys; from diffbot_bringup.commands.echo import main; sys.exit(main(sys.argv[1:]))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", call, *arguments], capture_output=True, text=True, timeout=30
+    )
+
+
+def test_a_message_sent_before_is_printed(latched: str) -> None:
+    result = echo("latched", "--once", "--timeout", "20")
+    assert (result.returncode, result.stdout) == (0, "data: kept\n---\n"), result.stderr
+
+
+def test_timeout_lists_the_topics_that_exist(latched: str) -> None:
+    result = echo("/other", "--timeout", "3.5")
+    assert result.returncode == 1
+    assert "nobody publishes /other within 3.5 s; topics that exist:" in result.stderr
+    assert "\n  /latched\n" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["/a", "nope/Nope"], "message type 'nope/Nope' not found"),
+        (["/a", "String"], "'String' is not a message type"),
+        (["/a", "--timeout", "-1"], "-1 s is not a positive time"),
+        ([], "TOPIC"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err

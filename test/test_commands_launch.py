@@ -1,0 +1,112 @@
+"""``diffbot launch``: names, lists, wrong arguments, exit status."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diffbot_bringup.commands.launch import main
+
+
+@pytest.fixture
+def suite(prefix: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A prefix with the launch files ident (diffbot_bringup) and view (diffbot_description)."""
+    prefix.report = tmp_path / "report.json"
+    body = f"import json, sys\njson.dump(sys.argv[1:], open({str(prefix.report)!r}, 'w'))\n"
+    prefix.executable("node", body)
+    for package, name, text in (
+        (
+            "diffbot_bringup",
+            "ident",
+            "<!-- Copyright somebody -->\n<!--\n  Identify a robot.\n  More. -->\n"
+            "<arg name='robot' default='twil'><choice value='twil'/><choice value='agv'/></arg>"
+            "<node pkg='robots' exec='node' args='$(var robot)'/>",
+        ),
+        ("diffbot_description", "view", "<!-- Show a robot. --><arg name='needed'/>"),
+    ):
+        folder = prefix.package(package) / "launch"
+        folder.mkdir()
+        (folder / f"{name}.launch.xml").write_text(f"<launch>{text}</launch>")
+    monkeypatch.chdir(tmp_path)
+    return prefix
+
+
+def test_without_a_name_the_launch_files_are_listed(
+    suite: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert lines == ["  ident  Identify a robot.", "  view   Show a robot."]
+
+
+@pytest.mark.parametrize("name", ["ident", "ident.launch.xml", "path", "diffbot_bringup"])
+def test_a_name_or_a_path_runs(suite: Any, name: str) -> None:
+    if name == "path":
+        name = str(suite.path / "share/diffbot_bringup/launch/ident.launch.xml")
+    file = ["ident.launch.xml"] if name == "diffbot_bringup" else []
+    assert main([name, *file, "robot:=agv"]) == 0
+    assert json.loads(suite.report.read_text()) == ["agv", "--ros-args"]
+
+
+def test_a_file_of_the_current_folder_runs(suite: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.launch.xml").write_text("<launch/>")
+    assert main(["mine.launch.xml"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["idnt"],
+            "unknown launch file 'idnt'; did you mean 'ident'?; the launch files are: ident",
+        ),
+        (["./no.xml"], "no.xml does not exist"),
+        (["ident", "robt:=agv"], "unknown argument 'robt'; did you mean 'robot'?"),
+        (["ident", "robot:=r2d2"], "argument 'robot' is 'r2d2', not one of twil, agv"),
+        (["ident", "robot=agv"], "'robot=agv' is not of the form NAME:=VALUE"),
+        (["view"], "required argument(s) not given: 'needed'"),
+        (["view", "neded:=1"], "unknown argument 'neded'; did you mean 'needed'?"),
+    ],
+)
+def test_wrong_arguments_exit_with_2_and_start_nothing(
+    suite: Any, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not suite.report.exists()
+
+
+def test_unknown_option_exits_with_2(suite: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ident", "--nope"]) == 2
+    assert "unrecognized arguments: --nope" in capsys.readouterr().err
+
+
+def test_show_args(suite: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ident", "--show-args"]) == 0
+    out = capsys.readouterr().out
+    assert "    'robot':\n        One of: ['twil', 'agv']\n        (default: 'twil')\n" in out
+    assert main(["view", "-s"]) == 0  # needs no value for that
+    assert not suite.report.exists()
+
+
+def test_print_shows_the_processes_and_runs_none(
+    suite: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--print", "ident", "robot:=agv"]) == 0
+    expected = f"[node-1] {suite.path}/lib/robots/node agv --ros-args\n"
+    assert capsys.readouterr().out == expected
+    assert not suite.report.exists()
+
+
+def test_a_failed_process_exits_with_1(suite: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.launch.xml").write_text("<launch><executable cmd='false'/></launch>")
+    assert main(["bad.launch.xml"]) == 1
+
+
+def test_without_a_sourced_workspace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    assert main(["ident"]) == 2
+    assert "is the workspace sourced?" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""``diffbot run``: the executable takes the place of the command."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from diffbot_bringup.commands.run import main
+
+CALL = "import sys; from diffbot_bringup.commands.run import main; sys.exit(main(sys.argv[1:]))"
+
+
+def test_arguments_pass_through_and_the_status_comes_back(prefix: Any) -> None:
+    prefix.executable("node", "import os, sys; print(os.getpid(), sys.argv[1:]); sys.exit(7)")
+    arguments = ["robots", "node", "--ros-args", "-p", "a:=1", "-h"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", CALL, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    out, _ = process.communicate(timeout=15)
+    assert process.returncode == 7
+    assert out == f"{process.pid} {arguments[2:]}\n"  # the same process: signals reach the node
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "PACKAGE is missing; packages with executables: robots"),
+        (["robot"], "did you mean 'robots'?; packages with executables: robots"),
+        (["empty", "x"], "no package 'empty' with executables"),
+        (["robots"], "EXECUTABLE is missing; robots has: node, other"),
+        (["robots", "nod"], "did you mean 'node'?; it has: node, other"),
+    ],
+)
+def test_wrong_names_list_the_right_ones(
+    prefix: Any, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix.executable("node")
+    prefix.executable("other")
+    prefix.package("empty")
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_a_sourced_workspace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    assert main(["robots", "node"]) == 2
+    assert "is the workspace sourced?" in capsys.readouterr().err
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "usage: diffbot run PACKAGE EXECUTABLE" in capsys.readouterr().out

@@ -1,0 +1,144 @@
+"""The ident_report node as a process, against a made-up ident node."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+messages = pytest.importorskip("diffbot_msgs.msg")
+
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+
+TRUE = (0.08444, -3.7706, 2.6468, -16.084)
+DURATION = 3.0
+COMMAND = "import sys; from diffbot_bringup.report.ident_report_node import main; sys.exit(main())"
+# Keeps apart from other graphs on this machine.
+DOMAIN = 100 + os.getpid() % 100
+
+
+class FakeIdent:
+    """Publishes what an ident node publishes."""
+
+    def __init__(self, context):
+        self.node = rclpy.create_node("ident", context=context)
+        deep = QoSProfile(depth=100)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        create = self.node.create_publisher
+        self.parameters = create(messages.DynamicParameters, "ident/dynamic_parameters", deep)
+        self.status = create(messages.IdentStatus, "ident/status", deep)
+        truth = create(messages.DynamicParameters, "ground_truth/dynamic_parameters", latched)
+        truth.publish(self.estimate(0, math.inf))
+
+    def estimate(self, tick, variance):
+        message = messages.DynamicParameters(state=1, samples=tick)
+        message.k5, message.k6, message.k7, message.k8 = TRUE
+        message.covariance_diagonal[:] = [variance] * 4
+        return self.stamp(message, tick)
+
+    @staticmethod
+    def stamp(message, tick):
+        message.header.stamp.sec = 5 + tick // 100
+        message.header.stamp.nanosec = tick % 100 * 10_000_000
+        return message
+
+    def tick(self, tick, phase=1, message=""):
+        """Tell of one control period."""
+        self.parameters.publish(self.estimate(tick, 1.0 / (tick + 1)))
+        status = messages.IdentStatus(phase=phase, duration=DURATION, message=message)
+        status.elapsed = tick / 100
+        status.linear_velocity, status.effort[0] = math.sin(tick / 30), 0.3
+        self.status.publish(self.stamp(status, tick))
+
+    def wait_for_listener(self):
+        limit = time.monotonic() + 20.0
+        topics = (self.parameters, self.status)
+        while not all(topic.get_subscription_count() for topic in topics):
+            assert time.monotonic() < limit, "the report node did not subscribe within 20 s"
+            time.sleep(0.02)
+        # The other side learns of the match a little later.
+        time.sleep(0.3)
+
+
+@pytest.fixture
+def fake():
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=DOMAIN)
+    fake = FakeIdent(context)
+    yield fake
+    fake.node.destroy_node()
+    context.try_shutdown()
+
+
+@pytest.fixture
+def report(tmp_path):
+    arguments = ["--ros-args", "-p", "sim:=ideal", "-p", "seed:=3"]
+    arguments += ["-p", f"results:={tmp_path}", "-p", "arguments:='duration:=3.0'"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "PYTHONIOENCODING": "utf-8"},
+    )
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_completed_run(fake, report, tmp_path):
+    fake.wait_for_listener()
+    for tick in range(300):
+        fake.tick(tick)
+        time.sleep(0.001)
+    fake.tick(300, phase=2)
+    output, _ = report.communicate(timeout=30)
+    assert report.returncode == 0, output
+    assert "\x1b" not in output
+    for part in ("completed", "equivalent mass 5.04 kg", "summary.json", "parameters.png"):
+        assert part in output
+    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert (read["outcome"], read["seed"], read["sim"]) == ("completed", 3, "ideal")
+    assert read["arguments"] == {"duration": 3.0}
+    assert read["duration"] == pytest.approx(DURATION)
+    assert read["samples"] == 300
+    assert read["real_time_factor"] > 0.0
+    for symbol, true in zip(("K5", "K6", "K7", "K8"), TRUE, strict=True):
+        entry = read["parameters"][symbol]
+        assert entry["value"] == entry["closed_form"] == true
+        assert entry["std"] == pytest.approx(math.sqrt(1.0 / 301))
+    for name in ("parameters", "covariance", "excitation"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+
+
+def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
+    fake.wait_for_listener()
+    for tick in range(100):
+        fake.tick(tick)
+        time.sleep(0.01)
+    begin = time.monotonic()
+    report.send_signal(signal.SIGINT)
+    output, _ = report.communicate(timeout=30)
+    assert time.monotonic() - begin < 3.0  # 1 s when the machine has nothing else to do.
+    assert report.returncode == 0, output
+    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert read["outcome"] == "stopped"
+    assert read["parameters"]["K7"]["value"] == TRUE[2]
+
+
+def test_failed_run(fake, report, tmp_path):
+    fake.wait_for_listener()
+    for tick in range(20):
+        fake.tick(tick)
+        time.sleep(0.002)
+    fake.tick(20, phase=3, message="no joint state for 20 s")
+    output, _ = report.communicate(timeout=30)
+    assert report.returncode == 1, output
+    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert (read["outcome"], read["reason"]) == ("failed", "no joint state for 20 s")

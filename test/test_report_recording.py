@@ -1,0 +1,112 @@
+"""Series and recordings: bounded, evenly thinned, and relative to the start of the excitation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_bringup.report import IdentRecording, ParameterSample, Series, StatusSample
+from diffbot_bringup.report.example import PAYLOAD, START, TRUE, example_recording
+
+
+@given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))
+def test_series_is_bounded_and_even(capacity, count, period):
+    series = Series(1, capacity)
+    for k in range(count):
+        if series.accepts(k * period):
+            series.add(k * period, (float(k),))
+    times, rows = series.arrays()
+    assert len(times) <= capacity
+    assert len(times) >= min(count, capacity // 2 - 1)
+    # Each row still belongs to its time.
+    assert np.allclose(rows[:, 0] * period, times)
+    if len(times) > 2:
+        steps = np.diff(times)[:-1] / period
+        # A power of two of the period, the same everywhere.
+        assert np.allclose(steps, steps[0])
+        assert math.log2(round(steps[0])).is_integer()
+        assert times[0] == 0.0
+
+
+def test_run_of_hours_stays_small_and_keeps_its_ends():
+    recording = example_recording(duration=5 * 3600.0, rate=5)
+    times, values, variances = recording.parameters()
+    assert 1000 < len(times) <= 4096
+    assert values.shape == variances.shape == (len(times), 4)
+    assert times[0] == pytest.approx(0.0, abs=1e-9)
+    assert times[-1] == pytest.approx(5 * 3600.0)
+    assert len(recording.motion()[0]) <= 4096
+
+
+def test_run_without_known_end_is_thinned():
+    recording = IdentRecording(capacity=64)
+    for k in range(20_000):
+        time = 0.01 * k
+        if recording.wants_status(time):
+            recording.add_status(StatusSample(time, "exciting", elapsed=time, duration=0.0))
+        if recording.wants_parameters(time):
+            recording.add_parameters(ParameterSample(time, TRUE, (1.0,) * 4))
+    assert 16 <= len(recording.parameters()[0]) <= 64
+    assert 16 <= len(recording.motion()[0]) <= 64
+    assert recording.motion()[0][-1] > 150.0
+
+
+def test_most_messages_of_a_long_run_need_not_be_unpacked():
+    recording = example_recording(duration=10.0)
+    wanted = 0
+    for k in range(1, 6001):
+        wanted += recording.wants_parameters(START + 10.0 + 1e-3 * k)
+    # Nothing was added, so all but those within the interval after the last one are wanted; the
+    # interval of a 10 s run is 10 s / 1500, less than the period of 10 ms.
+    assert wanted >= 5990
+    recording = example_recording(duration=600.0)
+    assert len(recording.parameters()[0]) == pytest.approx(1500, rel=0.02)
+
+
+def test_opening_keeps_each_status_of_the_first_ten_seconds():
+    times, rows = example_recording(duration=1000.0, rate=50).opening()
+    assert len(times) == 501
+    assert times[-1] == pytest.approx(10.0)
+    assert set(np.unique(rows[:, 2:])) == {-0.3, 0.3}
+
+
+def test_estimates_from_before_the_excitation_are_left_out():
+    recording = IdentRecording()
+    recording.add_parameters(ParameterSample(1.0, TRUE, (1.0,) * 4))
+    assert len(recording.parameters()[0]) == 0
+    recording.add_status(StatusSample(5.0, "exciting", elapsed=0.0, duration=10.0))
+    recording.add_parameters(ParameterSample(5.5, TRUE, (1.0,) * 4))
+    assert recording.parameters()[0].tolist() == [0.5]
+
+
+def test_payload_is_a_step_of_the_truth():
+    recording = example_recording(duration=20.0, payload_at=12.0)
+    times, values = recording.truth()
+    assert times[1] == pytest.approx(12.0)
+    assert values.tolist() == [list(TRUE), list(PAYLOAD)]
+    assert recording.last_truth() == PAYLOAD
+
+
+def test_empty_recording():
+    recording = IdentRecording()
+    recording.finish()
+    assert recording.last_truth() is None
+    assert recording.elapsed == 0.0
+    for arrays in (recording.parameters(), recording.motion(), recording.truth()):
+        assert all(len(array) == 0 for array in arrays)
+
+
+def test_reset_of_robot_time_starts_a_series_anew():
+    series = Series(1)
+    for time in (5.0, 6.0, 0.5):
+        assert series.accepts(time)
+        series.add(time, (time,))
+    assert series.arrays()[0].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"capacity": 3}, {"interval": math.nan}])
+def test_series_refuses(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} = "):
+        Series(**{"width": 1, **wrong})

@@ -1,0 +1,83 @@
+"""When a run is over, and how it ended."""
+
+import pytest
+
+from diffbot_bringup.report import RunEnd, StatusSample
+
+
+def status(phase, time=10.0, message="", elapsed=5.0, duration=60.0):
+    return StatusSample(time, phase, message, elapsed, duration)
+
+
+def ending_after(end, wait, *state, **more):
+    """Ask at once and after the wait; returns the two endings."""
+    return end.update(100.0, *state, **more), end.update(100.0 + wait, *state, **more)
+
+
+def test_goes_on_while_exciting():
+    assert ending_after(RunEnd(), 1e4, status("exciting"), 10.0, 2) == (None, None)
+
+
+def test_waits_for_an_ident_node_that_was_never_there():
+    assert ending_after(RunEnd(), 1e4, None, None, 0) == (None, None)
+
+
+def test_done_with_the_last_estimate():
+    ending = RunEnd().update(100.0, status("done"), 10.0, 2)
+    assert (ending.outcome, ending.reason) == ("completed", "")
+
+
+@pytest.mark.parametrize("newest", [None, 9.99])
+def test_done_waits_a_second_for_the_last_estimate(newest):
+    end = RunEnd()
+    assert ending_after(end, 0.9, status("done"), newest, 0) == (None, None)
+    assert end.update(101.01, status("done"), newest, 0).outcome == "completed"
+
+
+def test_stopped_by_an_error():
+    now, later = ending_after(RunEnd(), 0.31, status("stopped", message="no joint state"), 10.0, 2)
+    assert now is None
+    assert (later.outcome, later.reason) == ("failed", "no joint state")
+
+
+def test_stopped_by_a_signal_that_only_ident_got():
+    _, later = ending_after(RunEnd(), 0.31, status("stopped", message="interrupted"), 10.0, 2)
+    assert later.outcome == "stopped"
+
+
+@pytest.mark.parametrize("state", [None, status("exciting"), status("stopped", message="no state")])
+def test_own_signal_wins(state):
+    ending = RunEnd().update(100.0, state, None, 0, interrupted=True)
+    assert ending.outcome == "stopped"
+    assert ending.reason
+
+
+def test_vanished():
+    end = RunEnd()
+    assert end.update(99.0, status("exciting"), 10.0, 2) is None
+    now, later = ending_after(end, 0.31, status("exciting"), 10.0, 0)
+    assert now is None
+    assert later.outcome == "failed"
+    assert "5.0 s of 60.0 s" in later.reason
+
+
+def test_vanished_before_a_word():
+    end = RunEnd()
+    end.update(99.0, None, None, 1)
+    assert ending_after(end, 0.31, None, None, 0)[1].outcome == "failed"
+
+
+def test_vanished_at_the_end_is_complete():
+    """The last status may be lost with its publisher; the time it had run is known."""
+    end = RunEnd()
+    end.update(99.0, status("exciting"), 10.0, 2)
+    last = status("exciting", elapsed=59.98)
+    assert ending_after(end, 0.31, last, 10.0, 0)[1].outcome == "completed"
+
+
+def test_a_publisher_that_comes_back_resets_the_wait():
+    end = RunEnd()
+    end.update(99.0, status("exciting"), 10.0, 2)
+    assert end.update(100.0, status("exciting"), 10.0, 0) is None
+    assert end.update(100.2, status("exciting"), 10.0, 2) is None
+    assert end.update(100.4, status("exciting"), 10.0, 0) is None

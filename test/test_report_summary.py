@@ -1,0 +1,117 @@
+"""summary.json: its keys, and strict JSON whatever was found."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arc_odometry import WheelGeometry
+from diffbot_bringup.report import (
+    Ending,
+    ParameterSample,
+    RunDescription,
+    parameter_quantities,
+    parse_arguments,
+    physical_quantities,
+    summary,
+    write_summary,
+)
+from diffbot_bringup.report.example import TRUE
+from diffbot_bringup.report.summary import strict
+
+GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
+RUN = RunDescription("ident", "twil", "mujoco", 3, {"duration": 60})
+
+
+def reject(constant):
+    raise AssertionError(f"{constant} is not JSON")
+
+
+def make(sample, truth=TRUE, **more):
+    parameters = parameter_quantities(sample, truth)
+    physical = physical_quantities(parameters, GEOMETRY)
+    return summary(RUN, Ending("completed"), 60.0, 35.5, parameters, physical, more)
+
+
+def test_keys_and_values(tmp_path):
+    content = make(ParameterSample(1.0, TRUE, (1e-6, math.inf, 1e-4, 1e-2)), samples=6000)
+    path = write_summary(content, tmp_path)
+    assert path.name == "summary.json"
+    assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
+    read = json.loads(path.read_text(encoding="utf-8"), parse_constant=reject)
+    assert {
+        "name", "robot", "sim", "seed", "duration", "real_time_factor", "versions", "arguments",
+        "outcome", "reason", "parameters",
+    } <= read.keys()  # fmt: skip
+    assert (read["name"], read["robot"], read["sim"], read["seed"]) == (
+        "ident",
+        "twil",
+        "mujoco",
+        3,
+    )
+    assert (read["duration"], read["real_time_factor"]) == (60.0, 35.5)
+    assert (read["outcome"], read["reason"], read["samples"]) == ("completed", "", 6000)
+    assert list(read["parameters"]) == ["K5", "K6", "K7", "K8"]
+    for entry in read["parameters"].values():
+        assert {"value", "std", "interval95", "closed_form", "state"} <= entry.keys()
+    k5, k6, k7, _ = read["parameters"].values()
+    assert k5["std"] == pytest.approx(1e-3)
+    assert k5["interval95"] == pytest.approx([0.08444 - 1.96e-3, 0.08444 + 1.96e-3], abs=1e-6)
+    assert k6["interval95"] == [None, None]
+    assert (k6["std"], k6["state"]) == (None, "unestimated")
+    assert k7["closed_form"] == TRUE[2]
+    mass = read["physical"]["equivalent_mass"]
+    assert mass["value"] == pytest.approx(5.0375, rel=1e-4)
+    assert mass["interval95"][0] < mass["value"] < mass["interval95"][1]
+    assert read["versions"]["numpy"] == np.__version__
+
+
+def test_more_never_replaces():
+    assert make(None, outcome="failed")["outcome"] == "completed"
+
+
+def test_unknown_truth_is_null():
+    content = make(ParameterSample(1.0, TRUE, (1.0,) * 4), truth=None)
+    assert all(entry["closed_form"] is None for entry in content["parameters"].values())
+
+
+number = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(st.tuples(*[number] * 4), st.tuples(*[number] * 4), st.tuples(*[number] * 4))
+def test_always_strict_json(values, variances, truth):
+    content = make(ParameterSample(1.0, values, variances), truth, odd=[math.nan, {"x": math.inf}])
+    json.loads(json.dumps(content, allow_nan=False), parse_constant=reject)
+
+
+def test_strict():
+    assert strict({"a": (math.nan, 1), 2: [math.inf, "x", None, True]}) == {
+        "a": [None, 1],
+        "2": [None, "x", None, True],
+    }
+
+
+def test_write_refuses_what_is_not_json(tmp_path):
+    with pytest.raises(ValueError):
+        write_summary({"x": math.nan}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arguments():
+    expected = {"duration": 60.0, "sim": "ideal", "results": "a b", "noise": "NaN", "on": True}
+    words = "duration:=60.0 sim:=ideal results:='a b' noise:=NaN on:=true"
+    assert parse_arguments(words) == expected
+    assert parse_arguments('{"duration": 60.0, "sim": "ideal"}') == {
+        "duration": 60.0,
+        "sim": "ideal",
+    }
+    assert parse_arguments("  ") == {}
+
+
+@pytest.mark.parametrize("text", ["duration=60", "{duration", ":=3", "a:='b"])
+def test_arguments_refused(text):
+    with pytest.raises(ValueError):
+        parse_arguments(text)

@@ -1,0 +1,121 @@
+"""A sourced ROS 2 is used where there is one; here it is a folder that looks like one."""
+
+import importlib.util
+import os
+
+import pytest
+
+from diffbot_bringup.workspace.choice import choose
+from diffbot_bringup.workspace.failure import SetupError, UsageError
+from diffbot_bringup.workspace.system import SystemEnvironment
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    """Say which Python modules the machine has: machine({"rclpy", ...})."""
+    monkeypatch.delenv("DIFFBOT_ROS", raising=False)
+    monkeypatch.delenv("ROS_DISTRO", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    def has(modules):
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name: object() if name in modules else None
+        )
+
+    return has
+
+
+@pytest.fixture
+def sourced(machine, monkeypatch, tmp_path):
+    """A sourced ROS 2 Jazzy in a folder of its own."""
+    prefix = tmp_path.parent / f"{tmp_path.name}_ros"
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    (index / "tf2_msgs").touch()
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    machine({"rclpy"})
+    return machine
+
+
+def test_wheels_where_nothing_is_sourced(machine, tmp_path):
+    machine({"rclpy"})
+    assert isinstance(choose(tmp_path), WheelsEnvironment)
+
+
+def test_wheels_where_the_sourced_ros_is_for_another_python(sourced, tmp_path):
+    sourced(set())
+    assert isinstance(choose(tmp_path), WheelsEnvironment)
+
+
+def test_the_sourced_ros_with_folders_of_its_own(sourced, tmp_path):
+    environment = choose(tmp_path)
+    assert isinstance(environment, SystemEnvironment)
+    assert environment.directory == tmp_path / ".diffbot" / "jazzy"
+    assert "Jazzy" in environment.title
+    assert environment.has_package("tf2_msgs")
+    assert not environment.has_package("nav_msgs")
+
+
+def test_the_override(sourced, monkeypatch, tmp_path):
+    monkeypatch.setenv("DIFFBOT_ROS", "wheels")
+    assert isinstance(choose(tmp_path), WheelsEnvironment)
+    monkeypatch.setenv("DIFFBOT_ROS", "system")
+    assert isinstance(choose(tmp_path), SystemEnvironment)
+    monkeypatch.delenv("ROS_DISTRO")
+    with pytest.raises(UsageError, match="source /opt/ros"):
+        choose(tmp_path)
+    monkeypatch.setenv("DIFFBOT_ROS", "conda")
+    with pytest.raises(UsageError, match="wheels, system or empty"):
+        choose(tmp_path)
+
+
+def test_what_is_missing_is_one_line_that_says_how_to_get_it(sourced, tmp_path):
+    sourced({"rclpy", "yaml", "numpy", "matplotlib", "PIL", "rich", "pytest", "hypothesis"})
+    environment = choose(tmp_path)
+    assert not environment.is_ready()
+    with pytest.raises(SetupError) as error:
+        environment.prepare(-1)
+    text = str(error.value)
+    assert "\n" not in text
+    assert "sudo apt install ros-jazzy-xacro python3-scipy python3-colcon-common-extensions" in text
+    assert text.index("pip install --user mujoco") > 0
+
+
+def test_nothing_is_missing(sourced, monkeypatch, tmp_path):
+    colcon = tmp_path / "bin" / "colcon"
+    colcon.parent.mkdir()
+    colcon.write_text("#!/bin/sh\n")
+    colcon.chmod(0o755)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    environment = choose(tmp_path)
+    environment.prepare(-1)
+    assert environment.is_ready()
+    assert environment.variables({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}) == {
+        "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp",
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+    }
+
+
+def test_wheels_are_made_again_when_checkout_or_versions_change(machine, tmp_path):
+    keys = set()
+    for folder, text in (("a", "x==1"), ("a", "x==2"), ("b", "x==2")):
+        root = tmp_path / folder
+        root.mkdir(exist_ok=True)
+        (root / "constraints.txt").write_text(text)
+        keys.add(WheelsEnvironment(root).key())
+    assert len(keys) == 3
+
+
+def test_wheels_need_no_second_start_of_python(machine, tmp_path):
+    environment = WheelsEnvironment(tmp_path)
+    (environment._site / "ros_rclpy.libs").mkdir(parents=True)
+    variables = environment.variables({"PATH": "/usr/bin", "RMW_IMPLEMENTATION": "other"})
+    assert variables["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] == "1"
+    assert variables["LD_LIBRARY_PATH"].split(os.pathsep) == [
+        str(environment.prefix / "lib"),
+        str(environment._site / "ros_rclpy.libs"),
+    ]
+    assert variables["RMW_IMPLEMENTATION"] == "rmw_fastrtps_cpp"
+    assert variables["PATH"].startswith(str(environment.prefix / "bin"))

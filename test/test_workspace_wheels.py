@@ -1,0 +1,125 @@
+"""Wheels are repaired, and what a killed pip left is found."""
+
+import sys
+
+import pytest
+
+from diffbot_bringup.workspace import cmake_files, installed, pip
+from diffbot_bringup.workspace.child import ChildError
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.progress import Step
+
+EXPORT = (
+    'INTERFACE_INCLUDE_DIRECTORIES "${_IMPORT_PREFIX}/include;'
+    "/opt/python/cp311-cp311/include/python3.11;"
+    '/opt/python/cp311-cp311/lib/python3.11/site-packages/numpy/_core/include"\n'
+)
+
+
+@pytest.fixture
+def prefix(tmp_path):
+    folder = tmp_path / "share" / "some_msgs" / "cmake"
+    folder.mkdir(parents=True)
+    (folder / "pyExport.cmake").write_text(EXPORT)
+    (folder / "other.cmake").write_text("nothing to do\n")
+    (tmp_path / "site" / "numpy" / "_core" / "include").mkdir(parents=True)
+    return tmp_path
+
+
+def test_paths_of_the_builder_become_those_of_this_machine(prefix):
+    site = prefix / "site"
+    include = prefix / "python"
+    assert cmake_files.rewrite(prefix, include, site) == 1
+    text = (prefix / "share/some_msgs/cmake/pyExport.cmake").read_text()
+    assert text == (
+        'INTERFACE_INCLUDE_DIRECTORIES "${_IMPORT_PREFIX}/include;'
+        f'{include};{site}/numpy/_core/include"\n'
+    )
+    assert cmake_files.rewrite(prefix, include, site) == 0  # a second time changes nothing
+
+
+def test_an_unknown_path_of_the_builder_is_an_error(prefix):
+    path = prefix / "share/some_msgs/cmake/pyExport.cmake"
+    path.write_text("/opt/python/cp311-cp311/lib/libpython3.11.so")
+    with pytest.raises(SetupError, match=r"pyExport\.cmake"):
+        cmake_files.rewrite(prefix, prefix, prefix / "site")
+
+
+def make_distribution(site, name, files, record=True):
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("")
+    if record:
+        rows = [*files, f"{info.name}/METADATA", f"{name}/__pycache__/a.pyc"]
+        (info / "RECORD").write_text("".join(f'"{row}",sha256=x,1\n' for row in rows))
+    for file in files:
+        (site / file).parent.mkdir(exist_ok=True)
+        (site / file).write_text("")
+    return info
+
+
+def test_half_installed_distributions_are_removed(tmp_path):
+    good = make_distribution(tmp_path, "good", ["good/a.py"])
+    unrecorded = make_distribution(tmp_path, "unrecorded", ["unrecorded/a.py"], record=False)
+    torn = make_distribution(tmp_path, "torn", ["torn/a.py", "torn/b.py"])
+    (tmp_path / "torn" / "b.py").unlink()
+    (tmp_path / "~orn").mkdir()
+    assert installed.incomplete(tmp_path) == [torn, unrecorded]
+    installed.remove_incomplete(tmp_path)
+    assert sorted(tmp_path.glob("*.dist-info")) == [good]
+    assert not (tmp_path / "~orn").exists()
+    assert installed.incomplete(tmp_path) == []
+
+
+def constraints(tmp_path):
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    path = tmp_path / "constraints.txt"
+    path.write_text(
+        "# exact versions\nsetuptools==79.0.1\na==1\n"
+        f'b==2 ; python_version == "{here}"\nc==3 ; python_version == "2.7"\n'
+    )
+    return path
+
+
+def fake_python(tmp_path, script):
+    path = tmp_path / "python"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_pip_gets_the_whole_list_without_its_resolver(tmp_path, capfd):
+    python = fake_python(tmp_path, 'echo "$@" >> ' + f"{tmp_path}/calls\n" + "echo Collecting a==1")
+    file = constraints(tmp_path)
+    pip.install(python, file, tmp_path / "site", tmp_path / "pip.log", -1)
+    first, second = (tmp_path / "calls").read_text().splitlines()
+    assert first.endswith("setuptools==79.0.1")
+    assert "--no-deps" in second and second.endswith(f"-r {file}")
+    assert "Installing 3 Python packages" in capfd.readouterr().err  # c is for another Python
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("WARNING: Retrying after NewConnectionError: no route", "check the network"),
+        ("ERROR: No matching distribution found for a==1", "check the network"),
+        ("OSError: [Errno 28] No space left on device", "disk is full"),
+        ("ERROR: something else", "ERROR: something else"),
+    ],
+)
+def test_a_failing_pip_is_explained_in_one_line(tmp_path, output, says):
+    python = fake_python(tmp_path, f'echo "{output}"; exit 1')
+    with pytest.raises(SetupError, match=says) as error:
+        pip.install(python, constraints(tmp_path), tmp_path, tmp_path / "pip.log", -1)
+    assert "\n" not in str(error.value)
+    assert isinstance(error.value.__cause__, ChildError)
+
+
+def test_a_step_prints_plain_lines_where_there_is_no_terminal(capsys):
+    with Step("Working") as step:
+        for done in range(101):
+            step.update(done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "diffbot: Working ..."
+    assert [line.split()[2] for line in lines[1:-1]] == ["25%", "50%", "75%"]
+    assert lines[-1].startswith("diffbot: Working: done (")

@@ -1,0 +1,88 @@
+"""Arguments: what a file declares, what the command line gives, how both are shown."""
+
+from typing import Any
+
+import pytest
+
+from diffbot_bringup.xml_launch import (
+    LaunchError,
+    check,
+    check_known,
+    declared,
+    describe,
+    parse,
+    read,
+)
+
+
+def test_parse_keeps_the_last_value() -> None:
+    assert parse(["a:=1", "b:=x:=y", "a:=2"]) == {"a": "2", "b": "x:=y"}
+
+
+@pytest.mark.parametrize("word", ["a", "a=1", ":=1", "a:=", ":="])
+def test_malformed_words_are_refused(word: str) -> None:
+    with pytest.raises(LaunchError, match="not of the form NAME:=VALUE"):
+        parse([word])
+
+
+def test_unknown_argument_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(LaunchError) as error:
+        check_known(["robt"], ["sim", "robot"])
+    assert str(error.value) == (
+        "unknown argument 'robt'; did you mean 'robot'?; the arguments are: robot, sim"
+    )
+
+
+def test_show_args_has_the_layout_of_ros2_launch(prefix: Any) -> None:
+    path = prefix.launch_file(
+        "<arg name='a' description='text.'/><arg name='b' default='1'/>"
+        "<arg name='c' default='$(var b)' description='pick'><choice value='1'/></arg>"
+        "<arg name='d' default='x'><choice value='x'/><choice value='y'/></arg>"
+        "<group if='true'><arg name='e' default=''/></group><arg name='b' default='2'/>"
+    )
+    root = read(path).root
+    check(root)
+    assert (
+        describe(declared(root))
+        == """\
+Arguments (pass arguments as '<name>:=<value>'):
+
+    'a':
+        text.
+
+    'b':
+        no description given
+        (default: '1')
+
+    'c':
+        pick. Valid choices are: ['1']
+        (default: '$(var b)')
+
+    'd':
+        One of: ['x', 'y']
+        (default: 'x')
+
+    'e':*
+        no description given
+        (default: '')
+
+* argument(s) which are only used if specific conditions occur"""
+    )
+
+
+def test_arguments_of_included_files_are_found(prefix: Any) -> None:
+    share = prefix.package("robots") / "launch"
+    share.mkdir()
+    (share / "inner.launch.xml").write_text("<launch><arg name='inner' default='1'/></launch>")
+    path = prefix.launch_file(
+        "<include file='$(find-pkg-share robots)/launch/inner.launch.xml'/>"
+        "<include file='$(var unknown)'/><arg name='own'/>"
+    )
+    root = read(path).root
+    check(root)
+    assert [argument.name for argument in declared(root, follow=True)] == ["inner", "own"]
+    assert [argument.name for argument in declared(root)] == ["own"]
+
+
+def test_no_arguments() -> None:
+    assert describe([]).endswith("\n\n  No arguments.")

@@ -1,0 +1,278 @@
+"""Running processes: ends, failures, signals, and that nothing is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUNNER = """
+import sys
+from diffbot_bringup.xml_launch import Resolver, Supervisor
+from pathlib import Path
+import os
+resolver = Resolver(os.environ)
+resolver.file(Path(sys.argv[1]), [])
+sys.exit(Supervisor(resolver.processes, "test", grace=(0.5, 0.5)).run())
+"""
+# Announces itself in the file named by its first argument, then waits for signals.
+WAIT = """
+import os, signal, sys, time
+def say(text):
+    with open(sys.argv[1], "a") as file:
+        file.write(text + "\\n")
+def stop(number, frame):
+    say(signal.Signals(number).name)
+    if {leave}:
+        sys.exit({code})
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, stop)
+{before}
+say(str(os.getpid()))
+while True:
+    time.sleep(5)
+"""
+
+
+class Launch:
+    """Starts the runner in a process of its own, as a shell would."""
+
+    def __init__(self, prefix: Any, folder: Path) -> None:
+        self.prefix = prefix
+        self.folder = folder
+        self.runner: subprocess.Popen[str] | None = None
+
+    def waiter(self, name: str, leave: bool = True, code: int = 0, before: str = "") -> str:
+        self.prefix.executable(name, WAIT.format(leave=leave, code=code, before=before))
+        return f'<node pkg="robots" exec="{name}" args="{self.folder / name}" output="screen"/>'
+
+    def start(self, text: str) -> subprocess.Popen[str]:
+        self.runner = subprocess.Popen(
+            [sys.executable, "-c", RUNNER, str(self.prefix.launch_file(text))],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return self.runner
+
+    def run(self, text: str) -> tuple[int, str, str]:
+        out, err = self.start(text).communicate(timeout=15)
+        return self.runner.returncode, out, err
+
+    def said(self, name: str, lines: int = 1) -> list[str]:
+        """Wait until a waiter has written so many lines, and return them."""
+        path = self.folder / name
+        wait_for(lambda: path.exists() and len(path.read_text().split()) >= lines)
+        return path.read_text().split()
+
+    def stop(self, number: int) -> tuple[int, float, str]:
+        """Signal the runner; return exit status, seconds until the end, standard error."""
+        begin = time.monotonic()
+        self.runner.send_signal(number)
+        _, err = self.runner.communicate(timeout=15)
+        return self.runner.returncode, time.monotonic() - begin, err
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 10.0
+    while not condition():
+        assert time.monotonic() < deadline, "not within 10 s"
+        time.sleep(0.01)
+
+
+def alive(pid: str) -> bool:
+    """True while a process runs; one that waits to be collected by its parent has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def launch(prefix: Any, tmp_path: Path) -> Iterator[Launch]:
+    made = Launch(prefix, tmp_path)
+    yield made
+    if made.runner and made.runner.poll() is None:
+        made.runner.kill()
+        made.runner.communicate()
+
+
+def node(name: str, attributes: str = 'output="screen"') -> str:
+    return f'<node pkg="robots" exec="{name}" {attributes}/>'
+
+
+def test_all_end_well(launch: Launch) -> None:
+    launch.prefix.executable("hello", "import sys; print('hello', *sys.argv[1:])")
+    code, out, err = launch.run(node("hello", 'output="screen" args="a b"') + node("hello"))
+    assert (code, err) == (0, "")
+    assert sorted(out.splitlines()) == ["hello --ros-args", "hello a b --ros-args"]
+
+
+def test_screen_output_inherits_the_terminal(launch: Launch) -> None:
+    """A live table needs the terminal itself, not a pipe to the runner."""
+    body = "import os, sys; s = os.fstat(1); print(s.st_dev, s.st_ino)"
+    launch.prefix.executable("where", body)
+    runner = launch.start(node("where"))
+    own = os.fstat(runner.stdout.fileno())
+    assert runner.communicate(timeout=15)[0].split() == [str(own.st_dev), str(own.st_ino)]
+
+
+def test_a_failure_is_named_and_the_others_go_on(launch: Launch) -> None:
+    launch.prefix.executable("bad", "import sys; sys.exit(3)")
+    launch.prefix.executable("good", "import time; time.sleep(0.3); print('done')")
+    code, out, err = launch.run(node("bad") + node("good"))
+    assert (code, out) == (1, "done\n")
+    assert "[ERROR] [bad-1]: process has died [pid" in err
+    assert "exit code 3" in err
+    assert "failed: bad-1 (exit code 3)" in err
+
+
+def test_a_crash_by_signal_is_a_failure(launch: Launch) -> None:
+    launch.prefix.executable("crash", "import os; os.kill(os.getpid(), 11)")
+    code, _, err = launch.run(node("crash"))
+    assert code == 1
+    assert "crash-1 (exit code -11)" in err
+
+
+def test_the_end_of_a_required_process_ends_the_rest(launch: Launch) -> None:
+    waiter = launch.waiter("rest")
+    flag = launch.folder / "rest"
+    body = f"import os, time\nwhile not os.path.exists({str(flag)!r}): time.sleep(0.01)\n"
+    launch.prefix.executable("main", body)
+    code, _, err = launch.run(waiter + node("main", 'output="screen" on_exit="shutdown"'))
+    assert code == 0
+    assert "stopping: main-2 has ended" in err
+    assert launch.said("rest")[1:] == ["SIGINT"]
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_stop_signal_is_forwarded_once_as_sigint(
+    launch: Launch, number: int, status: int
+) -> None:
+    launch.start(launch.waiter("a") + launch.waiter("b"))
+    pids = [launch.said(name)[0] for name in "ab"]
+    code, seconds, _ = launch.stop(number)
+    assert code == status
+    assert seconds < 1.0
+    assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_nodes_are_out_of_reach_of_the_terminals_own_ctrl_c(launch: Launch) -> None:
+    launch.start(launch.waiter("a"))
+    pid = int(launch.said("a")[0])
+    assert os.getsid(pid) == pid
+    assert launch.stop(signal.SIGINT)[0] == 130
+
+
+def test_a_second_ctrl_c_changes_nothing(launch: Launch) -> None:
+    launch.start(launch.waiter("a", before="time.sleep(0)", leave=False))
+    launch.said("a")
+    launch.runner.send_signal(signal.SIGINT)
+    launch.said("a", 2)
+    code, _, err = launch.stop(signal.SIGINT)
+    assert launch.said("a")[1:] == ["SIGINT", "SIGTERM"]
+    assert "SIGINT again: already stopping" in err
+    assert code == 1
+
+
+def test_a_process_that_ignores_everything_is_killed_and_named(launch: Launch) -> None:
+    launch.start(launch.waiter("deaf", leave=False))
+    pid = launch.said("deaf")[0]
+    code, seconds, err = launch.stop(signal.SIGINT)
+    assert (code, alive(pid)) == (1, False)
+    assert 0.9 < seconds < 2.5  # 0.5 s after SIGINT and 0.5 s after SIGTERM
+    assert launch.said("deaf")[1:] == ["SIGINT", "SIGTERM"]
+    assert "still running: deaf-1; sending SIGKILL" in err
+    assert "failed: deaf-1 (exit code -9)" in err
+
+
+def test_a_failure_while_stopping_is_a_failure(launch: Launch) -> None:
+    launch.start(launch.waiter("a", code=7))
+    launch.said("a")
+    code, _, err = launch.stop(signal.SIGINT)
+    assert code == 1
+    assert "a-1 (exit code 7)" in err
+
+
+def test_a_killed_runner_leaves_none(launch: Launch) -> None:
+    launch.start(launch.waiter("a") + launch.waiter("b"))
+    pids = [launch.said(name)[0] for name in "ab"]
+    launch.runner.kill()
+    wait_for(lambda: not any(alive(pid) for pid in pids))
+    # SIGINT first: a node that commands torque can still command zero.
+    assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
+
+
+def test_children_of_a_process_do_not_stay(launch: Launch) -> None:
+    path = launch.folder / "child"
+    body = (
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        f"open({str(path)!r}, 'w').write(str(child.pid))\n"
+    )
+    launch.prefix.executable("parent", body)
+    code, _, _ = launch.run(node("parent"))
+    assert code == 0
+    assert not alive(path.read_text())
+
+
+def test_log_goes_to_a_file_and_its_end_is_shown_on_failure(launch: Launch, tmp_path: Path) -> None:
+    body = (
+        "import sys\nfor i in range(30): print('line', i)\n"
+        "sys.stdout.flush(); print('oops', file=sys.stderr); sys.exit(1)\n"
+    )
+    launch.prefix.executable("chatty", body)
+    code, out, err = launch.run(node("chatty", ""))
+    assert (code, out) == (1, "")
+    (log,) = (tmp_path / "log").glob("*-test-*/chatty-1.log")
+    assert len(log.read_text().splitlines()) == 31
+    assert "[chatty-1] oops\n" in err
+    assert f"last lines of {log}:" in err
+    assert "    line 29\n" in err
+    assert "    line 5\n" not in err
+
+
+def test_both_goes_to_the_terminal_and_the_file(launch: Launch, tmp_path: Path) -> None:
+    body = "import sys; print('a\\nb'); print('end', end=''); print('e', file=sys.stderr)"
+    launch.prefix.executable("chatty", body)
+    code, out, err = launch.run(node("chatty", 'output="both"'))
+    assert (code, out, err) == (0, "[chatty-1] a\n[chatty-1] b\n[chatty-1] end\n", "[chatty-1] e\n")
+    (log,) = (tmp_path / "log").glob("*-test-*/chatty-1.log")
+    assert sorted(log.read_text().replace("e\n", "", 1).split()) in (
+        ["a", "b", "end"],
+        ["a", "b", "ende"],
+    )
+
+
+def test_a_program_that_cannot_start_stops_the_rest(launch: Launch) -> None:
+    code, _, err = launch.run(launch.waiter("a") + "<executable cmd='/no/such/program'/>")
+    assert code == 1
+    assert "main.launch.xml:2: cannot start /no/such/program" in err
+
+
+def test_parameters_directory_and_environment_arrive(launch: Launch, tmp_path: Path) -> None:
+    body = (
+        "import os, sys\n"
+        "print(open(sys.argv[sys.argv.index('--params-file') + 1]).read())\n"
+        "print(os.getcwd(), os.environ['E'])\n"
+    )
+    launch.prefix.executable("reader", body)
+    text = (
+        f'<node pkg="robots" exec="reader" cwd="{tmp_path}" output="screen">'
+        '<param name="p" value="1.5"/><env name="E" value="env"/></node>'
+    )
+    code, out, _ = launch.run(text)
+    assert code == 0
+    assert out == f"/**:\n  ros__parameters:\n    p: 1.5\n\n{tmp_path} env\n"
+
+
+def test_no_processes(launch: Launch) -> None:
+    assert launch.run("<let name='a' value='b'/>") == (0, "", "")

@@ -1,0 +1,108 @@
+"""What is not supported is refused by file and line, before anything runs."""
+
+from typing import Any
+
+import pytest
+
+from diffbot_bringup.xml_launch import LaunchError, check, read
+
+NODE = '<node pkg="robots" exec="node"'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("<timer period='1'/>", "<timer> in <launch> is not supported"),
+        ("<nod/>", "did you mean 'node'"),
+        ("<group><keep name='a' value='b'/></group>", "<keep> in <group>"),
+        ("<group forwarding='false'/>", "attribute 'forwarding' of <group>"),
+        ("<group scoped='$(var x)'/>", "scoped='$(var x)'"),
+        (f"{NODE} launch-prefix='gdb'/>", "attribute 'launch-prefix' of <node>"),
+        (f"{NODE} respawn='true'/>", "respawn='true'"),
+        (f"{NODE} respawn_delay='1'/>", "attribute 'respawn_delay'"),
+        (f"{NODE} on_exit='restart'/>", "on_exit='restart'"),
+        (f"{NODE} sigterm_timeout='1'/>", "attribute 'sigterm_timeout'"),
+        (f"{NODE} nmae='x'/>", "did you mean 'name'"),
+        (f"{NODE} if='1' unless='0'/>", "both 'if' and 'unless'"),
+        ("<node exec='node'/>", "<node> needs the attribute 'pkg'"),
+        ("<executable cmd='ls' shell='true'/>", "shell='true'"),
+        ("<executable cmd=\"sh -c 'a $(dirname)'\"/>", "No closing quotation"),
+        ("<include/>", "<include> needs the attribute 'file'"),
+        ("<include file='a'><let name='a' value='b'/></include>", "<let> in <include>"),
+        ("<arg name='a'><choice/></arg>", "<choice> needs the attribute 'value'"),
+        ("<arg name='a' value='b'/>", "attribute 'value' of <arg>"),
+        ("<let name='launch-prefix' value='gdb'/>", "'launch-prefix' changes how"),
+        ("<log message='$(anon x)'/>", "$(anon) is not supported"),
+        ("<log message='$(vra x)'/>", "did you mean 'var'"),
+        ("<log message='$(dirname x)'/>", "$(dirname) takes 0 argument(s), not 1"),
+        ("<log message='$(var x'/>", "bad substitution"),
+        (f"{NODE}><param/></node>", "<param> needs 'name' or 'from'"),
+        (f"{NODE}><param name='a'/></node>", "either 'value' or nested"),
+        (f"{NODE}><param from='a' name='b'/></node>", "<param from=...> takes no other"),
+        (f"{NODE}><param from='a' allow_substs='true'/></node>", "attribute 'allow_substs'"),
+        (f"{NODE}><param name='a' value='b' type='double'/></node>", "type='double'"),
+        (f"{NODE}><param name='a' value='{{b: 1}}'/></node>", "is a dict for YAML"),
+        (f"{NODE}><param name='a' value='null'/></node>", "is a NoneType for YAML"),
+        (f"{NODE}><param name='a' value='x' type='int'/></node>", "not of type int"),
+        (f"{NODE}><param name='a' value='[1, x]'/></node>", "not of one type"),
+        (f"{NODE}><remap from='a'/></node>", "<remap> needs the attribute 'to'"),
+        ("<set_parameters_from_file filename='a'/>", "<set_parameters_from_file>"),
+        ("<node_container/>", "<node_container>"),
+    ],
+)
+def test_refused_with_file_and_line(prefix: Any, line: str, message: str) -> None:
+    path = prefix.launch_file(f"<!-- a comment -->\n\n{line}")
+    with pytest.raises(LaunchError) as error:
+        check(read(path).root)
+    assert str(error.value).startswith(f"{path}:4: ")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("<log message='$(var x)'/>", "no argument or variable has this name"),
+        ("<log message='$(env NO_SUCH_NAME)'/>", "environment variable is not set"),
+        ("<log message='$(find-pkg-share nope)'/>", "package 'nope' not found"),
+        ("<log message='$(find-exec no-such-program)'/>", "no such executable"),
+        ("<log message='$(eval \"open(1)\")'/>", "unknown name 'open'"),
+        ("<log message=\"$(command 'false')\"/>", "ended with 1"),
+        ("<log message=\"$(command 'ls' strict)\"/>", "'strict' is not one of fail, ignore"),
+        ("<log message='a' if='yes'/>", "expected true, 1, false or 0"),
+        ("<log message='a' if=''/>", "expected true, 1, false or 0"),
+        ("<node pkg='robots' exec='nodes'/>", "did you mean 'node'"),
+        ("<node pkg='nope' exec='node'/>", "package 'nope' not found"),
+        (f"{NODE} output='own_log'/>", "output 'own_log' is not supported"),
+        (f"{NODE} name='1a'/>", "node name '1a' is not valid"),
+        (f"{NODE} namespace='a//b'/>", "namespace '/a//b' is not valid"),
+        ("<push_ros_namespace namespace='a-b'/>", "namespace '/a-b' is not valid"),
+        ("<include file='/no/such.launch.xml'/>", "No such file"),
+        ("<include file='a.launch.py'/>", "only XML launch files"),
+        ("<include file='$(dirname)/main.launch.xml'/>", "includes itself"),
+        ("<executable cmd=''/>", "'cmd' is empty"),
+    ],
+)
+def test_failures_name_file_and_line(prefix: Any, line: str, message: str) -> None:
+    with pytest.raises(LaunchError) as error:
+        prefix.resolve(f"\n<!-- c -->\n{line}")
+    assert message in str(error.value)
+    if "No such file" not in message and "itself" not in message:
+        assert str(error.value).startswith(f"{prefix.files}/main.launch.xml:3: ")
+
+
+def test_a_branch_that_is_not_taken_is_checked_too(prefix: Any) -> None:
+    with pytest.raises(LaunchError, match="main.launch.xml:3: <timer>"):
+        prefix.resolve("<group if='false'>\n<timer/></group>")
+
+
+def test_broken_xml_names_the_line(prefix: Any) -> None:
+    path = prefix.launch_file("<group>\n<log></group>")
+    with pytest.raises(LaunchError, match=r"main\.launch\.xml:3: not well-formed XML: mismatched"):
+        read(path)
+
+
+def test_wrong_root(prefix: Any) -> None:
+    path = prefix.files / "a.xml"
+    path.write_text("<robot/>")
+    with pytest.raises(LaunchError, match="expected <launch>"):
+        check(read(path).root)
