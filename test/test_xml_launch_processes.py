@@ -34,8 +34,8 @@ for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, stop)
 {before}
 say(str(os.getpid()))
-while True:
-    time.sleep(5)
+for _ in range(20):  # not for ever, in case a test fails
+    time.sleep(1)
 """
 
 
@@ -99,7 +99,7 @@ def launch(prefix: Any, tmp_path: Path) -> Iterator[Launch]:
     yield made
     if made.runner and made.runner.poll() is None:
         made.runner.kill()
-        made.runner.communicate()
+        made.runner.wait()
 
 
 def node(name: str, attributes: str = 'output="screen"') -> str:
@@ -212,15 +212,22 @@ def test_a_killed_runner_leaves_none(launch: Launch) -> None:
 
 
 def test_children_of_a_process_do_not_stay(launch: Launch) -> None:
+    """Also one that ignores SIGINT, as the background jobs of a shell do."""
     path = launch.folder / "child"
-    body = (
-        "import subprocess\n"
-        "child = subprocess.Popen(['sleep', '60'])\n"
-        f"open({str(path)!r}, 'w').write(str(child.pid))\n"
-    )
+    body = f"""import os, signal, time
+if os.fork() == 0:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    open({str(path)!r}, 'w').write(str(os.getpid()))
+    time.sleep(20)
+while not os.path.exists({str(path)!r}):
+    time.sleep(0.01)
+time.sleep(0.1)
+"""
     launch.prefix.executable("parent", body)
+    begin = time.monotonic()
     code, _, _ = launch.run(node("parent"))
     assert code == 0
+    assert time.monotonic() - begin < 4.0
     assert not alive(path.read_text())
 
 

@@ -51,6 +51,12 @@ PARAMETERS = (
     Parameter("y", 0.0, "start position, m in the odom frame"),
     Parameter("theta", 0.0, "start heading, rad in the odom frame"),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
+    Parameter(
+        "patience",
+        20.0,
+        "with leave_when_alone: wall time to wait for the first commands, s; then status 1",
+        above=0.0,
+    ),
 )
 
 # How often the node looks who is there, s of wall time; the first state is said again as often.
@@ -74,7 +80,7 @@ class SimulatorNode(Node):
         self.robot = load_robot(self.values.robot)
         self._virtual = self._make_robot()
         self._command = (0.0, 0.0)
-        self._alone = True
+        self._met = False
         self._answered = False
         self._warned = False
         self._last_answer = time.monotonic()
@@ -139,7 +145,8 @@ class SimulatorNode(Node):
             self._pacer.restart(self._virtual.sample.stamp)
         self._last_answer, self._warned = now, False
         sample = self._virtual.advance(self._command)
-        time.sleep(self._pacer.delay(sample.stamp))
+        if (delay := self._pacer.delay(sample.stamp)) > 0.0:
+            time.sleep(delay)
         self._publish_state()
 
     def _run_on(self) -> None:
@@ -149,12 +156,9 @@ class SimulatorNode(Node):
 
     def _look_around(self) -> None:
         drivers = self.count_publishers(self._commands.topic_name)
-        if drivers:
-            self._alone = False
-        elif not self._alone and self.values.leave_when_alone:
-            self.get_logger().info("nobody commands torque any more; the simulation ends")
-            self.exit_code = 0
+        if not drivers and self.values.leave_when_alone and self._leave():
             return
+        self._met = self._met or drivers > 0
         if not self.values.lock_step:
             return
         if not self._answered:
@@ -166,6 +170,19 @@ class SimulatorNode(Node):
                 f"no command for {SILENCE} s of wall time: the robot's time stands still in "
                 "lock-step until one comes"
             )
+
+    def _leave(self) -> bool:
+        """Whether the node ends now that nobody is there."""
+        if self._met:
+            self.get_logger().info("nobody commands torque any more; the simulation ends")
+            self.exit_code = 0
+        elif time.monotonic() - self._last_answer > self.values.patience:
+            self.get_logger().error(
+                f"nobody commanded torque within {self.values.patience:g} s of wall time: start a "
+                f"node that publishes {self._commands.topic_name}"
+            )
+            self.exit_code = 1
+        return self.exit_code is not None
 
     def close(self) -> None:
         """Nothing has to be said at the end."""

@@ -38,6 +38,9 @@ PARAMETERS = (
     Parameter("seed", -1, "seed of the run, for the summary; -1: unknown", minimum=-1),
     Parameter("results", "", "folder for the report; empty: results/<date>-<name>"),
     Parameter("arguments", "", "launch arguments, for the summary: JSON or name:=value ..."),
+    Parameter(
+        "patience", 20.0, "wall time to wait for the ident node, s; 0: for ever", minimum=0.0
+    ),
     Parameter("refresh_rate", 4.0, "updates of the view, 1/s of wall time", above=0.0, maximum=5.0),
 )
 
@@ -84,7 +87,7 @@ class IdentReport(PolledNode):
         geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
         self._writer = ReportWriter(run, geometry, directory, console, drawing)
         self._recording = IdentRecording()
-        self._end, self._pace = RunEnd(), Pace()
+        self._end, self._pace = RunEnd(values.patience), Pace()
         self._display = make_display(console)
         self._view_period = 1.0 / values.refresh_rate
         self._viewed = self._counted = -1e9

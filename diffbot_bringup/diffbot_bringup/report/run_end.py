@@ -30,7 +30,10 @@ class Ending:
 class RunEnd:
     """Judges from what is known at each poll whether the run is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = 0.0) -> None:
+        """`patience` is the wall time to wait for the ident node to appear, s; 0: for ever."""
+        self._patience = patience
+        self._begin: float | None = None
         self._since: float | None = None
         self._publishers_seen = False
 
@@ -54,6 +57,10 @@ class RunEnd:
         self._publishers_seen = self._publishers_seen or publishers > 0
         if interrupted:
             return Ending(STOPPED, "interrupted by the user")
+        if self._begin is None:
+            self._begin = now
+        if not self._publishers_seen and 0.0 < self._patience < now - self._begin:
+            return Ending(FAILED, f"no ident node appeared within {self._patience:g} s")
         phase = status.phase if status else None
         vanished = self._publishers_seen and publishers == 0
         if not vanished and phase not in (DONE, STOPPED):

@@ -1,5 +1,7 @@
 """Runs the processes of a launch until all have ended, and leaves nothing behind.
 
+Other than with `ros2 launch`, a process that fails ends the others too.
+
 Exit status
     0    every process ended with 0, or well after being asked to stop by ``on_exit="shutdown"``
     1    a process failed or could not be started (it is named on standard error)
@@ -69,7 +71,7 @@ class Supervisor:
                 self._obey()
                 while self._running:
                     self._turn()
-                end_groups(self._leftovers, ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)))
+                self._sweep()
             finally:
                 self._guard.close()
         if self._failed:
@@ -138,6 +140,12 @@ class Supervisor:
         if self._ladder and time.monotonic() >= self._ladder[0][1]:
             self._climb()
 
+    def _sweep(self) -> None:
+        """End what ended processes have left running (a shell's background job ignores SIGINT)."""
+        end_groups(self._leftovers, ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)))
+        for group in self._leftovers:
+            self._guard.remove(group)
+
     def _obey(self) -> None:
         while self._received:
             self._interrupt(self._received.pop(0))
@@ -192,7 +200,9 @@ class Supervisor:
             )
             if lines := process.last_lines():
                 print(lines, file=sys.stderr, flush=True)
-        if process.description.shutdown_on_exit:
+            # What is left of a graph that moves a robot has no business going on.
+            self._stop(f"{description.name} has failed")
+        elif process.description.shutdown_on_exit:
             self._stop(f"{process.description.name} has ended")
 
 
