@@ -56,6 +56,7 @@ def run(checkout, *words, **variables):
         (["run"], "diffbot_bringup"),
         (["run", "diffbot_simm", "x"], "known: diffbot_bringup"),
         (["echo", "--once"], "TOPIC is missing"),
+        (["python"], "FILE is missing"),
         (["setup", "now"], "takes no arguments"),
         (["clean", "all"], "takes no arguments"),
     ],

@@ -122,14 +122,15 @@ def test_screen_output_inherits_the_terminal(launch: Launch) -> None:
     assert runner.communicate(timeout=15)[0].split() == [str(own.st_dev), str(own.st_ino)]
 
 
-def test_a_failure_is_named_and_the_others_go_on(launch: Launch) -> None:
+def test_a_failure_is_named_and_ends_the_others(launch: Launch) -> None:
     launch.prefix.executable("bad", "import sys; sys.exit(3)")
-    launch.prefix.executable("good", "import time; time.sleep(0.3); print('done')")
-    code, out, err = launch.run(node("bad") + node("good"))
-    assert (code, out) == (1, "done\n")
-    assert "[ERROR] [bad-1]: process has died [pid" in err
+    waiter = launch.waiter("rest")
+    code, _, err = launch.run(waiter + node("bad"))
+    assert code == 1
+    assert "process has died [pid" in err
     assert "exit code 3" in err
-    assert "failed: bad-1 (exit code 3)" in err
+    assert "[INFO] [launch]: stopping: bad-2 has failed" in err
+    assert "failed: bad-2 (exit code 3)" in err
 
 
 def test_a_crash_by_signal_is_a_failure(launch: Launch) -> None:

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 from diffbot_ident.excitation import Excitation, SpeedGuard, wheel_speed_limit
 
 
+def torques_at(excitation, speeds):
+    return np.array([excitation.torque(pair) for pair in speeds])
+
+
 def torques(excitation, count, speeds=(0.0, 0.0)):
-    return np.array([excitation.torque(speeds) for _ in range(count)])
+    return torques_at(excitation, [speeds] * count)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(7, 12))
@@ -36,14 +40,20 @@ def test_seeds_differ_and_repeat():
 
 
 @given(st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=200))
-def test_a_wheel_beyond_its_limit_is_always_braked(speeds):
+def test_a_wheel_beyond_its_limit_is_braked_two_periods_later(speeds):
     excitation = Excitation(1.0, 3, 8, 10.0)
-    for speed in speeds:
-        for torque in excitation.torque((speed, -speed)):
-            assert abs(torque) == 1.0
-        left, right = excitation.torque((speed, -speed))
+    out = torques_at(excitation, [(speed, -speed) for speed in [*speeds, 0.0, 0.0]])
+    assert (np.abs(out) == 1.0).all()
+    for speed, (left, right) in zip(speeds, out[2:], strict=True):
         if abs(speed) >= 10.0:
             assert left * speed < 0.0 and right * -speed < 0.0
+
+
+def test_the_newest_speeds_do_not_choose_the_torque():
+    """Else their noise would, and the estimate would be biased."""
+    calm, excited = (Excitation(1.0, 5, 8, 10.0, seed=2) for _ in range(2))
+    torques(calm, 50), torques(excited, 50)
+    assert (torques_at(calm, [(0.0, 0.0)] * 2) == torques_at(excited, [(99.0, -99.0)] * 2)).all()
 
 
 def test_guard_has_hysteresis():
@@ -54,6 +64,8 @@ def test_guard_has_hysteresis():
 
 def test_guard_counts_replaced_torques_only():
     excitation = Excitation(1.0, 1, 8, 1.0, seed=1)
+    torques(excitation, 2, speeds=(5.0, 0.0))
+    assert excitation.guarded == 0
     out = torques(excitation, 255, speeds=(5.0, 0.0))
     assert (out[:, 0] == -1.0).all()
     assert excitation.guarded == 128  # the ones of one period of 8 bits

@@ -33,6 +33,9 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     elif command == "echo":
         if not [word for word in words if not word.startswith("-")]:
             raise UsageError("TOPIC is missing, for example: ./diffbot echo /joint_states --once")
+    elif command == "python":
+        if not words:
+            raise UsageError("FILE is missing, for example: ./diffbot python benchmarks/NAME.py")
     elif words:
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
 
