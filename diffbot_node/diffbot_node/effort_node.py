@@ -85,6 +85,7 @@ class EffortNode(Node, ABC):
         self._limiter = self._make_limiter()
         self._reader = JointReader(self.robot.joints.left, self.robot.joints.right, required)
         self._last_stamp: float | None = None
+        self._repeats = 0
         self._received: Time | None = None
         self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
@@ -163,7 +164,9 @@ class EffortNode(Node, ABC):
             return
         stamp = seconds(message.header.stamp)
         if stamp == self._last_stamp:
-            return  # Said already, and answered.
+            self._repeated(stamp)
+            return
+        self._repeats = 0
         if self._received is None and self.waits_for():
             return
         self._received, self._received_wall = self.get_clock().now(), time.monotonic()
@@ -184,6 +187,16 @@ class EffortNode(Node, ABC):
         if self.exit_code is None:
             self._send(torque)
         self.on_commanded(sample, torque)
+
+    def _repeated(self, stamp: float) -> None:
+        # A lock-step simulator says its first state again until the answer has arrived.
+        self._repeats += 1
+        if self._repeats > 2:
+            self.refused += 1
+            self.complain(
+                f"joint states repeat the stamp {stamp} s: time step must be > 0; check that the "
+                "driver stamps each of them"
+            )
 
     def _watch(self) -> None:
         if self.exit_code is not None:

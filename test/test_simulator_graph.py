@@ -1,0 +1,155 @@
+"""The simulator node on a ROS graph: lock-step, payload, bad commands, ground truth."""
+
+import math
+import random
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from diffbot_msgs.msg import DynamicParameters  # noqa: E402
+from diffbot_msgs.srv import SetPayload  # noqa: E402
+from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
+
+
+class Driver:
+    """A simulator node, and somebody who drives it, in one executor."""
+
+    def __init__(self, *parameters):
+        words = ["--ros-args", "-p", "engine:=ideal", "-p", "encoder_counts:=0"]
+        for parameter in parameters:
+            words += ["-p", parameter]
+        rclpy.init(args=words)
+        self.simulator = SimulatorNode()
+        self.node = rclpy.create_node("driver")
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.simulator)
+        self.executor.add_node(self.node)
+        self.states, self.truths, self.poses = [], [], []
+        latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.node.create_subscription(JointState, "joint_states", self.states.append, 10)
+        self.node.create_subscription(
+            DynamicParameters, "ground_truth/dynamic_parameters", self.truths.append, latched
+        )
+        self.node.create_subscription(Odometry, "ground_truth", self.poses.append, 10)
+        self.commands = self.node.create_publisher(
+            Float64MultiArray, "effort_controller/commands", 10
+        )
+        self.payload = self.node.create_client(SetPayload, "simulator/set_payload")
+        self.spin(lambda: self.commands.get_subscription_count() and self.states and self.truths)
+
+    def spin(self, condition, timeout=10.0):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f"waited {timeout} s in vain"
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def step(self, *torque):
+        """Answer the newest state in lock-step and return the next one."""
+        now = self.states[-1].header.stamp
+        self.commands.publish(Float64MultiArray(data=torque))
+        self.spin(lambda: self.states[-1].header.stamp != now)
+        return self.states[-1]
+
+    def set_payload(self, **fields):
+        future = self.payload.call_async(SetPayload.Request(**fields))
+        self.spin(future.done)
+        return future.result()
+
+    def close(self):
+        self.simulator.destroy_node()
+        self.node.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.fixture
+def make(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+    made = []
+
+    def driver(*parameters):
+        made.append(Driver(*parameters))
+        return made[-1]
+
+    yield driver
+    for each in made:
+        each.close()
+
+
+def test_lock_step_advances_one_period_per_command(make):
+    driver = make()
+    for count in range(1, 6):
+        state = driver.step(0.4, 0.4)
+        assert state.header.stamp.nanosec == count * 10_000_000
+        assert list(state.effort) == [0.4, 0.4]
+        # Constant torque from rest: the model gives v = 2 K7 tau t while omega = 0.
+        speed = 2.0 * driver.truths[-1].k7 * 0.4 * 0.01 * count
+        assert state.velocity[0] * 0.075 == pytest.approx(speed, rel=1e-9)
+    count = len(driver.states)
+    with pytest.raises(AssertionError, match="in vain"):
+        driver.spin(lambda: len(driver.states) > count, timeout=0.3)
+
+
+def test_ground_truth_is_the_true_pose(make):
+    driver = make("x:=1.0", "y:=-2.0", "theta:=0.5")
+    driver.step(0.0, 0.0)
+    driver.spin(lambda: driver.poses)
+    pose = driver.poses[-1].pose.pose
+    assert (pose.position.x, pose.position.y) == pytest.approx((1.0, -2.0))
+    assert 2.0 * math.atan2(pose.orientation.z, pose.orientation.w) == pytest.approx(0.5)
+    assert driver.poses[-1].header.frame_id == "odom"
+    assert driver.poses[-1].child_frame_id == "base_link"
+
+
+def test_payload_changes_the_truth_and_comes_off_again(make):
+    driver = make()
+    before = driver.truths[-1]
+    assert driver.set_payload(mass=2.5, x=0.1, z=0.05, yaw_inertia=0.02).success
+    driver.spin(lambda: len(driver.truths) == 2)
+    loaded = driver.truths[-1]
+    # 1 / (r K7) is the equivalent mass; a load at rest on the robot adds its own mass to it.
+    assert 1.0 / loaded.k7 - 1.0 / before.k7 == pytest.approx(0.075 * 2.5)
+    assert driver.set_payload(mass=0.0).success
+    driver.spin(lambda: len(driver.truths) == 3)
+    assert driver.truths[-1].k7 == before.k7
+
+
+def test_a_payload_that_cannot_be_is_refused_with_the_reason(make):
+    driver = make()
+    answer = driver.set_payload(mass=-1.0)
+    assert not answer.success and "-1.0" in answer.message
+    assert len(driver.truths) == 1
+
+
+@pytest.mark.parametrize("bad", [[math.nan, 0.0], [0.0], [0.1, 0.2, 0.3], [math.inf, 0.0], []])
+def test_bad_commands_leave_the_last_torque_on_as_ros2_control_does(make, bad):
+    driver = make()
+    driver.step(0.3, -0.3)
+    assert list(driver.step(*bad).effort) == [0.3, -0.3]
+
+
+def test_commands_beyond_the_limit_are_clipped_and_reported_so(make):
+    assert list(make().step(99.0, -99.0).effort) == [5.0, -5.0]
+
+
+def test_free_running_needs_a_speed(monkeypatch):
+    rclpy.init(args=["--ros-args", "-p", "lock_step:=false"])
+    try:
+        with pytest.raises(ValueError, match="'speed' = 0.0: must be > 0 without lock_step"):
+            SimulatorNode()
+    finally:
+        rclpy.shutdown()
+
+
+def test_free_running_goes_on_without_commands(make):
+    driver = make("lock_step:=false", "speed:=5.0")
+    driver.spin(lambda: len(driver.states) > 20)
+    stamps = [state.header.stamp.nanosec for state in driver.states]
+    assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
