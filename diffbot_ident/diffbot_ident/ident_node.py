@@ -30,7 +30,7 @@ PARAMETERS = (
     Parameter(
         "register", 0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
     ),
-    Parameter("seed", 0, "where in its period the PRBS begins; any whole number", minimum=0),
+    Parameter("seed", 0, "where in its period the PRBS begins", minimum=0),
     Parameter(
         "velocity_source",
         "position",
