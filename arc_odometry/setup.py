@@ -17,6 +17,7 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="Geometry of differential-drive robots: wheel and body velocities and torques.",
+    description="Geometry and exact arc odometry of differential-drive robots.",
     license="Apache-2.0",
+    entry_points={"console_scripts": ["odometry_publisher = arc_odometry.odometry_node:main"]},
 )
