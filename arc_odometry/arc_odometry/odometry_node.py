@@ -1,0 +1,178 @@
+"""The odometry_publisher node: where the robot is, from the angles of its wheels.
+
+Subscribes to `joint_states` (the two wheels by name; other joints may be among them or come in
+messages of their own) and `~/set_pose` (geometry_msgs/PoseWithCovarianceStamped in the odom
+frame). Publishes `odom` (nav_msgs/Odometry) and, unless `publish_tf` is false, `/tf` from the odom
+frame to the base frame. Stamps are those of the joint states; no clock is read. The mathematics
+is DiffOdometry's, what is done about odd joint states is JointOdometry's.
+"""
+
+from __future__ import annotations
+
+import signal
+from time import monotonic
+
+import rclpy
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from arc_odometry.diff_odometry import DiffOdometry
+from arc_odometry.geometry import WheelGeometry
+from arc_odometry.joint_odometry import JointOdometry
+from arc_odometry.joints import JointReader
+from arc_odometry.node_parameters import TABLE, checked, declare
+from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
+from arc_odometry.rate_limit import RateLimit
+
+WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited at the start
+WAKE_PERIOD = 0.05  # s of wall time until a signal is noticed at the latest
+COMPLAINT_PERIOD = 1.0  # s of wall time between two warnings of the same kind
+
+
+class OdometryNode(Node):
+    """ROS side of the odometry.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("odometry_publisher")
+        self.values = values = declare(self)
+        if values.odom_frame == values.base_frame:
+            raise ValueError(f"odom_frame and base_frame are both '{values.odom_frame}': give two")
+        self.odometry = DiffOdometry(
+            WheelGeometry(values.left_radius, values.right_radius, values.separation),
+            values.path_noise,
+            values.max_wheel_speed,
+            (values.x, values.y, values.theta),
+        )
+        self._samples = JointOdometry(self.odometry, values.longest_gap, values.reset_on_time_jump)
+        self._reader = JointReader(values.left_joint, values.right_joint, ("position",))
+        self._rate = RateLimit(values.publish_rate)
+        self._complained: dict[str, float] = {}
+        self._make_topics()
+        self.add_on_set_parameters_callback(self._on_parameters)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._reminder = self.create_timer(WAITING_PERIOD, self._remind, clock=steady)
+        self.get_logger().info(
+            f"odometry of '{values.left_joint}' and '{values.right_joint}' on "
+            f"{self._joint_states.topic_name}: {self.odometry.geometry}"
+        )
+
+    def _make_topics(self) -> None:
+        values = self.values
+        self._message = Odometry(child_frame_id=values.base_frame)
+        self._message.header.frame_id = values.odom_frame
+        self._transform = TransformStamped(child_frame_id=values.base_frame)
+        self._transform.header.frame_id = values.odom_frame
+        self._odom_topic = self.create_publisher(Odometry, "odom", 10)
+        self._tf_topic = self.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
+        self._joint_states = self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, 10
+        )
+        self.create_subscription(PoseWithCovarianceStamped, "~/set_pose", self._on_set_pose, 10)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        values, stamp = self.values, message.header.stamp
+        if not {values.left_joint, values.right_joint} & set(message.name):
+            return  # other joints' driver
+        before = self.odometry.time
+        time = stamp.sec + 1e-9 * stamp.nanosec
+        try:
+            sample = self._reader.read(time, message.name, message.position, (), ())
+            oddity = self._samples.update(sample)
+            if oddity is not None:
+                self._complain(*oddity)
+        except ValueError as error:
+            self._complain("refused", f"joint state refused: {error}")
+        # What was refused or left out leaves the time as it was.
+        if self.odometry.time != before and self._rate.due(time):
+            self._publish(stamp)
+
+    def _complain(self, kind: str, text: str) -> None:
+        """Report a kind of trouble, but not with every joint state."""
+        now = monotonic()
+        if now - self._complained.get(kind, -COMPLAINT_PERIOD) >= COMPLAINT_PERIOD:
+            self._complained[kind] = now
+            self.get_logger().warning(text)
+
+    def _publish(self, stamp: Time) -> None:
+        fill_odometry(self._message, stamp, self.odometry)
+        self._odom_topic.publish(self._message)
+        if self._tf_topic is not None:
+            fill_transform(self._transform, self._message)
+            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
+
+    def _on_set_pose(self, message: PoseWithCovarianceStamped) -> None:
+        try:
+            pose, covariance = read_pose(message, self.values.odom_frame)
+            self.odometry.set_pose(pose, covariance)
+        except ValueError as error:
+            self.get_logger().error(f"set_pose refused: {error}; the pose stays")
+            return
+        self.get_logger().info(
+            f"pose set to x {pose.x:g} m, y {pose.y:g} m, theta {pose.theta:g} rad"
+        )
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Take new radii, separation and noise while running; all of them or none."""
+        try:
+            new = {p.name: checked(p.name, p.value) for p in parameters if p.name in TABLE}
+            now = self.odometry.geometry
+            geometry = WheelGeometry(
+                *(
+                    new.get(name, getattr(now, name))
+                    for name in ("left_radius", "right_radius", "separation")
+                )
+            )
+            self.odometry.set_path_noise(new.get("path_noise", self.odometry.path_noise))
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        self.odometry.set_geometry(geometry)
+        return SetParametersResult(successful=True)
+
+    def _remind(self) -> None:
+        if self.odometry.time is not None:
+            self._reminder.cancel()
+            return
+        topic, values = self._joint_states.topic_name, self.values
+        who = "come" if self.count_publishers(topic) else "are published"
+        self.get_logger().info(
+            f"waiting: no joint states with '{values.left_joint}' and '{values.right_joint}' {who} "
+            f"on {topic}; start the driver, or set left_joint and right_joint"
+        )
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point of the `odometry_publisher` executable; returns the exit status."""
+    signals: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda caught, _frame: signals.append(caught))
+    # rclpy's own handlers may interrupt it half-way through its own work.
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        try:
+            node = OdometryNode()
+        except ValueError as error:
+            get_logger("odometry_publisher").fatal(f"parameter {error}")
+            return 1
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        while not signals:
+            executor.spin_once(timeout_sec=WAKE_PERIOD)
+        executor.shutdown()
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+    return 0
