@@ -26,7 +26,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"diffbot = {NAME}.cli:main",
-            f"ident_report = {NAME}.report.ident_report_node:main",
+            f"ident_report = {NAME}.executables:ident_report",
         ],
     },
 )

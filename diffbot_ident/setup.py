@@ -19,5 +19,5 @@ setup(
     maintainer_email="maintainers@example.org",
     description="On-line identification of the dynamic parameters of differential-drive robots.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["ident = diffbot_ident.ident_node:main"]},
+    entry_points={"console_scripts": ["ident = diffbot_ident.executables:ident"]},
 )

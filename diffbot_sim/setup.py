@@ -19,5 +19,5 @@ setup(
     maintainer_email="maintainers@example.org",
     description="Simulated differential-drive robots that speak the topics of ros2_control.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["simulator = diffbot_sim.simulator_node:main"]},
+    entry_points={"console_scripts": ["simulator = diffbot_sim.executables:simulator"]},
 )

@@ -52,6 +52,8 @@ class Launch:
         return f'<node pkg="robots" exec="{name}" args="{self.folder / name}" output="screen"/>'
 
     def start(self, text: str) -> subprocess.Popen[str]:
+        # Tests may run under nohup, which the runner would obey.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         self.runner = subprocess.Popen(
             [sys.executable, "-c", RUNNER, str(self.prefix.launch_file(text))],
             stdout=subprocess.PIPE,

@@ -18,7 +18,7 @@ from diffbot_ident.excitation import Excitation, wheel_speed_limit
 from diffbot_ident.parameter_file import parameter_document, save_parameters
 from diffbot_ident.regression import PositionRegression, VelocityRegression
 from diffbot_msgs.msg import DynamicParameters, IdentStatus
-from diffbot_node import EffortNode, Parameter, run_node, to_stamp
+from diffbot_node import EffortNode, Parameter, to_stamp
 
 FILE_NAME = "dynamic_parameters.yaml"
 STATUS_PERIOD = 0.02  # s of robot time between two status messages
@@ -182,8 +182,3 @@ class IdentNode(EffortNode):
         status.guarded = self._excitation.guarded
         status.refused = self.refused
         self._status_topic.publish(status)
-
-
-def main(args: list[str] | None = None) -> int:
-    """Entry point of the `ident` executable; returns the exit status."""
-    return run_node(IdentNode, args)

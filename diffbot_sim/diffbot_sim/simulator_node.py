@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 from diffbot_description import load_robot
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_msgs.srv import SetPayload
-from diffbot_node import Parameter, declare, run_node, to_stamp
+from diffbot_node import Parameter, declare, to_stamp
 from diffbot_sim.actuators import Actuator
 from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import ENGINES, make_simulator
@@ -236,8 +236,3 @@ class SimulatorNode(Node):
         self._publish_truth()
         response.success = True
         return response
-
-
-def main(args: list[str] | None = None) -> int:
-    """Entry point of the `simulator` executable; returns the exit status."""
-    return run_node(SimulatorNode, args)

@@ -29,7 +29,7 @@ from diffbot_bringup.report.samples import EXCITING, WAITING
 from diffbot_bringup.report.summary import RunDescription
 from diffbot_description import load_robot
 from diffbot_msgs.msg import DynamicParameters, IdentStatus
-from diffbot_node import Parameter, declare, run_node
+from diffbot_node import Parameter, declare
 
 PARAMETERS = (
     Parameter("name", "ident", "name of the run, for the summary"),
@@ -196,8 +196,3 @@ def _make_directory(path: str) -> Path:
             "and written"
         ) from error
     return directory
-
-
-def main(args: list[str] | None = None) -> int:
-    """Entry point of the `ident_report` executable; returns the exit status."""
-    return run_node(IdentReport, args)
