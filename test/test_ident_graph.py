@@ -54,6 +54,11 @@ def run(results, *arguments):
 
 def processes_of(domain):
     """Command lines of the processes that still run in the test's domain."""
+    return [command for _, command in processes_by_number(domain)]
+
+
+def processes_by_number(domain):
+    """(number, command line) of the processes that run in the test's domain."""
     mark = f"ROS_DOMAIN_ID={domain}".encode()
     found = []
     for entry in os.listdir("/proc"):
@@ -64,7 +69,7 @@ def processes_of(domain):
                 if mark not in file.read().split(b"\0"):
                     continue
             with open(f"/proc/{entry}/cmdline", "rb") as file:
-                found.append(file.read().replace(b"\0", b" ").decode())
+                found.append((int(entry), file.read().replace(b"\0", b" ").decode()))
         except OSError:
             continue
     return found
@@ -150,7 +155,7 @@ class CommandRecorder:
         rclpy.shutdown(context=self.context)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path, domain, number):
     recorder = CommandRecorder()
     try:
@@ -167,6 +172,35 @@ def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path
     assert parameters(tmp_path)["samples"] > 50
     with open(tmp_path / "summary.json", encoding="utf-8") as file:
         assert json.load(file)["outcome"] == "stopped"
+    assert processes_of(domain) == []
+
+
+def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domain):
+    status, output = run(tmp_path, "sim:=ideal", "amplitude:=5.0", "duration:=20.0")
+    assert status == 1 and "is beyond the limit" in output and "lower amplitude" in output
+    assert parameters(tmp_path)["seconds"] < 20.0
+    with open(tmp_path / "summary.json", encoding="utf-8") as file:
+        summary = json.load(file)
+    assert summary["outcome"] == "failed" and "beyond the limit" in summary["reason"]
+    assert processes_of(domain) == []
+
+
+def test_killing_the_simulator_keeps_the_estimate_and_fails_the_launch(tmp_path, domain):
+    process = start(tmp_path, "sim:=ideal", "speed:=1.0", "duration:=600.0")
+    recorder = CommandRecorder()
+    try:
+        assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
+        (simulator,) = [
+            pid for pid, command in processes_by_number(domain) if "/simulator" in command
+        ]
+        os.kill(simulator, signal.SIGKILL)
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        recorder.spin(lambda: False, timeout=0.5)
+    finally:
+        recorder.close()
+    assert process.returncode == 1
+    assert recorder.commands[-1] == (0.0, 0.0)
+    assert parameters(tmp_path)["samples"] > 50
     assert processes_of(domain) == []
 
 

@@ -45,11 +45,21 @@ def test_stopped_by_a_signal_that_only_ident_got():
     assert later.outcome == "stopped"
 
 
-@pytest.mark.parametrize("state", [None, status("exciting"), status("stopped", message="no state")])
-def test_own_signal_wins(state):
-    ending = RunEnd().update(100.0, state, None, 0, interrupted=True)
-    assert ending.outcome == "stopped"
-    assert ending.reason
+@pytest.mark.parametrize(
+    ("state", "publishers", "outcome"),
+    [
+        (None, 2, "stopped"),
+        (None, 0, "failed"),
+        (status("exciting"), 2, "stopped"),
+        (status("exciting"), 0, "failed"),
+        (status("stopped", message="interrupted"), 0, "stopped"),
+        (status("stopped", message="yaw rate 9 rad/s is beyond the limit"), 2, "failed"),
+        (status("done"), 0, "completed"),
+    ],
+)
+def test_a_signal_is_the_users_unless_the_ident_node_failed(state, publishers, outcome):
+    ending = RunEnd().update(100.0, state, None, publishers, interrupted=True)
+    assert ending.outcome == outcome
 
 
 def test_vanished():

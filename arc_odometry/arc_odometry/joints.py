@@ -43,6 +43,10 @@ class JointReader:
         self._names = (left, right)
         self._required = frozenset(required)
 
+    def concerns(self, names: Sequence[str]) -> bool:
+        """Whether any of the wheels is among the names; other devices publish joints too."""
+        return any(name in names for name in self._names)
+
     def read(
         self,
         stamp: float,
@@ -63,7 +67,7 @@ class JointReader:
             if len(found) != 1:
                 raise ValueError(
                     f"joint '{wanted}' is {len(found)} times among the joint states' "
-                    f"{list(names)}: must be there once; set left_joint and right_joint"
+                    f"{list(names)}: must be there once; check the names given for the wheels"
                 )
             indices.append(found[0])
         left, right = indices

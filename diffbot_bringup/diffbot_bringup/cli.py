@@ -6,6 +6,7 @@ exists, and a command is imported when it is called.
 
 import ast
 import importlib
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,8 +84,11 @@ def main(argv: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    module = importlib.import_module(f"diffbot_bringup.commands.{words[0]}")
-    return int(module.main(words[1:]))
+    try:
+        module = importlib.import_module(f"diffbot_bringup.commands.{words[0]}")
+        return int(module.main(words[1:]))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
 
 
 if __name__ == "__main__":

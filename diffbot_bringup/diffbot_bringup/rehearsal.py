@@ -1,7 +1,7 @@
 """The identification of launch/ident.launch.xml in one process, without a ROS graph.
 
-The same excitation, sensors and estimator as the nodes', period by period: for tests and
-benchmarks over many seeds.
+The same excitation, sensors and estimator as the nodes': for tests and benchmarks over many seeds.
+The nodes' torque limiter is left out; it does not touch an excitation inside the robot's limits.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def rehearse(
     sample = virtual.sample
     for _ in range(round(seconds / PERIOD)):
         estimator.update(sample)
-        sample = virtual.advance(excitation.torque(sample.velocity))
+        speeds = geometry.wheel_velocity(*(estimator.velocity or (0.0, 0.0)))
+        sample = virtual.advance(excitation.torque(speeds))
         fastest = np.maximum(fastest, np.abs(virtual.engine.velocity()))
     estimator.update(sample)
     truth = virtual.engine.parameters()

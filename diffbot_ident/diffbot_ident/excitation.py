@@ -15,31 +15,44 @@ from diffbot_ident.prbs import Prbs
 
 # Control periods by which the speed guards look back.
 GUARD_DELAY = 2
+# Control periods in which the speed may go on rising: the guard's delay, the period that the
+# torque is commanded for, and as much again for what the fastest change so far was short of.
+BRAKING_PERIODS = 6
+# Coarse encoders make speeds jump; below this share of the limit nothing is braked.
+LEAST_ENGAGE = 0.3
 
 
 class SpeedGuard:
     """Brakes one wheel that comes near its speed limit, until it is well below again.
 
     The hysteresis keeps the torque from chattering at the limit, where it would be white at the
-    control rate and any unknown delay would ruin the estimate.
+    control rate and any unknown delay would ruin the estimate. Braking begins earlier where the
+    speed has been seen to change so fast that the rest would not do for the brake to act.
 
     Args:
-        limit: speed of the wheel never to be exceeded, rad/s, > 0.
-        engage: share of the limit at which braking begins; what is left is for the samples that
-            pass before the brake acts.
-        release: share of the limit below which the excitation goes on.
+        limit: speed of the wheel that should not be exceeded, rad/s, > 0.
+        engage: largest share of the limit at which braking begins.
+        release: largest share of the limit below which the excitation goes on.
     """
 
     def __init__(self, limit: float, engage: float = 0.7, release: float = 0.4) -> None:
         if not (math.isfinite(limit) and limit > 0.0):
             raise ValueError(f"wheel speed limit = {limit} rad/s: must be finite and > 0")
+        self._limit = limit
         self._engage = engage * limit
-        self._release = release * limit
+        self._release = release / engage
         self._braking = False
+        self._last: float | None = None
+        self._fastest_change = 0.0
 
     def brakes(self, speed: float) -> bool:
         """Whether a wheel that turns at `speed` (rad/s) must be braked now."""
-        self._braking = abs(speed) >= (self._release if self._braking else self._engage)
+        if self._last is not None:
+            self._fastest_change = max(self._fastest_change, abs(speed - self._last))
+        self._last = speed
+        engage = self._limit - BRAKING_PERIODS * self._fastest_change
+        engage = max(LEAST_ENGAGE * self._limit, min(self._engage, engage))
+        self._braking = abs(speed) >= (self._release * engage if self._braking else engage)
         return self._braking
 
 
@@ -95,7 +108,7 @@ class Excitation:
         amplitude: torque of either sign on each wheel, N m, > 0.
         hold: control periods for which each bit is held, >= 1.
         register: bits of the shift register, 7 to 15.
-        speed_limit: wheel speed never to be exceeded, rad/s, > 0.
+        speed_limit: wheel speed that should not be exceeded, rad/s, > 0.
         seed: chooses where in its period the sequence begins, >= 0.
     """
 

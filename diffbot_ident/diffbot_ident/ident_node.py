@@ -18,7 +18,7 @@ from diffbot_ident.excitation import Excitation, wheel_speed_limit
 from diffbot_ident.parameter_file import parameter_document, save_parameters
 from diffbot_ident.regression import PositionRegression, VelocityRegression
 from diffbot_msgs.msg import DynamicParameters, IdentStatus
-from diffbot_node import EffortNode, Parameter, to_stamp
+from diffbot_node import EffortNode, Parameter, results_folder, to_stamp
 
 FILE_NAME = "dynamic_parameters.yaml"
 STATUS_PERIOD = 0.02  # s of robot time between two status messages
@@ -52,7 +52,9 @@ class IdentNode(EffortNode):
         self._excitation = self._make_excitation()
         regression = {"position": PositionRegression, "velocity": VelocityRegression}
         self._estimator = DynamicsEstimator(regression[self.values.velocity_source](self.geometry))
-        self._check_results()
+        results = self.values.results
+        self._file = results_folder(results) / FILE_NAME if results else None
+        self._ended = False
         self._start: float | None = None
         self._newest = 0.0
         self._last_status = float("-inf")
@@ -87,18 +89,6 @@ class IdentNode(EffortNode):
             values.seed,
         )
 
-    def _check_results(self) -> None:
-        """Find out now, not after the run, that nothing can be saved."""
-        if not self.values.results:
-            return
-        try:
-            Path(self.values.results).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ValueError(
-                f"parameter 'results' = '{self.values.results}': {error.strerror}; give a folder "
-                "that can be made and written"
-            ) from error
-
     def waits_for(self) -> str:
         """What is missing before the excitation may begin; empty when nothing is."""
         missing = self.values.listeners - self._parameters_topic.get_subscription_count()
@@ -115,11 +105,29 @@ class IdentNode(EffortNode):
             )
         self._newest = sample.stamp
         self._estimator.update(sample)
+        velocity = self._estimator.velocity or (0.0, 0.0)
+        if too_fast := self._beyond_limits(*velocity):
+            self._end(IdentStatus.STOPPED, too_fast, exit_code=1)
+            return 0.0, 0.0
         # A rounding error of the stamps must not add a control period.
         if sample.stamp - self._start >= self.values.duration - 1e-6:
             self._end(IdentStatus.DONE, "")
             return 0.0, 0.0
-        return self._excitation.torque(sample.velocity)
+        return self._excitation.torque(self.geometry.wheel_velocity(*velocity))
+
+    def _beyond_limits(self, linear: float, angular: float) -> str:
+        """What to say when the guards could not keep the robot inside its speed limits."""
+        limits = self.robot.limits
+        for name, value, limit, unit in (
+            ("velocity", linear, limits.linear_velocity, "m/s"),
+            ("yaw rate", angular, limits.angular_velocity, "rad/s"),
+        ):
+            if abs(value) > limit:
+                return (
+                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} of robot "
+                    f"'{self.robot.name}'; lower amplitude, or raise the limit in the robot's YAML"
+                )
+        return ""
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Publish the estimate with every sample, and the status now and then."""
@@ -135,20 +143,20 @@ class IdentNode(EffortNode):
     def close(self) -> None:
         """On every way out: zero torque first, then save what there is."""
         super().close()
-        if self.exit_code is None and self._start is not None:
-            self._end(IdentStatus.STOPPED, "interrupted")
+        if not self._ended and self._start is not None:
+            self._end(IdentStatus.STOPPED, self.last_words or "interrupted", self.exit_code or 0)
 
-    def _end(self, phase: int, message: str) -> None:
+    def _end(self, phase: int, message: str, exit_code: int = 0) -> None:
+        self._ended = True
         elapsed = self._newest - (self._start or 0.0)
-        self.finish(0, f"{message or 'done'} after {elapsed:.2f} s of robot time")
+        self.finish(exit_code, f"{message or 'done'} after {elapsed:.2f} s of robot time")
         estimate = self._publish_parameters()
-        if self.values.results:
-            self._save(estimate, elapsed)
+        if self._file is not None:
+            self._save(self._file, estimate, elapsed)
         self._status.effort[:] = self._status.command[:] = (0.0, 0.0)
         self._publish_status(phase, message)
 
-    def _save(self, estimate: Estimate, elapsed: float) -> None:
-        path = Path(self.values.results) / FILE_NAME
+    def _save(self, path: Path, estimate: Estimate, elapsed: float) -> None:
         document = parameter_document(
             estimate,
             robot=self.robot.name,

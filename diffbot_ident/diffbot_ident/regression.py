@@ -117,8 +117,8 @@ class PositionRegression:
 class VelocityRegression:
     """Velocities as the driver reports them, taken as momentary values at the stamp.
 
-    For robots that report no wheel angles. A driver's filter delays velocities, which biases K7
-    and K8; prefer PositionRegression where there are angles.
+    For drivers whose velocities are better than differences of their angles. A driver's filter
+    delays velocities, which biases K7 and K8.
     """
 
     def __init__(self, geometry: WheelGeometry) -> None:

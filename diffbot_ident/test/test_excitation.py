@@ -57,9 +57,28 @@ def test_the_newest_speeds_do_not_choose_the_torque():
 
 
 def test_guard_has_hysteresis():
-    guard = SpeedGuard(10.0, engage=0.7, release=0.4)
-    decisions = [guard.brakes(speed) for speed in (6.9, 7.1, -5.0, 4.1, 3.9, 6.9)]
-    assert decisions == [False, True, True, True, False, False]
+    guard = SpeedGuard(1000.0, engage=0.7, release=0.4)
+    speeds = [*range(680, 710, 10), *range(695, 400, -10), *range(395, 695, 10)]
+    decisions = [guard.brakes(float(speed)) for speed in speeds]
+    assert decisions == [False] * 2 + [True] * 31 + [False] * 30
+
+
+def test_guard_brakes_earlier_where_speed_rises_fast():
+    calm, quick = SpeedGuard(10.0), SpeedGuard(10.0)
+    quick.brakes(0.0), quick.brakes(1.0)
+    assert not calm.brakes(5.0) and quick.brakes(5.0)
+
+
+@pytest.mark.parametrize("amplitude", [0.4, 1.0, 2.0])
+def test_limits_hold_for_stronger_excitation(amplitude):
+    """One wheel of twil alone, 64.5 rad/s^2 per N m, exact speeds, two periods of delay."""
+    excitation = Excitation(amplitude, 20, 10, 9.07, seed=1)
+    speeds, fastest = (0.0, 0.0), 0.0
+    for _ in range(6000):
+        torque = excitation.torque(speeds)
+        speeds = tuple(w + 0.645 * t for w, t in zip(speeds, torque, strict=True))
+        fastest = max(fastest, *map(abs, speeds))
+    assert fastest < 9.07
 
 
 def test_guard_counts_replaced_torques_only():

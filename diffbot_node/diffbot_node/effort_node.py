@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 
@@ -33,7 +34,7 @@ EFFORT_PARAMETERS = (
     ),
     Parameter(
         "input_timeout",
-        0.1,
+        0.08,
         "age of the newest joint state after which zero torque is commanded, s of the node's clock",
         above=0.0,
         maximum=1.0,
@@ -41,11 +42,12 @@ EFFORT_PARAMETERS = (
     Parameter(
         "patience",
         0.0,
-        "wall time without joint states after which the node ends with status 1, s; 0: never",
+        "wall time without good joint states after which the node ends with status 1, s; 0: never",
         minimum=0.0,
     ),
 )
 
+NUMBERS = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?")
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.02
 # The same refusal is reported at most this often, s of wall time.
@@ -76,6 +78,7 @@ class EffortNode(Node, ABC):
     ) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
+        self.last_words = ""
         self.values = declare(self, (*EFFORT_PARAMETERS, *parameters))
         self.robot: Robot = load_robot(self.values.robot)
         self.geometry = WheelGeometry(
@@ -133,20 +136,32 @@ class EffortNode(Node, ABC):
         if not self.count_publishers(self._joint_states.topic_name):
             topic, what = self._joint_states.topic_name, "the simulator or the robot's driver"
             return f"nobody publishes {topic}; start {what}"
+        others = self.count_publishers(self._commands.topic) - 1
+        if others > 0:
+            return (
+                f"{others} other nodes publish {self._commands.topic}; stop them, or give each "
+                "robot its own namespace or ROS_DOMAIN_ID"
+            )
         if not self._commands.get_subscription_count():
             return f"nobody subscribes to {self._commands.topic}; start the effort controller"
         return ""
 
     def complain(self, what: str) -> None:
-        """Warn, at most once a second for the same beginning of the sentence."""
-        now, kind = time.monotonic(), what[:24]
+        """Warn, at most once a second for sentences that differ in numbers only."""
+        now, kind = time.monotonic(), NUMBERS.sub("", what)
         if now - self._complained.get(kind, -1e9) >= COMPLAINT_PERIOD:
             self._complained[kind] = now
             self.get_logger().warning(what)
 
     def finish(self, exit_code: int, last_words: str = "") -> None:
-        """End the process after this callback; zero torque goes out on the way."""
+        """End the process after this callback; zero torque goes out on the way.
+
+        Args:
+            exit_code: status of the process.
+            last_words: why; logged as an error when the status is not 0.
+        """
         self._send(self._limiter.stop())
+        self.last_words = last_words
         if last_words:
             (self.get_logger().error if exit_code else self.get_logger().info)(last_words)
         self.exit_code = exit_code
@@ -160,7 +175,7 @@ class EffortNode(Node, ABC):
     # The loop.
 
     def _on_joint_state(self, message: JointState) -> None:
-        if self.exit_code is not None:
+        if self.exit_code is not None or not self._reader.concerns(message.name):
             return
         stamp = seconds(message.header.stamp)
         if stamp == self._last_stamp:
@@ -169,7 +184,7 @@ class EffortNode(Node, ABC):
         self._repeats = 0
         if self._received is None and self.waits_for():
             return
-        self._received, self._received_wall = self.get_clock().now(), time.monotonic()
+        self._received = self.get_clock().now()
         period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
         self._last_stamp = stamp
         try:
@@ -184,6 +199,7 @@ class EffortNode(Node, ABC):
             self._send(self._limiter.stop())
             self.complain(f"{error}; zero torque")
             return
+        self._received_wall = time.monotonic()
         if self.exit_code is None:
             self._send(torque)
         self.on_commanded(sample, torque)
@@ -203,8 +219,9 @@ class EffortNode(Node, ABC):
             return
         silence = time.monotonic() - self._received_wall
         if 0.0 < self.values.patience < silence:
-            missing = self.waits_for() or f"nothing comes on {self._joint_states.topic_name}"
-            self.finish(1, f"no joint state for {silence:.1f} s of wall time: {missing}")
+            topic = self._joint_states.topic_name
+            missing = self.waits_for() or f"nothing that can be used comes on {topic}"
+            self.finish(1, f"no good joint state for {silence:.1f} s of wall time: {missing}")
         elif self._received is None:
             self._remind()
         else:

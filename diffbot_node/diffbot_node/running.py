@@ -15,6 +15,8 @@ from rclpy.signals import SignalHandlerOptions
 
 # The executor is asked to return this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
+# What ends a node cleanly; a terminal that closes sends SIGHUP.
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class RunnableNode(Protocol):
@@ -40,7 +42,7 @@ def _make_executor() -> Executor:
 def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
-    A node ends by setting its `exit_code`, by SIGINT or SIGTERM (status 0), or by an exception
+    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS (status 0), or by an exception
     in a callback (status 1). What is wrong with its parameters or its installation (a ValueError
     or ImportError of `create`) is printed as a plain sentence.
 
@@ -53,7 +55,7 @@ def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
     def on_signal(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
     # rclpy's own handlers shut the context down at once, and a last message would be lost.
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

@@ -136,6 +136,41 @@ def test_a_law_cannot_exceed_the_limit(graph):
     assert all(abs(value) <= limit for pair in torques for value in pair)
 
 
+def test_states_of_other_devices_are_none_of_its_business(graph):
+    for _ in range(20):
+        graph.say()
+    count = len(graph.commands)
+    graph.publish(name=["elbow"], position=[math.nan], velocity=[0.0], effort=[0.0])
+    assert graph.say() == TORQUE
+    assert set(graph.commands[count:]) == {TORQUE} and graph.node.refused == 0
+
+
+def test_it_does_not_start_while_another_node_commands_torque(graph):
+    other = graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    graph.spin_until(
+        lambda: "other nodes publish" in graph.node.waits_for(), "the other to be seen"
+    )
+    count = len(graph.commands)
+    graph.stamp += 0.01
+    graph.publish()
+    for _ in range(20):
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert len(graph.commands) == count
+    graph.robot.destroy_publisher(other)
+    graph.spin_until(lambda: not graph.node.waits_for(), "the other to be gone")
+    graph.say()
+
+
+def test_complaints_that_differ_in_numbers_come_once_a_second(graph, monkeypatch):
+    said = []
+    logger = type("Logger", (), {"warning": staticmethod(said.append)})
+    monkeypatch.setattr(graph.node, "get_logger", lambda: logger)
+    for step in range(50):
+        graph.node.complain(f"time step = {0.01 * step} s: too long")
+    graph.node.complain("something else")
+    assert said == ["time step = 0.0 s: too long", "something else"]
+
+
 def test_silence_is_followed_by_zero_torque(graph):
     for _ in range(20):
         graph.say()

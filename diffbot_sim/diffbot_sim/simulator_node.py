@@ -161,6 +161,13 @@ class SimulatorNode(Node):
         self._met = self._met or drivers > 0
         if not self.values.lock_step:
             return
+        if not self._answered and self.count_publishers(self._joints_topic.topic) > 1:
+            self.get_logger().error(
+                f"somebody else publishes {self._joints_topic.topic}, perhaps another simulator; "
+                "stop it, or give each run its own ROS_DOMAIN_ID"
+            )
+            self.exit_code = 1
+            return
         if not self._answered:
             # Said again until somebody is there to answer; the stamp stays the same.
             self._publish_state()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -25,11 +24,11 @@ from diffbot_bringup.report.progress import Progress, make_console, make_display
 from diffbot_bringup.report.recording import IdentRecording
 from diffbot_bringup.report.report_writer import ReportWriter
 from diffbot_bringup.report.run_end import FAILED, Ending, RunEnd
-from diffbot_bringup.report.samples import EXCITING, WAITING
+from diffbot_bringup.report.samples import DONE, EXCITING, STOPPED, WAITING
 from diffbot_bringup.report.summary import RunDescription
 from diffbot_description import load_robot
 from diffbot_msgs.msg import DynamicParameters, IdentStatus
-from diffbot_node import Parameter, declare
+from diffbot_node import Parameter, declare, results_folder
 
 PARAMETERS = (
     Parameter("name", "ident", "name of the run, for the summary"),
@@ -50,6 +49,8 @@ QUEUE = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Wall time for pictures after a run's own end and after a signal, s.
 DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 0.25
+# Wall time after a signal for the ident node, which may have got it too, to say how it ended, s.
+LAST_WORDS_TIME = 0.4
 
 
 class IdentReport(PolledNode):
@@ -70,7 +71,7 @@ class IdentReport(PolledNode):
             arguments=parse_arguments(values.arguments),
             started=started.isoformat(timespec="seconds"),
         )
-        directory = _make_directory(
+        directory = results_folder(
             values.results or f"results/{started:%Y%m%d-%H%M%S}-{values.name}"
         )
         # The ident node waits for its listeners, so listen first and load the rest meanwhile.
@@ -176,23 +177,24 @@ class IdentReport(PolledNode):
         """On every way out: leave the terminal in order, and a report of what there is."""
         if self._reported:
             return
-        now = time.monotonic()
         if self._broken:
             self._display.close()
             ending = Ending(FAILED, self._broken)
         else:
+            ending = self._ending_by_signal()
+        self._report(ending, time.monotonic() + HURRIED_DRAWING_TIME)
+
+    def _ending_by_signal(self) -> Ending:
+        """What to make of a signal: the user's, or that of a launch that ends a failed run."""
+        deadline = time.monotonic() + LAST_WORDS_TIME
+        while True:
+            now = time.monotonic()
             self._take(now)
-            ending = self._end.update(now, None, None, 0, interrupted=True)
-        self._report(ending, now + HURRIED_DRAWING_TIME)
-
-
-def _make_directory(path: str) -> Path:
-    directory = Path(path).expanduser()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"parameter 'results' = '{path}': {error.strerror}; give a folder that can be made "
-            "and written"
-        ) from error
-    return directory
+            status = self._recording.status
+            last = now >= deadline or (status is not None and status.phase in (DONE, STOPPED))
+            if last:
+                senders = self._count_senders()
+                return self._end.update(
+                    now, status, self._parameters_time(), senders, interrupted=True
+                )
+            time.sleep(POLL_PERIOD)

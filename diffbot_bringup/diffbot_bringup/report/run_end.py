@@ -55,13 +55,13 @@ class RunEnd:
             interrupted: whether the user ended this process by a signal.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
-        if interrupted:
-            return Ending(STOPPED, "interrupted by the user")
         if self._begin is None:
             self._begin = now
         if not self._publishers_seen and 0.0 < self._patience < now - self._begin:
             return Ending(FAILED, f"no ident node appeared within {self._patience:g} s")
         phase = status.phase if status else None
+        if interrupted:
+            return _interrupted(status, publishers)
         vanished = self._publishers_seen and publishers == 0
         if not vanished and phase not in (DONE, STOPPED):
             self._since = None
@@ -78,9 +78,18 @@ class RunEnd:
         return _ended_by_itself(status)
 
 
+def _interrupted(status: StatusSample | None, publishers: int) -> Ending:
+    """A signal is the user's, unless the ident node says or shows that it failed."""
+    if status is not None and status.phase == DONE:
+        return Ending(COMPLETED)
+    if publishers == 0 or (status is not None and status.phase == STOPPED):
+        return _ended_by_itself(status)
+    return Ending(STOPPED, "interrupted by the user")
+
+
 def _ended_by_itself(status: StatusSample | None) -> Ending:
     if status is None:
-        return Ending(FAILED, "the ident node left before it said anything")
+        return Ending(FAILED, "the ident node did not start, or left before it said anything")
     if status.phase == STOPPED:
         return _stopped(status.message)
     if 0.0 < status.duration <= status.elapsed + END_TOLERANCE:

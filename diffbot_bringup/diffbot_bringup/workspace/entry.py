@@ -96,6 +96,7 @@ def _replace(
     """Become the command, so that signals and the exit status are its own."""
     variables = workspace.variables(os.environ)
     variables["DIFFBOT_ROOT"] = str(root)
+    variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))
     # -P keeps the current folder, where anything may lie, off the module path.
     options = ["-P"] if sys.version_info >= (3, 11) else []
     python = str(environment.python)

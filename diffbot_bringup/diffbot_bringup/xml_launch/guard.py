@@ -7,6 +7,7 @@ what the runner would have done: SIGINT first, so that a node can still command 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -53,7 +54,8 @@ class Guard:
 
     def remove(self, group: int) -> None:
         """Forget a group that has ended."""
-        os.write(self._writing, b"-%d\n" % group)
+        with contextlib.suppress(BrokenPipeError):  # somebody has killed the guard
+            os.write(self._writing, b"-%d\n" % group)
 
     def close(self) -> None:
         """End the guard; groups that it still knows are ended by it."""
