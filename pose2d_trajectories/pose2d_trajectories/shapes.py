@@ -1,0 +1,213 @@
+"""The trajectories, each in its own frame, driven forwards from t = 0.
+
+Closed ones take `laps` (whole; 0: for ever), `ramp_up` (time from rest to full speed, s; 0: in
+motion from the start, as in the papers) and `ramp_down` (time to rest after the last lap, s).
+Those between points begin and end at rest by themselves. All take `limits`, and where these
+demand it a trajectory is slower than asked for. Every bad option is a ValueError that names it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pose2d_trajectories.checks import positive
+from pose2d_trajectories.circle import Circle
+from pose2d_trajectories.laps import drive_laps
+from pose2d_trajectories.limits import Limits
+from pose2d_trajectories.lissajous import Lissajous
+from pose2d_trajectories.loop import Loop
+from pose2d_trajectories.polyline import half_leg_roundings, legs, rounded
+from pose2d_trajectories.reference import Trajectory
+from pose2d_trajectories.speed_profile import drive_through, stop_and_turn
+
+RAMP_TIME = 2.0  # s, default
+SPEED = 0.3  # m/s, default
+ACCELERATION = 0.5  # m/s^2, default
+TURN_RATE = 1.0  # rad/s, default
+TURN_ACCELERATION = 2.0  # rad/s^2, default
+# Beyond this ratio of width and height the ends of an 8 are so narrow that the robot would all
+# but turn on the spot there.
+LARGEST_RATIO = 100.0
+CORNERS = ("smooth", "stop")
+
+
+def figure_eight(
+    *,
+    amplitude_x: float = 1.0,
+    amplitude_y: float = 0.5,
+    period: float = 40.0,
+    laps: int = 0,
+    ramp_up: float = RAMP_TIME,
+    ramp_down: float = RAMP_TIME,
+    limits: Limits = Limits(),  # noqa: B008  (frozen)
+) -> Trajectory:
+    """The 8 of Lages (2018), section 6.2: x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / period.
+
+    From (0, -Ay), heading 0. The paper shows it in Fig. 29 and gives no formula.
+
+    Args:
+        amplitude_x: Ax, m, > 0.
+        amplitude_y: Ay, m, > 0.
+        period: time of a lap, s, > 0.
+    """
+    return _eight(amplitude_x, -1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
+
+
+def siwek_eight(
+    *,
+    amplitude_x: float = 2.0,
+    amplitude_y: float = 2.0,
+    period: float = 2.0 * math.pi / 0.125,
+    laps: int = 0,
+    ramp_up: float = RAMP_TIME,
+    ramp_down: float = RAMP_TIME,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Trajectory:
+    """The 8 of Siwek et al. (2023), (8): x = Ax sin wx t, y = Ay cos wy t, wx = 2 wy.
+
+    wy = 2 pi / period, in the paper 0.125 rad/s. From (0, Ay), heading 0.
+
+    Args:
+        amplitude_x: Ax, m, > 0.
+        amplitude_y: Ay, m, > 0.
+        period: time of a lap, s, > 0.
+    """
+    return _eight(amplitude_x, 1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
+
+
+def _eight(
+    amplitude_x: float, side: float, amplitude_y: float, period: float, *how: object
+) -> Trajectory:
+    width = positive("amplitude_x", amplitude_x, "m")
+    height = positive("amplitude_y", amplitude_y, "m")
+    if not 1.0 / LARGEST_RATIO <= height / width <= LARGEST_RATIO:
+        raise ValueError(
+            f"amplitude_y = {height} m: must be between 1/{LARGEST_RATIO:g} and {LARGEST_RATIO:g} "
+            f"times amplitude_x = {width} m"
+        )
+    rate = 2.0 * math.pi / positive("period", period, "s")
+    return drive_laps(Lissajous(width, side * height), rate, *how)
+
+
+def circle(
+    *,
+    radius: float = 1.0,
+    speed: float = SPEED,
+    laps: int = 0,
+    ramp_up: float = RAMP_TIME,
+    ramp_down: float = RAMP_TIME,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Trajectory:
+    """A circle around the origin, counter-clockwise, from (0, -radius), heading 0.
+
+    Args:
+        radius: m, > 0.
+        speed: m/s, > 0.
+    """
+    path = Circle(positive("radius", radius, "m"))
+    rate = positive("speed", speed, "m/s") / path.radius
+    return drive_laps(path, rate, laps, ramp_up, ramp_down, limits)
+
+
+def rounded_square(
+    *,
+    side: float = 2.0,
+    rounding: float = 0.5,
+    speed: float = SPEED,
+    laps: int = 0,
+    ramp_up: float = RAMP_TIME,
+    ramp_down: float = RAMP_TIME,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Trajectory:
+    """A square around the origin, counter-clockwise, from (0, -side / 2), heading 0.
+
+    One speed all the way; the curvature is continuous.
+
+    Args:
+        side: m, > 0.
+        rounding: how far from a corner the curve begins and ends, m, > 0, at most side / 2.
+        speed: m/s, > 0.
+    """
+    half = 0.5 * positive("side", side, "m")
+    rounding = positive("rounding", rounding, "m")
+    if rounding > half:
+        raise ValueError(f"rounding = {rounding} m: must be <= side / 2 = {half} m")
+    corners = [(half, -half), (half, half), (-half, half), (-half, -half)]
+    lines = legs([(0.0, -half), *corners, (0.0, -half)])
+    path = Loop(rounded(lines, [rounding] * len(corners)))
+    return drive_laps(path, positive("speed", speed, "m/s"), laps, ramp_up, ramp_down, limits)
+
+
+def line(
+    *,
+    length: float = 2.0,
+    speed: float = SPEED,
+    acceleration: float = ACCELERATION,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Trajectory:
+    """A straight line along x from the origin, from rest to rest.
+
+    Args:
+        length: m, > 0.
+        speed: m/s, > 0; not reached where the line is too short.
+        acceleration: largest, m/s^2, > 0.
+    """
+    lines = legs([(0.0, 0.0), (positive("length", length, "m"), 0.0)])
+    return stop_and_turn(lines, _within(limits, speed, acceleration))
+
+
+def waypoints(
+    *,
+    points: Sequence[Sequence[float]] = ((0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)),
+    corners: str = "smooth",
+    rounding: float = 0.3,
+    speed: float = SPEED,
+    acceleration: float = ACCELERATION,
+    turn_rate: float = TURN_RATE,
+    turn_acceleration: float = TURN_ACCELERATION,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Trajectory:
+    """Straight from point to point, from rest to rest.
+
+    Smooth corners pass the points between the first and the last at some distance.
+
+    Args:
+        points: (x, y) in m, at least two.
+        corners: 'smooth' cuts the corners by curves and does not stop; 'stop' stops at each point
+            and turns on the spot.
+        rounding: smooth: how far from a point its curve begins and ends, m, > 0; at most half of
+            the legs beside it, and less is taken where they are shorter.
+        speed: on straights, m/s, > 0; corners are slower where turn_rate or turn_acceleration
+            demand it, and short legs where acceleration does.
+        acceleration: largest, m/s^2, > 0.
+        turn_rate: largest yaw rate, rad/s, > 0.
+        turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
+    """
+    lines = legs(points)
+    within = _within(limits, speed, acceleration, turn_rate, turn_acceleration)
+    if corners not in CORNERS:
+        raise ValueError(f"corners = {corners!r}: must be one of {', '.join(CORNERS)}")
+    if corners == "stop":
+        return stop_and_turn(lines, within)
+    roundings = half_leg_roundings(lines, positive("rounding", rounding, "m"))
+    return drive_through(rounded(lines, roundings), within)
+
+
+def _within(
+    limits: Limits,
+    speed: float,
+    acceleration: float,
+    turn_rate: float = TURN_RATE,
+    turn_acceleration: float = TURN_ACCELERATION,
+) -> Limits:
+    """What is asked for, or the limit where that is less."""
+    return Limits(
+        min(limits.linear_velocity, positive("speed", speed, "m/s")),
+        min(limits.angular_velocity, positive("turn_rate", turn_rate, "rad/s")),
+        min(limits.linear_acceleration, positive("acceleration", acceleration, "m/s^2")),
+        min(
+            limits.angular_acceleration,
+            positive("turn_acceleration", turn_acceleration, "rad/s^2"),
+        ),
+    )
