@@ -74,7 +74,7 @@ class IdentNode(EffortNode):
         if amplitude > self.torque_limit:
             raise ValueError(
                 f"parameter 'amplitude' = {amplitude} N m: must be <= {self.torque_limit} N m, "
-                "the torque limit; lower it or raise torque_limit"
+                "the torque limit; lower it"
             )
         return Excitation(
             amplitude,
