@@ -1,6 +1,7 @@
 """Control laws of differential-drive robots that command wheel torque."""
 
-from diffbot_controllers.approach import Approach, ApproachGains, PolarError
+from diffbot_controllers.approach import Approach, PolarError
+from diffbot_controllers.approach_settings import ApproachGains
 from diffbot_controllers.backstep_record import BackstepRecord
 from diffbot_controllers.backstepping_published import PublishedBackstepping
 from diffbot_controllers.backstepping_standard import StandardBackstepping

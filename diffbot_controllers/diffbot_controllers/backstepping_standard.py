@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from arc_odometry import Pose
-from diffbot_controllers.approach import Approach, ApproachGains, PolarError
+from diffbot_controllers.approach import Approach, PolarError
+from diffbot_controllers.approach_settings import ApproachGains
 from diffbot_controllers.backstep_record import BackstepRecord, pose_rate
 from diffbot_controllers.checks import check_positive
 from diffbot_controllers.dynamics import BodyDynamics

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Pose
-from diffbot_controllers.approach import Approach, ApproachGains, PolarError
+from diffbot_controllers.approach import Approach, PolarError
+from diffbot_controllers.approach_settings import ApproachGains
 from diffbot_controllers.goal_frame import moving_offset, pose_of
 from diffbot_controllers.linearizing import LinearizingController, LinearizingRecord
 from diffbot_controllers.motion import (

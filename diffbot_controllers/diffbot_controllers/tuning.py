@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from diffbot_controllers.approach import ApproachGains
+from diffbot_controllers.approach_settings import ApproachGains
 from diffbot_controllers.backstepping_standard import StandardBackstepping
 from diffbot_controllers.checks import check_positive
 from diffbot_controllers.dynamics import BodyDynamics
