@@ -7,6 +7,7 @@ import struct
 from diffbot_bringup.report import samples
 from diffbot_bringup.report.samples import ParameterSample, StatusSample
 from diffbot_msgs.msg import DynamicParameters, IdentStatus
+from diffbot_node import seconds
 
 STATES = {
     DynamicParameters.UNESTIMATED: samples.UNESTIMATED,
@@ -24,7 +25,7 @@ PHASES = {
 def parameter_sample(message: DynamicParameters) -> ParameterSample:
     """The sample of a message."""
     return ParameterSample(
-        time=_seconds(message),
+        time=seconds(message.header.stamp),
         values=(message.k5, message.k6, message.k7, message.k8),
         variances=tuple(message.covariance_diagonal.tolist()),
         state=STATES.get(message.state, samples.INVALID),
@@ -37,7 +38,7 @@ def parameter_sample(message: DynamicParameters) -> ParameterSample:
 def status_sample(message: IdentStatus) -> StatusSample:
     """The sample of a message."""
     return StatusSample(
-        time=_seconds(message),
+        time=seconds(message.header.stamp),
         phase=PHASES.get(message.phase, samples.STOPPED),
         message=message.message,
         elapsed=message.elapsed,
@@ -58,8 +59,3 @@ def stamp_of(serialized: bytes) -> float:
     order = "<" if serialized[1] & 1 else ">"
     seconds, nanoseconds = struct.unpack_from(order + "iI", serialized, 4)
     return seconds + 1e-9 * nanoseconds
-
-
-def _seconds(message: DynamicParameters | IdentStatus) -> float:
-    stamp = message.header.stamp
-    return stamp.sec + 1e-9 * stamp.nanosec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,9 +45,6 @@ def find_executable(package: str, name: str) -> str:
     known = executables(package)
     if name in known:
         return known[name]
-    prefix_path = shutil.which(name, path=str(Path(get_package_prefix(package), "lib", package)))
-    if prefix_path:
-        return prefix_path
     raise ValueError(
         f"package {package!r} has no executable {name!r}{suggestion(name, known)}; "
         f"it has: {', '.join(known) or 'none'}"
