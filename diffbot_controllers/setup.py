@@ -19,4 +19,10 @@ setup(
     maintainer_email="maintainers@example.org",
     description="Torque control laws of differential-drive robots: velocity, pose, backstepping.",
     license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            f"{name} = diffbot_controllers.executables:{name}"
+            for name in ("linearizing_controller", "pose_controller", "backstep_controller")
+        ]
+    },
 )

@@ -31,7 +31,7 @@ class Rehearsal:
     Attributes:
         estimate: of K5..K8.
         truth: closed form of K5..K8 of the simulated robot, shape (4,).
-        speeds: largest true |v| and |omega| as shares of the robot's limits, shape (2,).
+        speeds: largest true |v| and |omega| as shares of the excitation's limits, shape (2,).
     """
 
     estimate: Estimate
@@ -68,7 +68,7 @@ def rehearse(
         torque_noise: standard deviation of the acting torque, as a share of it.
     """
     robot = load_robot(robot_name)
-    limits = np.array([robot.limits.linear_velocity, robot.limits.angular_velocity])
+    limits = np.array([robot.excitation.linear_velocity, robot.excitation.angular_velocity])
     geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
     virtual = VirtualRobot(
         make_simulator(engine, robot),

@@ -111,8 +111,26 @@ def _check_names_and_limits(robot: Robot) -> None:
         raise ValueError(
             f"joints.right = {robot.joints.right} must differ from joints.left. Rename one."
         )
-    if robot.excitation.amplitude > robot.limits.torque:
-        raise ValueError(
-            f"excitation.amplitude = {robot.excitation.amplitude} N m must be at most "
-            f"limits.torque = {robot.limits.torque} N m. Lower the amplitude."
-        )
+    most, excitation = robot.limits, robot.excitation
+    for name, value, limit_name, limit, unit in (
+        ("limits.traction", most.traction, "limits.torque", most.torque, "N m"),
+        ("excitation.amplitude", excitation.amplitude, "limits.traction", most.traction, "N m"),
+        (
+            "excitation.linear_velocity",
+            excitation.linear_velocity,
+            "limits.linear_velocity",
+            most.linear_velocity,
+            "m/s",
+        ),
+        (
+            "excitation.angular_velocity",
+            excitation.angular_velocity,
+            "limits.angular_velocity",
+            most.angular_velocity,
+            "rad/s",
+        ),
+    ):
+        if value > limit:
+            raise ValueError(
+                f"{name} = {value} {unit} must be at most {limit_name} = {limit} {unit}. Lower it."
+            )

@@ -110,6 +110,9 @@ class Limits:
     """What no node may exceed."""
 
     torque: float = quantity("N m", "largest torque per wheel", above=0, maximum=1e5)
+    traction: float = quantity(
+        "N m", "torque per wheel up to which it neither slips nor lifts", above=0, maximum=1e5
+    )
     torque_rate: float = quantity("N m/s", "largest torque rate per wheel", above=0, maximum=1e8)
     linear_velocity: float = quantity("m/s", "largest forward speed", above=0, maximum=100)
     angular_velocity: float = quantity("rad/s", "largest yaw rate", above=0, maximum=100)
@@ -122,6 +125,8 @@ class Excitation:
     amplitude: float = quantity("N m", "excitation torque per wheel", above=0, maximum=1e5)
     hold: int = quantity("samples", "control samples per bit", minimum=1, maximum=10000)
     register: int = quantity("bits", "length of the shift register", minimum=7, maximum=15)
+    linear_velocity: float = quantity("m/s", "speed not to be exceeded", above=0, maximum=100)
+    angular_velocity: float = quantity("rad/s", "yaw rate not to be exceeded", above=0, maximum=100)
 
 
 @dataclass(frozen=True)

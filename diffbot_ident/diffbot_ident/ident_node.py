@@ -81,8 +81,8 @@ class IdentNode(EffortNode):
             values.hold or robot.excitation.hold,
             values.register or robot.excitation.register,
             wheel_speed_limit(
-                robot.limits.linear_velocity,
-                robot.limits.angular_velocity,
+                robot.excitation.linear_velocity,
+                robot.excitation.angular_velocity,
                 robot.wheels.radius,
                 self.geometry.half_track,
             ),
@@ -117,15 +117,15 @@ class IdentNode(EffortNode):
 
     def _beyond_limits(self, linear: float, angular: float) -> str:
         """What to say when the guards could not keep the robot inside its speed limits."""
-        limits = self.robot.limits
+        limits = self.robot.excitation
         for name, value, limit, unit in (
             ("velocity", linear, limits.linear_velocity, "m/s"),
             ("yaw rate", angular, limits.angular_velocity, "rad/s"),
         ):
             if abs(value) > limit:
                 return (
-                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} of robot "
-                    f"'{self.robot.name}'; lower amplitude, or raise the limit in the robot's YAML"
+                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} for the excitation of "
+                    f"robot '{self.robot.name}'; lower amplitude, or raise the limit in its YAML"
                 )
         return ""
 

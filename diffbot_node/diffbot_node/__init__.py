@@ -2,6 +2,7 @@
 
 from diffbot_node.effort_node import EFFORT_PARAMETERS, EffortNode
 from diffbot_node.parameters import Parameter, declare
+from diffbot_node.pose_text import pose_from_text
 from diffbot_node.results import results_folder
 from diffbot_node.running import run_node
 from diffbot_node.stamps import seconds, to_stamp
@@ -13,6 +14,7 @@ __all__ = [
     "Parameter",
     "TorqueLimiter",
     "declare",
+    "pose_from_text",
     "results_folder",
     "run_node",
     "seconds",

@@ -29,7 +29,7 @@ EFFORT_PARAMETERS = (
     Parameter(
         "torque_limit",
         0.0,
-        "largest wheel torque commanded, N m; 0 takes the robot's own limit",
+        "largest wheel torque commanded, N m; 0 takes what the robot's wheels carry (traction)",
         minimum=0.0,
     ),
     Parameter(
@@ -88,7 +88,9 @@ class EffortNode(Node, ABC):
         self._limiter = self._make_limiter()
         self._reader = JointReader(self.robot.joints.left, self.robot.joints.right, required)
         self._last_stamp: float | None = None
+        self._period = 0.0
         self._repeats = 0
+        self._pending: JointSample | None = None
         self._received: Time | None = None
         self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
@@ -107,7 +109,13 @@ class EffortNode(Node, ABC):
                 f"parameter 'torque_limit' = {asked} N m: must be <= {limits.torque} N m, the "
                 f"torque limit of robot '{self.robot.name}'; lower it or correct the robot's YAML"
             )
-        return TorqueLimiter(asked or limits.torque, limits.torque_rate)
+        if asked > limits.traction:
+            self.get_logger().warning(
+                f"torque_limit = {asked} N m is more than limits.traction = {limits.traction} N m "
+                f"of robot '{self.robot.name}': its wheels may slip or lift, and odometry is then "
+                "wrong"
+            )
+        return TorqueLimiter(asked or limits.traction, limits.torque_rate)
 
     # What a subclass gives.
 
@@ -121,12 +129,41 @@ class EffortNode(Node, ABC):
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Called after the command is out, for telemetry; torque is what was commanded."""
 
+    def on_refused(self, sample: JointSample) -> None:
+        """Called after zero torque was commanded because `on_sample` refused the sample."""
+
+    def awaits(self, sample: JointSample) -> str:
+        """What has to come before the sample can be answered; empty when nothing has to.
+
+        Only for inputs that belong to a sample, where a run shall repeat to the last digit. The
+        subclass calls `resume` when something has come. A sample that has no answer when the next
+        one comes is refused.
+        """
+        return ""
+
     # What a subclass may use.
 
     @property
     def torque_limit(self) -> float:
         """Largest torque that will be commanded, N m."""
         return self._limiter.limit
+
+    @property
+    def commanded(self) -> tuple[float, float]:
+        """Torque [left, right] commanded last, N m."""
+        return self._limiter.torque
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a sample waits for what `awaits` names."""
+        return self._pending is not None
+
+    def resume(self) -> None:
+        """Answer the sample that waits, if nothing is missing any more."""
+        sample = self._pending
+        if sample is not None and not self.awaits(sample):
+            self._pending = None
+            self._answer(sample)
 
     def waits_for(self) -> str:
         """What is missing before torque may be commanded; empty when nothing is.
@@ -184,28 +221,47 @@ class EffortNode(Node, ABC):
         self._repeats = 0
         if self._received is None and self.waits_for():
             return
+        if self._pending is not None:
+            self._refuse(self.awaits(self._pending))
+            self._pending = None
         self._received = self.get_clock().now()
-        period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
+        self._period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
         self._last_stamp = stamp
         try:
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort
             )
-            # A late state must not let the rate limit open wide, an early one not close it.
-            wanted = self.on_sample(sample)
-            torque = self._limiter.apply(wanted, min(max(period, 0.0), self.values.input_timeout))
         except ValueError as error:
-            self.refused += 1
-            self._send(self._limiter.stop())
-            self.complain(f"{error}; zero torque")
+            self._refuse(str(error))
+            return
+        self._pending = sample
+        self.resume()
+
+    def _answer(self, sample: JointSample) -> None:
+        try:
+            wanted = self.on_sample(sample)
+            # A late state must not let the rate limit open wide, an early one not close it.
+            period = min(max(self._period, 0.0), self.values.input_timeout)
+            torque = self._limiter.apply(wanted, period)
+        except ValueError as error:
+            self._refuse(str(error))
+            self.on_refused(sample)
             return
         self._received_wall = time.monotonic()
         if self.exit_code is None:
             self._send(torque)
         self.on_commanded(sample, torque)
 
+    def _refuse(self, why: str) -> None:
+        self.refused += 1
+        self._send(self._limiter.stop())
+        self.complain(f"{why}; zero torque")
+
     def _repeated(self, stamp: float) -> None:
         # A lock-step simulator says its first state again until the answer has arrived.
+        if self._pending is not None:
+            self.resume()
+            return
         self._repeats += 1
         if self._repeats > 2:
             self.refused += 1
@@ -219,19 +275,25 @@ class EffortNode(Node, ABC):
             return
         silence = time.monotonic() - self._received_wall
         if 0.0 < self.values.patience < silence:
-            topic = self._joint_states.topic_name
-            missing = self.waits_for() or f"nothing that can be used comes on {topic}"
+            missing = self._missing() or (
+                f"nothing that can be used comes on {self._joint_states.topic_name}"
+            )
             self.finish(1, f"no good joint state for {silence:.1f} s of wall time: {missing}")
-        elif self._received is None:
+            return
+        if silence > WAITING_PERIOD and (self._received is None or self._pending is not None):
             self._remind()
-        else:
+        if self._received is not None:
             self._check_age(self._received)
 
     def _remind(self) -> None:
         if time.monotonic() - self._reminded > WAITING_PERIOD:
             self._reminded = time.monotonic()
             topic = self._joint_states.topic_name
-            self.get_logger().info("waiting: " + (self.waits_for() or f"nothing on {topic} yet"))
+            self.get_logger().info("waiting: " + (self._missing() or f"nothing on {topic} yet"))
+
+    def _missing(self) -> str:
+        pending = "" if self._pending is None else self.awaits(self._pending)
+        return self.waits_for() or pending
 
     def _check_age(self, received: Time) -> None:
         # The node's clock is the simulator's where there is one: a robot time that stands still

@@ -19,16 +19,18 @@ class Parameter:
     Attributes:
         name: ROS parameter name.
         default: default value; its type is the parameter's type (whole numbers are taken for
-            float parameters too).
+            float parameters too). A tuple stands for a list of numbers of any length, given as
+            a list or as text such as "[1, 2.5]". ROS itself refuses a list in which some numbers
+            have a decimal point and some have none; the text may have both.
         description: meaning and unit, one line; shown by `ros2 param describe`.
-        above: exclusive lower limit of a number.
-        minimum: inclusive lower limit of a number.
-        maximum: inclusive upper limit of a number.
+        above: exclusive lower limit of a number, or of each number of a list.
+        minimum: inclusive lower limit, likewise.
+        maximum: inclusive upper limit, likewise.
         choices: the allowed values, where there are only these.
     """
 
     name: str
-    default: bool | int | float | str
+    default: bool | int | float | str | tuple[float, ...]
     description: str
     above: float | None = None
     minimum: float | None = None
@@ -48,19 +50,39 @@ class Parameter:
             words.append("one of " + ", ".join(self.choices))
         return " and ".join(words)
 
-    def check(self, value: Any) -> bool | int | float | str:
-        """The value in the parameter's type.
+    def check(self, value: Any) -> bool | int | float | str | tuple[float, ...]:
+        """The value in the parameter's type; of a list, a tuple of floats.
 
         Raises:
-            ValueError: wrong type or outside the limits, with name, value, limit and meaning.
+            ValueError: wrong type or outside the limits, with name, value, limit and meaning; of a
+                list, the name has the index of the wrong number.
         """
-        kind = type(self.default)
+        if isinstance(self.default, tuple):
+            numbers = enumerate(self._numbers(value))
+            return tuple(self._checked(f"{self.name}[{k}]", float, number) for k, number in numbers)
+        return self._checked(self.name, type(self.default), value)
+
+    def _numbers(self, value: Any) -> Sequence[Any]:
+        """The items of a list; None is how ROS hands over an empty one."""
+        if isinstance(value, str):
+            words = value.strip().removeprefix("[").removesuffix("]").strip()
+            try:
+                return [float(word) for word in words.split(",")] if words else []
+            except ValueError:
+                value = value.strip()
+        elif value is None or isinstance(value, Sequence):
+            return value or []
+        raise ValueError(
+            self._complaint(self.name, value, "must be a list of numbers, such as [1.0, 2.5]")
+        )
+
+    def _checked(self, name: str, kind: type, value: Any) -> Any:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
-            raise ValueError(self._complaint(value, f"must be of type {kind.__name__}"))
+            raise ValueError(self._complaint(name, value, f"must be of type {kind.__name__}"))
         if self.choices and value not in self.choices:
-            raise ValueError(self._complaint(value, "must be " + self.constraints()))
+            raise ValueError(self._complaint(name, value, "must be " + self.constraints()))
         if kind in (int, float):
             inside = (
                 math.isfinite(value)
@@ -70,11 +92,11 @@ class Parameter:
             )
             if not inside:
                 limits = " and ".join(filter(None, ["finite", self.constraints()]))
-                raise ValueError(self._complaint(value, f"must be {limits}"))
+                raise ValueError(self._complaint(name, value, f"must be {limits}"))
         return value
 
-    def _complaint(self, value: Any, rule: str) -> str:
-        return f"parameter '{self.name}' = {value!r}: {rule} ({self.description})"
+    def _complaint(self, name: str, value: Any, rule: str) -> str:
+        return f"parameter '{name}' = {value!r}: {rule} ({self.description})"
 
 
 def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
@@ -93,6 +115,9 @@ def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
             # Read once; a later change would look accepted and do nothing.
             read_only=True,
         )
-        given = node.declare_parameter(parameter.name, parameter.default, descriptor).value
+        default = parameter.default
+        if isinstance(default, tuple):
+            default = list(default)
+        given = node.declare_parameter(parameter.name, default, descriptor).value
         setattr(values, parameter.name, parameter.check(given))
     return values

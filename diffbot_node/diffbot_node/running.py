@@ -18,6 +18,9 @@ WAKE_PERIOD = 0.05
 # What ends a node cleanly; a terminal that closes sends SIGHUP.
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
+# What ROS says of a list in which only some numbers have a decimal point.
+MIXED_LIST = "Sequence should be of same type"
+
 
 class RunnableNode(Protocol):
     """A node that `run_node` can run, besides being an rclpy Node."""
@@ -39,16 +42,19 @@ def _make_executor() -> Executor:
         return SingleThreadedExecutor()
 
 
-def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
+def run_node(
+    create: Callable[[], Node], args: list[str] | None = None, interrupted: int = 0
+) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
-    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS (status 0), or by an exception
-    in a callback (status 1). What is wrong with its parameters or its installation (a ValueError
-    or ImportError of `create`) is printed as a plain sentence.
+    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, or by an exception in a
+    callback (status 1). What is wrong with the command line, with its parameters or its
+    installation (a ValueError or ImportError of `create`) is printed as a plain sentence.
 
     Args:
         create: makes the node, a RunnableNode.
         args: command line; None takes the process's own.
+        interrupted: exit status after a signal; 0 for nodes that work until one comes.
     """
     signals: list[int] = []
 
@@ -58,26 +64,36 @@ def run_node(create: Callable[[], Node], args: list[str] | None = None) -> int:
     for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
     # rclpy's own handlers shut the context down at once, and a last message would be lost.
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        get_logger("diffbot").fatal(_explained(str(error)))
+        return 1
     try:
         try:
             node = create()
         except (ValueError, ImportError) as error:
             get_logger("diffbot").fatal(str(error))
             return 1
-        return _spin(node, signals)
+        return _spin(node, signals, interrupted)
     finally:
         rclpy.try_shutdown()
 
 
-def _spin(node: Node, signals: list[int]) -> int:
+def _explained(error: str) -> str:
+    if MIXED_LIST not in error:
+        return error
+    return f"{error}; write a decimal point in each number, or the list as text: '\"[1, 2.5]\"'"
+
+
+def _spin(node: Node, signals: list[int], interrupted: int) -> int:
     executor = _make_executor()
     executor.add_node(node)
     try:
         # With no timeout EventsExecutor would neither wait nor deliver.
         while node.exit_code is None and not signals:
             executor.spin_once(timeout_sec=WAKE_PERIOD)
-        return node.exit_code or 0
+        return interrupted if node.exit_code is None else node.exit_code
     except Exception as error:
         node.get_logger().fatal(f"{type(error).__name__}: {error}")
         return 1

@@ -1,0 +1,309 @@
+"""What the controllers' nodes share: parameters K5..K8, odometry, the run, and telemetry.
+
+Subscribes to `joint_states` and, with `parameters` = topic, to `dynamic_parameters`
+(diffbot_msgs/DynamicParameters; used only if valid). Publishes `effort_controller/commands`,
+`~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame) and `~/state`
+(diffbot_msgs/ControllerState, latched). A subclass adds its reference, its law and `~/status`.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.subscription import Subscription
+from tf2_msgs.msg import TFMessage
+
+from arc_odometry import JointSample
+from arc_odometry.odometry_messages import fill_odometry, fill_transform
+from diffbot_controllers.dynamics import BodyDynamics
+from diffbot_controllers.feedback import WheelFeedback
+from diffbot_controllers.motion import State, Torque
+from diffbot_controllers.node_parameters import CONTROLLER_PARAMETERS
+from diffbot_controllers.parameter_file import read_dynamics, usable_dynamics
+from diffbot_controllers.reference_input import ReferenceInput
+from diffbot_description import RobotModel, closed_form, urdf
+from diffbot_msgs.msg import ControllerState, DynamicParameters
+from diffbot_node import EffortNode, Parameter, pose_from_text, to_stamp
+
+STATE_PERIOD = 0.1  # s of robot time between two messages on ~/state
+LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+FROM_ROBOT, FROM_TOPIC = "robot", "topic"
+
+
+class ControllerNode(EffortNode):
+    """A law on a robot; the mathematics is the law's and WheelFeedback's.
+
+    Args:
+        name: name of the node.
+        parameters: the subclass's own parameters; CONTROLLER_PARAMETERS are added.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+        # Torque and, for velocities from angles, speed are not needed of the joint states.
+        super().__init__(name, (*CONTROLLER_PARAMETERS, *parameters), ("position",))
+        values = self.values
+        self._feedback = WheelFeedback(
+            self.geometry,
+            pose_from_text("start", values.start),
+            values.path_noise,
+            values.velocity_source == "position",
+        )
+        self._start: float | None = None
+        self._newest = 0.0
+        self._ended = False
+        self._left_since: float | None = None
+        self._dt = 0.0  # s since the sample before; 0: the law was not asked
+        self._telemetry = float("-inf")
+        self._make_topics()
+        self.input = self.make_input()
+        # Made in any case: what is wrong with its parameters has to be said at the start.
+        self.law = self.make_law(self._nominal())
+        self.dynamics = self._first_dynamics()
+        if self.dynamics is not None:
+            self.law = self.make_law(self.dynamics)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    def _make_topics(self) -> None:
+        values = self.values
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._state_topic = self.create_publisher(ControllerState, "~/state", latched)
+        self._odom_topic = self.create_publisher(Odometry, "~/odom", 10)
+        self._tf_topic = self.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
+        self._odom = Odometry(child_frame_id=values.base_frame)
+        self._odom.header.frame_id = values.odom_frame
+        self._transform = TransformStamped(child_frame_id=values.base_frame)
+        self._transform.header.frame_id = values.odom_frame
+        self._state = ControllerState(duration=values.duration, torque_limit=self.torque_limit)
+        self._state.header.frame_id = values.base_frame
+
+    # What a subclass gives.
+
+    @abstractmethod
+    def make_input(self) -> ReferenceInput:
+        """Where references go; its topics are subscribed to here."""
+
+    @abstractmethod
+    def make_law(self, dynamics: BodyDynamics) -> Any:
+        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
+
+    @property
+    @abstractmethod
+    def law_name(self) -> str:
+        """Name of the law, for `~/state`."""
+
+    @property
+    @abstractmethod
+    def reference_topics(self) -> tuple[Subscription, ...]:
+        """The subscriptions that references come from."""
+
+    @abstractmethod
+    def at_rest(self, reference: Any) -> bool:
+        """Whether a reference says that the robot should stand."""
+
+    @abstractmethod
+    def publish_status(self, stamp: float, dt: float, torque: Torque) -> None:
+        """Publish `law.record` on `~/status`; stamp and period in s, torque commanded in N m."""
+
+    def listened_to(self) -> int:
+        """Subscribers of `~/status`."""
+        return 0
+
+    # Dynamic parameters.
+
+    def _first_dynamics(self) -> BodyDynamics | None:
+        source, name = self.values.parameters, self.robot.name
+        self._state.parameters_source = source
+        if source == FROM_TOPIC:
+            self.create_subscription(DynamicParameters, "dynamic_parameters", self._on_dynamics, 10)
+            return None
+        return self._nominal() if source == FROM_ROBOT else read_dynamics(source, name)
+
+    def _nominal(self) -> BodyDynamics:
+        joints = self.robot.joints
+        nominal = closed_form(RobotModel.from_urdf(urdf(self.robot), joints.left, joints.right))
+        return BodyDynamics(nominal.k5, nominal.k6, nominal.k7, nominal.k8)
+
+    def _on_dynamics(self, message: DynamicParameters) -> None:
+        if message.state != DynamicParameters.ESTIMATED:
+            return
+        try:
+            values = (message.k5, message.k6, message.k7, message.k8)
+            self.dynamics = usable_dynamics(values, tuple(message.covariance_diagonal.tolist()))
+        except ValueError as error:
+            self.refused += 1
+            self.complain(f"dynamic_parameters refused: {error}; those of before stay")
+            return
+        if self._start is None:
+            self.law = self.make_law(self.dynamics)  # with gains that suit them
+        else:
+            self.law.dynamics = self.dynamics
+
+    # References.
+
+    def take(self, stamp: float | None, make: Any, values: dict[str, float]) -> None:
+        """Take a reference that has come.
+
+        Args:
+            stamp: that it is for, s; None: it lasts.
+            make: makes a reference of the values, or raises a ValueError that says what is wrong.
+            values: fields of the message.
+        """
+        try:
+            reference = make(**values)
+        except ValueError as error:
+            self.refused += 1
+            reference = ValueError(f"{error}; send another one")
+        if stamp is None:
+            self.input.hold(reference)
+        else:
+            self.input.add(stamp, reference)
+        self.resume()
+
+    # The loop.
+
+    def waits_for(self) -> str:
+        """What is missing before torque may be commanded; empty when nothing is."""
+        if self.dynamics is None:
+            return "no valid dynamic_parameters yet; start the identification: ident"
+        missing = self.values.listeners - self.listened_to()
+        if missing > 0:
+            return f"{missing} more subscribers of ~/status are awaited"
+        return super().waits_for()
+
+    def awaits(self, sample: JointSample) -> str:
+        """In lock-step: the reference for the sample's stamp."""
+        if not self.values.wait_for_reference or self.input.reaches(sample.stamp):
+            return ""
+        topics = " or ".join(topic.topic_name for topic in self.reference_topics)
+        return f"no reference for the joint state of {sample.stamp:.3f} s on {topics}"
+
+    def on_sample(self, sample: JointSample) -> Torque:
+        """The law's torque for the sample, N m; zero until a reference has come."""
+        self._newest = sample.stamp
+        reading = self._feedback.update(sample, self.commanded)
+        if reading.oddity is not None:
+            self.complain(f"{reading.oddity.text}; zero torque")
+        self._dt = 0.0
+        reference = self.input.at(sample.stamp)
+        if reading.state is None or reference is None:
+            self.law.reset()
+            return 0.0, 0.0
+        if self._start is None:
+            self._begin(sample.stamp)
+        # A rounding error of the stamps must not add a control period.
+        if 0.0 < self.values.duration <= self.elapsed + 1e-6:
+            self._end(ControllerState.DONE, 0, "")
+            return 0.0, 0.0
+        torque = self.drive(reading.state, reference, reading.dt)
+        self._dt = reading.dt
+        return torque
+
+    def drive(self, state: State, reference: Any, dt: float) -> Torque:
+        """Ask the law; a subclass may bound the reference before."""
+        return self.law.update(state, reference, dt)
+
+    @property
+    def elapsed(self) -> float:
+        """Robot time since the robot began to be driven, s."""
+        return 0.0 if self._start is None else self._newest - self._start
+
+    def _begin(self, stamp: float) -> None:
+        self._start = stamp
+        self.get_logger().info(
+            f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
+            f"{self.torque_limit:g} N m, parameters from {self._state.parameters_source}: "
+            f"{self.dynamics}"
+        )
+
+    def on_commanded(self, sample: JointSample, torque: Torque) -> None:
+        """Publish what the law knows, the odometry, and now and then the state."""
+        if self.exit_code is not None:
+            return
+        if self._dt > 0.0:
+            self.publish_status(sample.stamp, self._dt, torque)
+        self._publish_odometry()
+        if self._start is not None and sample.stamp - self._telemetry >= STATE_PERIOD - 1e-6:
+            self._telemetry = sample.stamp
+            self._publish_state(ControllerState.DRIVING)
+
+    def on_refused(self, sample: JointSample) -> None:
+        """A law starts anew after an interruption."""
+        self.law.reset()
+        self._publish_odometry()
+
+    # The end.
+
+    def _look_around(self) -> None:
+        """Say what is waited for, and notice when the reference has left."""
+        if self.exit_code is not None:
+            return
+        if self._start is None:
+            self._publish_waiting()
+        elif self.values.wait_for_reference and self._reference_left():
+            self._end_without_reference()
+
+    def _publish_waiting(self) -> None:
+        text = self.waits_for() or "a reference"
+        if text != self._state.message:
+            self._publish_state(ControllerState.WAITING, text)
+
+    def _reference_left(self) -> bool:
+        """Whether nobody has published references for two looks, and the last one is answered."""
+        there = any(self.count_publishers(t.topic_name) for t in self.reference_topics)
+        if there or not self.is_pending:
+            self._left_since = None
+        elif self._left_since is None:
+            self._left_since = time.monotonic()
+        return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
+
+    def _end_without_reference(self) -> None:
+        newest = self.input.newest
+        if not isinstance(newest, ValueError) and self.at_rest(newest):
+            self._end(ControllerState.DONE, 0, "")
+            return
+        self._end(
+            ControllerState.STOPPED, 1, "the reference's publisher left while it was in motion"
+        )
+
+    def _end(self, phase: int, exit_code: int, message: str) -> None:
+        self._ended = True
+        self.finish(exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time")
+        self._publish_state(phase, message)
+
+    def close(self) -> None:
+        """On every way out: zero torque first, then say why."""
+        super().close()
+        if not self._ended:
+            self._publish_state(ControllerState.STOPPED, self.last_words or "interrupted")
+
+    # Telemetry.
+
+    def _publish_odometry(self) -> None:
+        if self._feedback.odometry.time is None:
+            return
+        fill_odometry(self._odom, to_stamp(self._newest), self._feedback.odometry)
+        self._odom_topic.publish(self._odom)
+        if self._tf_topic is not None:
+            fill_transform(self._transform, self._odom)
+            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
+
+    def _publish_state(self, phase: int, message: str = "") -> None:
+        state = self._state
+        state.header.stamp = to_stamp(self._newest)
+        state.phase, state.message = phase, message
+        state.elapsed, state.refused = self.elapsed, self.refused
+        state.law = self.law_name
+        if self.dynamics is not None:
+            k = self.dynamics
+            state.k5, state.k6, state.k7, state.k8 = k.k5, k.k6, k.k7, k.k8
+        self._state_topic.publish(state)

@@ -1,0 +1,107 @@
+"""Reading of identified parameters, and what they have to be before a law may use them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from diffbot_controllers.dynamics import BodyDynamics
+
+NAMES = ("k5", "k6", "k7", "k8")
+SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
+ADVICE = "identify the robot anew: launch ident"
+
+
+def read_dynamics(path: str, robot: str) -> BodyDynamics:
+    """K5..K8 from a ROS parameter file, as the identification writes it.
+
+    The file holds k5, k6, k7, k8 below `NODE: ros__parameters:`, and where it was identified also
+    `state`, `robot` and `covariance_diagonal`, which are checked.
+
+    Args:
+        path: of the file; `~` is expanded.
+        robot: name of the robot that will be driven.
+
+    Raises:
+        ValueError: there is no such file, or it does not hold parameters that may be used; the
+            message names the file, the field, its value and what to change.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not a text file"
+        raise ValueError(f"parameters '{path}': {reason}; {ADVICE}, or give its file") from None
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"parameters '{path}': no YAML: {error}; {ADVICE}") from None
+    try:
+        return _checked(_section(document), robot)
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error}") from None
+
+
+def _section(document: Any) -> dict[str, Any]:
+    nodes = document.values() if isinstance(document, dict) else ()
+    for node in nodes:
+        section = node.get("ros__parameters") if isinstance(node, dict) else None
+        if isinstance(section, dict) and any(name in section for name in NAMES):
+            return section
+    raise ValueError("no k5 to k8 below '/**: ros__parameters:'; is it another kind of file?")
+
+
+def _checked(section: dict[str, Any], robot: str) -> BodyDynamics:
+    values = []
+    for name in NAMES:
+        value = section.get(name)
+        if type(value) not in (int, float):
+            raise ValueError(f"{name} = {value!r}: must be a number; {ADVICE}")
+        values.append(float(value))
+    state, other = section.get("state", "estimated"), section.get("robot", robot)
+    if state != "estimated":
+        raise ValueError(f"state = {state!r}: must be 'estimated'; {ADVICE}, for longer")
+    if other != robot:
+        raise ValueError(
+            f"robot = {other!r}: the parameters of another robot than {robot!r}; {ADVICE}"
+        )
+    variances = section.get("covariance_diagonal", [0.0] * 4)
+    if not (isinstance(variances, list) and len(variances) == 4):
+        raise ValueError(f"covariance_diagonal = {variances!r}: must be 4 variances; {ADVICE}")
+    return usable_dynamics(values, variances)
+
+
+def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> BodyDynamics:
+    """The dynamics, if a law may use them.
+
+    Energy demands K5 K6 <= 0: a model in which both have the same sign gains energy by turning.
+    Signs that are within the uncertainty are let pass.
+
+    Args:
+        values: K5..K8.
+        variances: of them; 0 where unknown.
+
+    Raises:
+        ValueError: a value or variance is not finite, or the values are not those of a robot.
+    """
+    for name, variance in zip(NAMES, variances, strict=True):
+        if type(variance) not in (int, float) or not 0.0 <= variance < math.inf:
+            raise ValueError(
+                f"variance of {name} = {variance}: must be finite, else {name} is not identified; "
+                f"{ADVICE}, with more yaw rate"
+            )
+    dynamics = BodyDynamics(*values)
+    k5, k6 = values[0], values[1]
+    sure = all(
+        abs(value) > SIGMAS * math.sqrt(variance)
+        for value, variance in zip((k5, k6), variances[:2], strict=True)
+    )
+    if k5 * k6 > 0.0 and sure:
+        raise ValueError(
+            f"k5 = {k5} and k6 = {k6} have the same sign, which no robot has (it would gain energy "
+            f"by turning); check the order [left, right] of the wheels, and {ADVICE}"
+        )
+    return dynamics

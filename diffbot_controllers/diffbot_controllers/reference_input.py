@@ -1,0 +1,113 @@
+"""References as they come: for the stamp of a joint state, at another pace, late, or wrong."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from arc_odometry import Arc, Pose
+from diffbot_controllers.checks import check_finite
+from diffbot_controllers.motion import Reference, Velocity
+
+T = TypeVar("T")
+TOLERANCE = 1e-6  # s, between equal stamps
+KEPT = 16  # references; the trajectory node is a few ahead at most
+
+
+class ReferenceInput(Generic[T]):
+    """Gives the reference for a joint state's stamp.
+
+    Either a lasting one (a set point, without a stamp) or a stream of stamped ones. Of a stream
+    the one with the joint state's stamp is taken, else the newest before it, advanced to it.
+
+    Args:
+        timeout: age of the newest stamped reference from which on it is refused, s.
+        advance: what a reference has become after a time, s.
+    """
+
+    def __init__(self, timeout: float, advance: Callable[[T, float], T]) -> None:
+        self._timeout = timeout
+        self._advance = advance
+        self._lasting: T | None = None
+        self._stream: deque[tuple[float, T | ValueError]] = deque(maxlen=KEPT)
+        self._problem: ValueError | None = None
+
+    def hold(self, reference: T | ValueError) -> None:
+        """Take a lasting reference, or the reason why what came is none."""
+        self._stream.clear()
+        wrong = isinstance(reference, ValueError)
+        self._lasting, self._problem = (None, reference) if wrong else (reference, None)
+
+    def add(self, stamp: float, reference: T | ValueError) -> None:
+        """Take a reference for a stamp, s, or the reason why what came is none."""
+        self._lasting = self._problem = None
+        if self._stream and stamp < self._stream[-1][0]:
+            self._stream.clear()  # time was reset
+        self._stream.append((stamp, reference))
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has come yet."""
+        return self._lasting is None and self._problem is None and not self._stream
+
+    @property
+    def newest(self) -> T | ValueError | None:
+        """What came last; None before."""
+        return self._stream[-1][1] if self._stream else self._lasting or self._problem
+
+    def reaches(self, stamp: float) -> bool:
+        """Whether what is there answers a joint state of this stamp, s, without being advanced."""
+        if self._stream:
+            return self._stream[-1][0] >= stamp - TOLERANCE
+        return not self.empty
+
+    def at(self, stamp: float) -> T | None:
+        """The reference for a stamp, s; None while a stream has not begun yet, or nothing came.
+
+        Raises:
+            ValueError: what came is not a reference, or is too old.
+        """
+        if self._problem is not None:
+            raise self._problem
+        if not self._stream:
+            return self._lasting
+        at, reference = next(
+            (entry for entry in reversed(self._stream) if entry[0] <= stamp + TOLERANCE),
+            (None, None),
+        )
+        if at is None:
+            return None
+        if isinstance(reference, ValueError):
+            raise reference
+        age = stamp - at
+        if age > self._timeout:
+            raise ValueError(
+                f"the newest reference is {age:.3f} s older than the joint state, limit "
+                f"{self._timeout:g} s: publish references at a higher rate and with the stamps of "
+                "the joint states' clock"
+            )
+        return reference if age <= TOLERANCE else self._advance(reference, age)
+
+
+def advance_pose(reference: Reference, time: float) -> Reference:
+    """Where a moving reference is a time (s) later, if its accelerations stay as they are."""
+    v, omega = reference.v + reference.dv * time, reference.omega + reference.domega * time
+    path, turn = 0.5 * (reference.v + v) * time, 0.5 * (reference.omega + omega) * time
+    end = Arc(path, turn).end(Pose(reference.x, reference.y, reference.theta))
+    return Reference(*end, v, omega, reference.dv, reference.domega)
+
+
+def advance_velocity(reference: Velocity, time: float) -> Velocity:
+    """A velocity command stays as it is until the next one."""
+    return reference
+
+
+def velocity_command(v: float, omega: float) -> Velocity:
+    """A velocity command, m/s and rad/s.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    check_finite("cmd_vel", linear_x=v, angular_z=omega)
+    return Velocity(v, omega)

@@ -1,0 +1,418 @@
+"""The controllers' nodes on a real ROS graph: what goes out for what comes in."""
+
+import math
+import os
+import time
+
+import pytest
+import yaml
+
+rclpy = pytest.importorskip("rclpy")
+
+from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
+from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
+from diffbot_controllers.pose_node import PoseNode  # noqa: E402
+from diffbot_description import load_robot  # noqa: E402
+from diffbot_msgs.msg import (  # noqa: E402
+    BackstepStatus,
+    ControllerState,
+    DynamicParameters,
+    LinearizingStatus,
+    PoseControllerStatus,
+    PoseReference,
+)
+from diffbot_node import to_stamp  # noqa: E402
+from diffbot_sim.actuators import Actuator  # noqa: E402
+from diffbot_sim.encoders import Encoders  # noqa: E402
+from diffbot_sim.engines import make_simulator  # noqa: E402
+from diffbot_sim.virtual_robot import VirtualRobot  # noqa: E402
+
+STATUS = {
+    BackstepNode: ("backstep_controller", BackstepStatus),
+    PoseNode: ("pose_controller", PoseControllerStatus),
+    LinearizingNode: ("linearizing_controller", LinearizingStatus),
+}
+LIMIT = load_robot("twil").limits.traction
+LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Graph:
+    """A controller, and a simulated robot that answers it, in one process."""
+
+    def __init__(self, kind, period=0.01, **parameters):
+        # A busy machine must not look like a robot that fell silent.
+        given = {"input_timeout": 1.0, **parameters}
+        words = [w for k, v in given.items() for w in ("-p", f"{k}:={v}")]
+        rclpy.init(args=["--ros-args", *words])
+        self.period = period
+        self.name, status_type = STATUS[kind]
+        self.peer = rclpy.create_node("peer", use_global_arguments=False)
+        self.node = kind()
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.peer)
+        self.executor.add_node(self.node)
+        robot = load_robot("twil")
+        self.robot = VirtualRobot(
+            make_simulator("ideal", robot),
+            Actuator(robot.limits.torque, 0, 0.0, 0),
+            Encoders(0, period, 0),
+            period,
+        )
+        self.states = self.peer.create_publisher(JointState, "joint_states", 10)
+        self.commands, self.status, self.state, self.odom = [], [], [], []
+        self._listen(Float64MultiArray, "effort_controller/commands", self.commands)
+        self._listen(status_type, f"{self.name}/status", self.status)
+        self._listen(Odometry, f"{self.name}/odom", self.odom)
+        self._listen(ControllerState, f"{self.name}/state", self.state, LATCHED)
+
+    def _listen(self, kind, topic, store, qos=10):
+        self.peer.create_subscription(kind, topic, store.append, qos)
+
+    def publisher(self, kind, topic, qos=10):
+        publisher = self.peer.create_publisher(kind, topic, qos)
+        self.until(publisher.get_subscription_count, f"a subscriber of {topic}")
+        return publisher
+
+    def until(self, condition, what, timeout=10.0):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f"waited {timeout} s in vain for {what}"
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def spin(self, seconds=0.1):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def publish_state(self, **fields):
+        sample = self.robot.sample
+        message = JointState(name=["left_wheel_joint", "right_wheel_joint"])
+        message.header.stamp = to_stamp(sample.stamp)
+        message.position = fields.get("position", sample.position)
+        self.states.publish(message)
+
+    def step(self, **fields):
+        """Publish the robot's state, wait for the answer, and drive by it; returns the torque."""
+        self.until(lambda: not self.node.waits_for(), "the graph to match")
+        count = len(self.commands)
+        self.publish_state(**fields)
+        self.until(lambda: len(self.commands) > count, "an answer")
+        torque = tuple(self.commands[-1].data)
+        assert all(math.isfinite(t) and abs(t) <= LIMIT for t in torque)
+        self.robot.advance(torque)
+        return torque
+
+    def run(self, seconds):
+        return [self.step() for _ in range(round(seconds / self.period))]
+
+
+@pytest.fixture
+def make(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    graphs = []
+
+    def create(kind, **parameters):
+        graphs.append(Graph(kind, **parameters))
+        return graphs[-1]
+
+    yield create
+    for graph in graphs:
+        graph.node.destroy_node()
+        graph.peer.destroy_node()
+    rclpy.try_shutdown()
+
+
+def moving(time, **fields):
+    """A reference that drives straight at 0.3 m/s."""
+    reference = PoseReference(**{"x": 0.3 * time, "v": 0.3, **fields})
+    reference.header.stamp = to_stamp(time)
+    return reference
+
+
+@pytest.mark.parametrize("kind", [BackstepNode, PoseNode])
+@pytest.mark.parametrize("period", [0.005, 0.01, 0.02])
+def test_a_set_point_sent_before_any_joint_state_is_reached_at_any_rate(make, kind, period):
+    graph = make(kind, period=period, start="2,0,0")
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=2.5, y=0.1))
+    graph.spin()
+    graph.run(4.0)
+    x, y, theta = graph.robot.engine.pose()
+    assert (x + 2.0, y, theta) == pytest.approx((2.5, 0.1, 0.0), abs=0.005)
+    graph.until(lambda: graph.odom[-1].pose.pose.position.x > 2.49, "the odometry")
+    state = graph.state[-1]
+    assert state.phase == ControllerState.DRIVING
+    assert state.parameters_source == "robot"
+    assert (state.k7, state.torque_limit) == (pytest.approx(2.6468, rel=1e-4), LIMIT)
+
+
+def test_the_status_holds_together(make):
+    graph = make(BackstepNode)
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0, y=0.5, theta=1.0))
+    graph.spin()
+    graph.run(0.5)
+    graph.spin()
+    assert len(graph.status) >= 48
+    for status in graph.status:
+        eta, u = status.backstep_set_point, status.backstep_process_value
+        assert status.backstep_error == pytest.approx(u - eta)
+        assert status.linear_dynamics_command == pytest.approx(
+            status.backstep_command + status.backstep_set_point_dot
+        )
+        assert status.error.x == pytest.approx(status.set_point.x - status.process_value.x)
+        assert status.time_step == pytest.approx(0.01)
+        assert (len(status.gammas), len(status.lambdas)) == (2, 2)
+        assert status.header.frame_id == "odom"
+    # The command of the status is the one on the wire.
+    sent = {tuple(c.data) for c in graph.commands}
+    assert all(tuple(s.command) in sent for s in graph.status)
+
+
+def test_a_reference_that_is_none_gives_zero_torque_until_a_good_one_comes(make):
+    graph = make(BackstepNode)
+    references = graph.publisher(PoseReference, f"{graph.name}/reference")
+
+    def answer(**fields):
+        stamp = graph.robot.sample.stamp
+        references.publish(moving(stamp, **fields))
+        graph.until(lambda: graph.node.input.reaches(stamp), "the reference")
+        return graph.step()
+
+    answer()
+    bad = [
+        {field: value}
+        for field in ("x", "y", "theta", "v", "omega", "dv", "domega")
+        for value in (math.nan, math.inf)
+    ]
+    for fields in bad:
+        assert answer() != (0.0, 0.0)
+        assert answer(**fields) == (0.0, 0.0)
+    # Each counts twice: the reference, and the joint state that it was for.
+    assert graph.node.refused == 2 * len(bad)
+
+
+def test_a_set_point_that_is_none_gives_zero_torque_until_a_good_one_comes(make):
+    graph = make(PoseNode)
+    command = graph.publisher(Pose2D, f"{graph.name}/command")
+    command.publish(Pose2D(x=1.0))
+    graph.spin()
+    assert graph.run(0.2)[-1] != (0.0, 0.0)
+    command.publish(Pose2D(x=math.nan))
+    graph.spin()
+    assert set(graph.run(0.1)) == {(0.0, 0.0)}
+    command.publish(Pose2D(x=1.0))
+    graph.spin()
+    assert graph.run(0.2)[-1] != (0.0, 0.0)
+
+
+def test_a_stream_that_stops_gives_zero_torque_in_time(make):
+    graph = make(BackstepNode)
+    references = graph.publisher(PoseReference, f"{graph.name}/reference")
+    for _ in range(30):
+        references.publish(moving(graph.robot.sample.stamp))
+        graph.spin(0.005)
+        graph.step()
+    torques = graph.run(0.2)
+    assert torques[0] != (0.0, 0.0)  # advanced to the joint state's stamp
+    assert set(torques[10:]) == {(0.0, 0.0)}
+
+
+@pytest.mark.parametrize("kind", [BackstepNode, PoseNode])
+def test_set_points_anywhere_give_finite_torque(make, kind):
+    graph = make(kind)
+    command = graph.publisher(Pose2D, f"{graph.name}/command")
+    for x, y, theta in (
+        (1.0, 0.0, 0.0),
+        (100.0, -100.0, 3.0),
+        (0.0, 0.0, 7.0),
+        (-100.0, 0.0, -1e6),
+        (1e-12, 0.0, 1e9),
+        (1e15, 1e15, 0.0),
+    ):
+        command.publish(Pose2D(x=x, y=y, theta=theta))
+        graph.spin(0.05)
+        graph.run(0.2)  # `step` looks at each torque
+
+
+def test_in_lock_step_each_state_waits_for_its_reference_and_the_end_of_it_ends_the_node(make):
+    graph = make(BackstepNode, wait_for_reference=True)
+    references = graph.publisher(PoseReference, f"{graph.name}/reference")
+    graph.until(lambda: not graph.node.waits_for(), "the graph to match")
+    for k in range(20):
+        stamp = graph.robot.sample.stamp
+        graph.publish_state()
+        graph.spin(0.02)
+        assert len(graph.commands) == k
+        references.publish(moving(stamp, **({"v": 0.0} if k == 19 else {})))
+        graph.until(lambda k=k: len(graph.commands) > k, "an answer")
+        graph.robot.advance(tuple(graph.commands[-1].data))
+    graph.publish_state()
+    graph.spin(0.2)
+    assert graph.node.exit_code is None  # the publisher is still there
+    graph.peer.destroy_publisher(references)
+    graph.until(lambda: graph.node.exit_code is not None, "the end")
+    assert graph.node.exit_code == 0
+    graph.spin()
+    assert graph.state[-1].phase == ControllerState.DONE
+    assert tuple(graph.commands[-1].data) == (0.0, 0.0)
+
+
+def test_a_reference_that_leaves_in_motion_is_a_failure(make):
+    graph = make(BackstepNode, wait_for_reference=True)
+    references = graph.publisher(PoseReference, f"{graph.name}/reference")
+    graph.until(lambda: not graph.node.waits_for(), "the graph to match")
+    for k in range(3):
+        references.publish(moving(graph.robot.sample.stamp))
+        graph.publish_state()
+        graph.until(lambda k=k: len(graph.commands) > k, "an answer")
+        graph.robot.advance(tuple(graph.commands[-1].data))
+    graph.publish_state()
+    graph.peer.destroy_publisher(references)
+    graph.until(lambda: graph.node.exit_code is not None, "the end")
+    assert graph.node.exit_code == 1
+    assert "left while it was in motion" in graph.node.last_words
+    graph.spin()
+    assert tuple(graph.commands[-1].data) == (0.0, 0.0)
+
+
+def test_a_set_point_beside_a_stream_is_left_out(make):
+    graph = make(BackstepNode)
+    references = graph.publisher(PoseReference, f"{graph.name}/reference")
+    references.publish(moving(graph.robot.sample.stamp))
+    graph.until(lambda: not graph.node.input.empty, "the reference")
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=5.0))
+    graph.spin()
+    assert graph.node.input.at(graph.robot.sample.stamp).v == 0.3
+
+
+def test_the_duration_ends_a_run(make):
+    graph = make(PoseNode, duration=0.5)
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.1))
+    graph.spin()
+    while graph.node.exit_code is None:
+        graph.step()
+    graph.spin()
+    assert graph.state[-1].phase == ControllerState.DONE
+    assert graph.state[-1].elapsed == pytest.approx(0.5)
+    assert tuple(graph.commands[-1].data) == (0.0, 0.0)
+
+
+def test_the_published_law_at_another_rate_says_so_and_does_not_hold_its_torque(make, capfd):
+    graph = make(BackstepNode, law="published", period=0.02, input_timeout=0.08)
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
+    graph.spin()
+    torques = graph.run(1.0)
+    assert torques[-1] == (0.0, 0.0)
+    assert "ignored" in capfd.readouterr().err
+
+
+def test_the_published_law_parks_within_the_torque_limits(make):
+    graph = make(BackstepNode, law="published", torque_limit=5.0, period=0.01)
+    global LIMIT
+    LIMIT = 5.0
+    try:
+        graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
+        graph.spin()
+        graph.run(4.0)
+    finally:
+        LIMIT = load_robot("twil").limits.traction
+    assert graph.robot.engine.pose() == pytest.approx((1.0, 0.0, 0.0), abs=0.01)
+    graph.spin()
+    assert (len(graph.status[-1].gammas), len(graph.status[-1].lambdas)) == (4, 5)
+
+
+def parameters(state=DynamicParameters.ESTIMATED, **values):
+    given = {"k5": 0.08, "k6": -3.5, "k7": 2.5, "k8": -15.0, **values}
+    return DynamicParameters(state=state, covariance_diagonal=[1e-6] * 4, **given)
+
+
+def test_only_valid_parameters_of_the_topic_are_used(make):
+    graph = make(BackstepNode, parameters="topic")
+    topic = graph.publisher(DynamicParameters, "dynamic_parameters")
+    for message in (
+        parameters(state=DynamicParameters.UNESTIMATED),
+        parameters(state=DynamicParameters.INVALID),
+        parameters(k7=math.nan),
+        parameters(k7=-2.5),
+        parameters(k6=3.5),
+    ):
+        topic.publish(message)
+        graph.spin(0.05)
+        assert graph.node.dynamics is None
+        assert "no valid dynamic_parameters" in graph.node.waits_for()
+    topic.publish(parameters())
+    graph.until(lambda: graph.node.dynamics is not None, "the parameters")
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.3))
+    graph.spin()
+    graph.run(2.0)
+    assert graph.robot.engine.pose()[0] == pytest.approx(0.3, abs=0.01)
+    topic.publish(parameters(k7=2.0))
+    graph.until(lambda: graph.node.law.dynamics.k7 == 2.0, "the new parameters")
+
+
+def test_velocity_commands_are_followed_limited_and_time_out(make):
+    graph = make(LinearizingNode)
+    topic = graph.publisher(TwistStamped, "cmd_vel")
+
+    def drive(steps, linear, angular):
+        for _ in range(steps):
+            message = TwistStamped()
+            message.header.stamp = to_stamp(graph.robot.sample.stamp)
+            message.twist.linear.x, message.twist.angular.z = linear, angular
+            topic.publish(message)
+            stamp = graph.robot.sample.stamp
+            graph.until(lambda stamp=stamp: graph.node.input.reaches(stamp), "the command")
+            torque = graph.step()
+        return torque
+
+    drive(40, 0.4, 1.0)
+    assert graph.robot.engine.velocity() == pytest.approx((0.4, 1.0), abs=1e-3)
+    assert drive(1, math.nan, 0.0) == (0.0, 0.0)
+    drive(40, 0.4, -1.0)
+    assert graph.robot.engine.velocity() == pytest.approx((0.4, -1.0), abs=1e-3)
+    drive(150, 100.0, 0.0)
+    limit = load_robot("twil").limits.linear_velocity
+    assert graph.robot.engine.velocity()[0] == pytest.approx(limit, rel=1e-3)
+    graph.spin()
+    assert graph.status[-1].set_point[0] == limit
+    assert set(graph.run(0.3)[10:]) == {(0.0, 0.0)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (BackstepNode, {"gammas": "[5.0, 0.0]"}, r"gammas\[1\]' = 0.0: must be finite and > 0"),
+        (BackstepNode, {"gammas": "[5.0]"}, r"gammas' = \[5.0\]: must be 2 numbers"),
+        (BackstepNode, {"lambdas": "[-1.0, 2.0]"}, r"lambdas\[0\]' = -1.0: must be finite and > 0"),
+        (BackstepNode, {"law": "published", "gammas": "[1.0, 2.0]"}, r"must be 4 numbers"),
+        (BackstepNode, {"law": "best"}, r"law' = 'best': must be one of standard, published"),
+        (BackstepNode, {"start": "1,2"}, r"start = '1,2': must be 3 numbers"),
+        (BackstepNode, {"parameters": "/no/such.yaml"}, r"parameters '/no/such.yaml': No such"),
+        (BackstepNode, {"torque_limit": 99.0}, r"torque_limit' = 99.0 N m: must be <= 5.0 N m"),
+        (BackstepNode, {"linear_velocity": 99.0}, r"linear_velocity' = 99.0 m/s: must be <= 3.0"),
+        (PoseNode, {"gammas": "[nan, 1.0]"}, r"gammas\[0\]' = nan: must be finite"),
+        (PoseNode, {"settling_time": 0.0}, r"settling_time' = 0.0: must be finite and > 0"),
+        (LinearizingNode, {"damping": -1.0}, r"damping' = -1.0: must be finite and > 0"),
+    ],
+)
+def test_wrong_parameters_are_refused_at_the_start(make, kind, given, message):
+    with pytest.raises(ValueError, match=message):
+        make(kind, **given)
+
+
+def test_parameters_of_a_file_are_used_and_a_singular_one_is_refused(make, tmp_path):
+    path = tmp_path / "k.yaml"
+    values = {"k5": 0.08, "k6": -3.6, "k7": 2.7, "k8": -16.2}
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": values}}))
+    graph = make(BackstepNode, parameters=str(path))
+    assert graph.node.law.dynamics.k8 == -16.2
+    rclpy.shutdown()
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": {**values, "k7": 0.0}}}))
+    with pytest.raises(ValueError, match=r"k7 = 0.0: must be > .* singular"):
+        make(BackstepNode, parameters=str(path))
