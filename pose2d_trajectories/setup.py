@@ -21,9 +21,10 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "trajectory_publisher = pose2d_trajectories.trajectory_node:main",
-            "pose_step = pose2d_trajectories.pose_step_node:main",
-            "pose2d_to_pose_stamped = pose2d_trajectories.pose_stamped_node:main",
+            "trajectory_publisher = pose2d_trajectories.executables:trajectory_publisher",
+            "velocity_steps = pose2d_trajectories.executables:velocity_steps",
+            "pose_step = pose2d_trajectories.executables:pose_step",
+            "pose2d_to_pose_stamped = pose2d_trajectories.executables:pose2d_to_pose_stamped",
         ]
     },
 )

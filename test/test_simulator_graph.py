@@ -98,12 +98,12 @@ def test_lock_step_advances_one_period_per_command(make):
 
 
 def test_ground_truth_is_the_true_pose(make):
-    driver = make("x:=1.0", "y:=-2.0", "theta:=0.5")
+    driver = make("start:=1.0,-2.0,pi/6")
     driver.step(0.0, 0.0)
     driver.spin(lambda: driver.poses)
     pose = driver.poses[-1].pose.pose
     assert (pose.position.x, pose.position.y) == pytest.approx((1.0, -2.0))
-    assert 2.0 * math.atan2(pose.orientation.z, pose.orientation.w) == pytest.approx(0.5)
+    assert 2.0 * math.atan2(pose.orientation.z, pose.orientation.w) == pytest.approx(math.pi / 6.0)
     assert driver.poses[-1].header.frame_id == "odom"
     assert driver.poses[-1].child_frame_id == "base_link"
 
@@ -139,10 +139,19 @@ def test_commands_beyond_the_limit_are_clipped_and_reported_so(make):
     assert list(make().step(99.0, -99.0).effort) == [5.0, -5.0]
 
 
-def test_free_running_needs_a_speed(monkeypatch):
-    rclpy.init(args=["--ros-args", "-p", "lock_step:=false"])
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("lock_step:=false", "'speed' = 0.0: must be > 0 without lock_step"),
+        ("start:=1,0", "start = '1,0': must be 3 numbers; give x,y,theta"),
+        ("start:=0,0,.nan", "start = '0,0,.nan': theta = '.nan' must be a finite number in rad"),
+    ],
+)
+def test_wrong_parameters_are_named(monkeypatch, parameter, message):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+    rclpy.init(args=["--ros-args", "-p", parameter])
     try:
-        with pytest.raises(ValueError, match="'speed' = 0.0: must be > 0 without lock_step"):
+        with pytest.raises(ValueError, match=message):
             SimulatorNode()
     finally:
         rclpy.shutdown()

@@ -130,7 +130,7 @@ def test_a_law_that_fails_commands_zero(graph, wanted):
 
 def test_a_law_cannot_exceed_the_limit(graph):
     graph.node.wanted = (1e6, -1e6)
-    limit = graph.node.robot.limits.torque
+    limit = graph.node.robot.limits.traction
     torques = [graph.say() for _ in range(200)]
     assert torques[-1] == (limit, -limit)
     assert all(abs(value) <= limit for pair in torques for value in pair)

@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 from diffbot_description import load_robot
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_msgs.srv import SetPayload
-from diffbot_node import Parameter, declare, to_stamp
+from diffbot_node import Parameter, declare, pose_from_text, to_stamp
 from diffbot_sim.actuators import Actuator
 from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import ENGINES, make_simulator
@@ -47,9 +47,7 @@ PARAMETERS = (
         "torque_noise", 0.0, "standard deviation of the torque, as a share of it", minimum=0.0
     ),
     Parameter("torque_delay", 0, "control periods between command and torque", minimum=0),
-    Parameter("x", 0.0, "start position, m in the odom frame"),
-    Parameter("y", 0.0, "start position, m in the odom frame"),
-    Parameter("theta", 0.0, "start heading, rad in the odom frame"),
+    Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad"),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
     Parameter(
         "patience",
@@ -95,7 +93,7 @@ class SimulatorNode(Node):
     def _make_robot(self) -> VirtualRobot:
         values, robot = self.values, self.robot
         engine = make_simulator(values.engine, robot)
-        engine.reset((values.x, values.y, values.theta))
+        engine.reset(pose_from_text("start", values.start))
         counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
         actuator = Actuator(
             robot.limits.torque, values.torque_delay, values.torque_noise, values.seed

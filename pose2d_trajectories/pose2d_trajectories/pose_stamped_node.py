@@ -12,10 +12,9 @@ import math
 from geometry_msgs.msg import Pose2D, PoseStamped
 from rclpy.node import Node
 
-from pose2d_trajectories.node_parameters import Entry, declare
-from pose2d_trajectories.running import run_node
+from diffbot_node import Parameter, declare
 
-PARAMETERS = {"frame": Entry("odom", "frame of the poses")}
+PARAMETERS = (Parameter("frame", "odom", "frame of the poses"),)
 
 
 class PoseStampedNode(Node):
@@ -23,6 +22,7 @@ class PoseStampedNode(Node):
 
     def __init__(self) -> None:
         super().__init__("pose2d_to_pose_stamped")
+        self.exit_code: int | None = None
         self._message = PoseStamped()
         self._message.header.frame_id = declare(self, PARAMETERS).frame
         self._topic = self.create_publisher(PoseStamped, "pose_stamped", 10)
@@ -42,7 +42,5 @@ class PoseStampedNode(Node):
         message.pose.orientation.z, message.pose.orientation.w = math.sin(half), math.cos(half)
         self._topic.publish(message)
 
-
-def main(args: list[str] | None = None) -> int:
-    """Entry point of the `pose2d_to_pose_stamped` executable; returns the exit status."""
-    return run_node(PoseStampedNode, "pose2d_to_pose_stamped", args)
+    def close(self) -> None:
+        """Nothing has to be said at the end."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from diffbot_node import Parameter
 from pose2d_trajectories.catalogue import OPTIONS, TRAJECTORIES
-from pose2d_trajectories.limits import UNITS, Limits
-from pose2d_trajectories.node_parameters import Entry
+from pose2d_trajectories.limit_parameters import limit_parameters
+from pose2d_trajectories.limits import UNITS
 
 # What an option of a trajectory is when it is not given. No option has these values.
 _NOT_GIVEN = {"laps": -1, "points": (), "corners": ""}
@@ -17,42 +18,24 @@ _FORM = {
 }
 
 
-def _option(name: str) -> Entry:
+def _option(name: str) -> Parameter:
     default = _NOT_GIVEN.get(name, _NUMBER_NOT_GIVEN)
-    return Entry(default, OPTIONS[name] + _FORM.get(name, "; -1: the trajectory's own"))
+    return Parameter(name, default, OPTIONS[name] + _FORM.get(name, "; -1: the trajectory's own"))
 
 
-PARAMETERS = {
-    "trajectory": Entry("figure_eight", f"one of {', '.join(TRAJECTORIES)}"),
-    "driven_by": Entry(
-        "joint_states",
-        "what a reference is published for: each message on joint_states, or ticks of the clock",
-        choices=("joint_states", "clock"),
+OPTION_PARAMETERS = tuple(map(_option, OPTIONS))
+TRAJECTORY_PARAMETERS = (
+    Parameter(
+        "trajectory", "figure_eight", "what the robot is to drive", choices=tuple(TRAJECTORIES)
     ),
-    "rate": Entry(100.0, "references per s with driven_by = clock, Hz, > 0"),
-    "lead": Entry(
-        0.0,
-        "how far stamp and content of a reference are ahead of the joint state that it answers, "
-        "s, >= 0; with one control period the reference is there before the state that it is for",
-    ),
-    "listeners": Entry(1, "subscribers of command or of reference to wait for before starting"),
-    "frame": Entry("odom", "frame of the trajectory, for the header of reference"),
-    "x": Entry(0.0, "where the origin of the trajectory's own frame is, m"),
-    "y": Entry(0.0, "where the origin of the trajectory's own frame is, m"),
-    "theta": Entry(0.0, "direction of the x axis of the trajectory's own frame, rad"),
-    "backwards": Entry(False, "same points at the same times, the robot facing the other way"),
-    **{
-        f"max_{name}": Entry(0.0, f"largest {name.replace('_', ' ')}, {unit}; 0: no limit")
-        for name, unit in UNITS.items()
-    },
-    **{name: _option(name) for name in OPTIONS},
-}
-
-
-def limits(values: SimpleNamespace) -> Limits:
-    """The limits that the parameters give."""
-    given = {name: getattr(values, f"max_{name}") for name in UNITS}
-    return Limits(**{name: value for name, value in given.items() if value != 0.0})
+    Parameter("frame", "odom", "frame of the trajectory, for the header of reference"),
+    Parameter("x", 0.0, "where the origin of the trajectory's own frame is, m"),
+    Parameter("y", 0.0, "where the origin of the trajectory's own frame is, m"),
+    Parameter("theta", 0.0, "direction of the x axis of the trajectory's own frame, rad"),
+    Parameter("backwards", False, "same points at the same times, the robot facing the other way"),
+    *limit_parameters(*UNITS),
+    *OPTION_PARAMETERS,
+)
 
 
 def options(values: SimpleNamespace) -> dict[str, object]:
@@ -61,8 +44,12 @@ def options(values: SimpleNamespace) -> dict[str, object]:
     Raises:
         ValueError: points are not pairs.
     """
-    given = {name: getattr(values, name) for name in OPTIONS}
-    found = {name: value for name, value in given.items() if value != PARAMETERS[name].default}
+    given = {option.name: getattr(values, option.name) for option in OPTION_PARAMETERS}
+    found = {
+        option.name: given[option.name]
+        for option in OPTION_PARAMETERS
+        if given[option.name] != option.default
+    }
     if "points" in found:
         numbers = found["points"]
         if len(numbers) % 2:

@@ -1,75 +1,16 @@
 """The nodes on a real ROS graph, in a domain of the test's own."""
 
 import math
-import random
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
+from geometry_msgs.msg import Pose2D, PoseStamped
+from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
+from rosgraph_msgs.msg import Clock
 
-rclpy = pytest.importorskip("rclpy")
-pytest.importorskip("diffbot_msgs.msg")
-
-from geometry_msgs.msg import Pose2D, PoseStamped  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-
-from diffbot_msgs.msg import PoseReference  # noqa: E402
-from pose2d_trajectories import Limits, make_trajectory  # noqa: E402
-from pose2d_trajectories.pose_stamped_node import PoseStampedNode  # noqa: E402
-from pose2d_trajectories.pose_step_node import read_pose  # noqa: E402
-from pose2d_trajectories.trajectory_node import TrajectoryNode  # noqa: E402
-
-DOMAIN = random.SystemRandom().randrange(1, 100)
-PERIOD = 10_000_000  # ns
-PATIENCE = 30.0  # s; a busy machine takes long, a hang ends the test
-
-
-def arguments(*parameters):
-    return ["--ros-args", *(word for given in parameters for word in ("-p", given))]
-
-
-class Graph:
-    """A node under test and somebody who talks with it."""
-
-    def __init__(self, create, *parameters):
-        rclpy.init(args=arguments(*parameters), domain_id=DOMAIN)
-        self.other = rclpy.create_node("other")
-        self.node = create()
-        self.executor = SingleThreadedExecutor()
-        self.executor.add_node(self.other)
-        self.executor.add_node(self.node)
-        self.commands, self.references = [], []
-
-    def listen(self):
-        self.other.create_subscription(Pose2D, "command", self.commands.append, 100)
-        self.other.create_subscription(PoseReference, "reference", self.references.append, 100)
-        self.spin_until(
-            lambda: (
-                all(map(self.other.count_publishers, ("command", "reference")))
-                and self.node.listened_to()
-            )
-        )
-
-    def spin_until(self, condition):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, f"waited {PATIENCE} s in vain"
-            self.executor.spin_once(timeout_sec=0.01)
-
-    def spin_for(self, seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0.01)
-
-    def close(self):
-        self.executor.shutdown()
-        self.node.destroy_node()
-        self.other.destroy_node()
-        rclpy.try_shutdown()
+from pose2d_trajectories import Limits, make_trajectory
+from pose2d_trajectories.pose_stamped_node import PoseStampedNode
+from pose2d_trajectories.trajectory_node import TrajectoryNode
+from pose2d_trajectories.trajectory_parameters import TRAJECTORY_PARAMETERS
 
 
 @pytest.fixture
@@ -77,27 +18,6 @@ def graph(request):
     made = Graph(*request.param)
     yield made
     made.close()
-
-
-def drive(graph, stamps):
-    """Publish joint states with these stamps, ns, and return the references that answer them."""
-    topic = graph.other.create_publisher(JointState, "joint_states", 10)
-    graph.spin_until(topic.get_subscription_count)
-    return [step(graph, topic, stamp) for stamp in stamps]
-
-
-def step(graph, topic, stamp):
-    message = JointState()
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-    before = len(graph.references)
-    topic.publish(message)
-    graph.spin_until(lambda: len(graph.references) > before)
-    graph.spin_until(lambda: len(graph.commands) == len(graph.references))
-    return graph.references[-1]
-
-
-def nanoseconds(message):
-    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
 
 
 def fields(message):
@@ -116,7 +36,8 @@ def test_each_joint_state_is_answered_with_the_reference_for_its_stamp(graph, le
     graph.listen()
     start = 7 * 10**9 + 3
     stamps = [start + k * PERIOD for k in range(0, 800, 10)]
-    answers = drive(graph, [start, start, *stamps])[2:]  # the first state may come repeatedly
+    # The first state may come repeatedly.
+    answers = graph.drive(graph.references, [start, start, *stamps])[2:]
     expected = make_trajectory(
         "circle", laps=1, speed=2.0, backwards=True, x=1.0, limits=Limits(linear_velocity=1.5)
     )
@@ -127,28 +48,27 @@ def test_each_joint_state_is_answered_with_the_reference_for_its_stamp(graph, le
         now = expected.at((stamp - start) / 1e9)
         assert fields(answer) == fields(now)
     assert fields(answers[-1])[3:] == (0.0, 0.0, 0.0, 0.0)
+    graph.spin_until(lambda: len(graph.commands) == len(graph.references))
     command, last = graph.commands[-1], answers[-1]
     assert (command.x, command.y, command.theta) == (last.x, last.y, last.theta)
 
 
 @pytest.mark.parametrize("graph", [(TrajectoryNode, "ramp_up:=0")], indirect=True)
 def test_time_begins_with_a_listener_and_again_when_it_goes_back(graph):
-    topic = graph.other.create_publisher(JointState, "joint_states", 10)
-    graph.spin_until(topic.get_subscription_count)
-    topic.publish(JointState())
+    graph.spin_until(graph.states.get_subscription_count)
+    graph.say(0)
     graph.spin_for(0.2)
     assert not graph.references
     graph.listen()
-    first = step(graph, topic, 50 * 10**9)
+    first = graph.step(graph.references, 50 * 10**9)
     assert (first.x, first.y) == (0.0, -0.5) and first.v > 0.3
-    later = step(graph, topic, 55 * 10**9)
+    later = graph.step(graph.references, 55 * 10**9)
     assert later.x == pytest.approx(math.sin(math.pi / 2.0))
-    late = JointState()  # from another driver, a little behind: no answer, no new beginning
-    late.header.stamp.sec, late.header.stamp.nanosec = 54, 999_000_000
-    topic.publish(late)
-    assert step(graph, topic, 55 * 10**9 + PERIOD).x == pytest.approx(1.0, abs=1e-4)
+    # From another driver, a little behind: no answer, no new beginning.
+    graph.say(54_999_000_000)
+    assert graph.step(graph.references, 55 * 10**9 + PERIOD).x == pytest.approx(1.0, abs=1e-4)
     assert len(graph.references) == 3
-    assert fields(step(graph, topic, 10**9)) == fields(first)
+    assert fields(graph.step(graph.references, 10**9)) == fields(first)
 
 
 @pytest.mark.parametrize(
@@ -195,18 +115,20 @@ def test_poses_for_rviz(graph):
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        (["trajectory:=eight"], "trajectory = 'eight': must be one of figure_eight"),
+        (["trajectory:=eight"], "'trajectory' = 'eight': must be one of figure_eight"),
         (["trajectory:=circle", "side:=2"], "circle has no option 'side'"),
-        (["period:=fast"], "period = 'fast': must be a float"),
+        (["period:=fast"], "'period' = 'fast': must be of type float"),
         (["period:=-2.0"], "period = -2.0 s: must be finite and > 0"),
-        (["laps:=1.5"], "laps = 1.5: must be a int"),
-        (["driven_by:=wheels"], "driven_by = 'wheels': must be one of joint_states, clock"),
-        (["rate:=0"], "rate = 0.0 Hz: must be > 0"),
-        (["lead:=-1.0"], "lead = -1.0 s: must be >= 0"),
-        (["max_angular_velocity:=-1.0"], "limit of angular_velocity = -1.0 rad/s"),
+        (["laps:=1.5"], "'laps' = 1.5: must be of type int"),
+        (["driven_by:=wheels"], "'driven_by' = 'wheels': must be one of joint_states, clock"),
+        (["rate:=0"], "'rate' = 0.0: must be finite and > 0"),
+        (["lead:=-1.0"], "'lead' = -1.0: must be finite and >= 0"),
+        (["max_angular_velocity:=-1.0"], "'max_angular_velocity' = -1.0: must be finite and >= 0"),
         (["trajectory:=waypoints", "points:=[1, 2, 3]"], "must be pairs x, y in m"),
-        (["trajectory:=waypoints", "points:=[a, b]"], "must be a list of numbers"),
-        (["x:=.nan"], "x = nan: must be finite"),
+        (["trajectory:=waypoints", "points:=[a, b]"], "'points.0.' = 'a': must be of type float"),
+        (["max_linear_velocity:=1e-9"], "limit of linear_velocity = 1e-09 m/s"),
+        (["trajectory:=waypoints", "points:=[0.0, .nan]"], "'points.1.' = nan"),
+        (["x:=.nan"], "'x' = nan: must be finite"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, message):
@@ -218,51 +140,15 @@ def test_wrong_parameters_are_named(parameters, message):
         rclpy.try_shutdown()
 
 
-def program(module, *words):
-    code = f"import sys; from pose2d_trajectories import {module} as m; m.WAITING_PERIOD = 0.1; "
-    return [sys.executable, "-c", code + "sys.exit(m.main())", *words]
+NUMBERS = [each.name for each in TRAJECTORY_PARAMETERS if type(each.default) is float]
 
 
-@pytest.mark.parametrize("graph", [(lambda: rclpy.create_node("idle"),)], indirect=True)
-def test_pose_step_sends_one_set_point_and_ends(graph, monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(DOMAIN))
-    graph.other.create_subscription(Pose2D, "robot/command", graph.commands.append, 10)
-    words = ["1", "-2e-1", "3.5", "--ros-args", "-r", "command:=robot/command"]
-    process = subprocess.Popen(program("pose_step_node", *words))
-    graph.spin_until(lambda: process.poll() is not None)
-    graph.spin_for(0.2)
-    assert process.returncode == 0
-    assert graph.commands == [Pose2D(x=1.0, y=-0.2, theta=3.5)]
-
-
-def test_pose_step_says_when_nobody_listens(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(DOMAIN))
-    words = ["1", "0", "0", "--ros-args", "-p", "patience:=0.1"]
-    ended = subprocess.run(
-        program("pose_step_node", *words), capture_output=True, text=True, timeout=30
-    )
-    assert ended.returncode == 1
-    assert "nobody subscribed to /command within 0.1 s" in ended.stderr
-
-
-@pytest.mark.parametrize(
-    "words, message",
-    [
-        (["1", "2"], "2 numbers are given"),
-        (["1", "b", "0"], "Y = 'b'"),
-        (["1", "2", "inf"], "THETA"),
-    ],
-)
-def test_pose_step_wants_three_numbers(words, message):
-    with pytest.raises(ValueError, match=message):
-        read_pose(words)
-
-
-def test_process_ends_cleanly_on_a_signal(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(DOMAIN))
-    process = subprocess.Popen(program("trajectory_node"), stderr=subprocess.PIPE, text=True)
-    line = process.stderr.readline()  # the first reminder: the node spins
-    process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=20)
-    assert "waiting for 1 subscriber(s) of /command or /reference" in line
-    assert process.returncode == 0 and "Traceback" not in errors
+@pytest.mark.parametrize("value", [".nan", ".inf"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_not_finite_are_named(name, value):
+    rclpy.init(args=arguments(f"{name}:={value}"), domain_id=DOMAIN)
+    try:
+        with pytest.raises(ValueError, match=f"'{name}' = {value[1:]}: must be finite"):
+            TrajectoryNode()
+    finally:
+        rclpy.try_shutdown()

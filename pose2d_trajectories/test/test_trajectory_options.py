@@ -51,6 +51,15 @@ def test_what_is_wrong_is_named(name, options, message):
         make_trajectory(name, **options)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", True])
+@pytest.mark.parametrize("shape", TRAJECTORIES)
+def test_no_option_takes_what_is_no_finite_number(shape, value):
+    for option in ("x", "y", "theta", *options_of(shape)):
+        if option not in ("points", "corners"):
+            with pytest.raises(ValueError, match=f"^{option} = {value!r}"):
+                make_trajectory(shape, **{option: value})
+
+
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
 def test_limits_must_be_positive(value):
     with pytest.raises(ValueError, match="limit of angular_velocity = .* rad/s: must be finite"):

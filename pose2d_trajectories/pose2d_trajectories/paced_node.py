@@ -1,0 +1,202 @@
+"""The base of the nodes that say, at the robot's pace, what it should do.
+
+With `driven_by` = joint_states such a node answers each message on `joint_states` with what is for
+its stamp plus `lead`; no clock is read, and in a lock-step simulation each state has its answer: a
+controller that waits for the one with the stamp of its state sees the same in every run. With
+`driven_by` = clock it publishes at `rate` by the node's clock (see use_sim_time).
+
+Its time begins once `listeners` subscribers are there. When the time of the stamps goes back, as
+after a reset of a simulator, it begins anew. It ends `hold` s after the end of what it has to say,
+or, with `leave_when_alone`, when nobody listens any more.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from builtin_interfaces.msg import Time as Stamp
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+
+from diffbot_node import Parameter, declare
+
+NANOSECONDS = 1_000_000_000
+# Stamps that are older by less, ns, come from another publisher of joint states and are left out.
+DISORDER = NANOSECONDS // 10
+# How often the node looks who is there, s of wall time.
+LOOK_PERIOD = 0.05
+WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited
+# How long the last message may take to arrive, s of wall time: the process waits for it.
+ARRIVAL_PATIENCE = 1.0
+
+
+def pace_parameters(hold: float = -1.0) -> tuple[Parameter, ...]:
+    """The parameters of every such node; `hold` is the default of the one of that name, s."""
+    return (
+        Parameter(
+            "driven_by",
+            "joint_states",
+            "what is answered: each message on joint_states, or ticks of the clock",
+            choices=("joint_states", "clock"),
+        ),
+        Parameter("rate", 100.0, "messages per s with driven_by = clock, Hz", above=0.0),
+        Parameter(
+            "lead",
+            0.0,
+            "how far stamp and content are ahead of the joint state that is answered, s; with one "
+            "control period the answer is there before the state that it is for",
+            minimum=0.0,
+        ),
+        Parameter("listeners", 1, "subscribers to wait for before starting", minimum=0),
+        Parameter(
+            "hold",
+            hold,
+            "robot time to go on with the last value for after the end, s; the node ends then with "
+            "status 0; negative: for ever",
+        ),
+        Parameter("leave_when_alone", False, "end with status 0 when nobody who listened is left"),
+        Parameter(
+            "patience",
+            20.0,
+            "with leave_when_alone: wall time to wait for the listeners, s; then status 1",
+            above=0.0,
+        ),
+    )
+
+
+class PacedNode(Node, ABC):
+    """Answers joint states, or ticks of the clock, until there is nothing left to say.
+
+    Args:
+        name: name of the node.
+        parameters: the subclass's own; they include pace_parameters.
+
+    A subclass sets before it returns from its constructor:
+        title: what it publishes, for messages.
+        duration: time after which that stays as it is, s; math.inf: never.
+        topics: its publishers; whoever subscribes to one of them is a listener.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    title: str
+    duration: float
+    topics: tuple[Publisher, ...]
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+        super().__init__(name)
+        self.exit_code: int | None = None
+        self.values = declare(self, parameters)
+        self._lead = round(self.values.lead * NANOSECONDS)
+        self._start: int | None = None  # stamp for which the time is 0, ns
+        self._newest = 0  # stamp, ns
+        self._ended = False
+        self._met = False
+        self._created = self._reminded = time.monotonic()
+        if self.values.driven_by == "clock":
+            self.create_timer(1.0 / self.values.rate, self._on_timer)
+        else:
+            self.create_subscription(JointState, "joint_states", self._on_joint_state, 10)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    @abstractmethod
+    def publish(self, stamp: Stamp, t: float) -> None:
+        """Publish what is for time t, s since the beginning, with this stamp."""
+
+    def listened_to(self) -> bool:
+        """Whether as many subscribers as wanted have one of the topics."""
+        return self._count_listeners() >= self.values.listeners
+
+    def close(self) -> None:
+        """Wait for the last message: a process that ends at once takes it with it."""
+        for topic in self.topics:
+            topic.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
+
+    # Time.
+
+    def _on_timer(self) -> None:
+        self._advance(self.get_clock().now().nanoseconds)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        self._advance(Time.from_msg(message.header.stamp).nanoseconds)
+
+    def _advance(self, now: int) -> None:
+        """Publish what is for the stamp `now` plus the lead, ns."""
+        if self.exit_code is not None:
+            return
+        if self._start is not None and now < self._newest:
+            if self._newest - now < DISORDER:
+                return
+            self.get_logger().warning(
+                f"time went back from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s: "
+                f"{self.title} begins anew"
+            )
+            self._start = None
+        at = now + self._lead
+        if self._start is None:
+            if not self.listened_to():
+                return
+            self._begin(at)
+        self._newest = now
+        # A difference of whole numbers: exact to the ns however long ago 1970 is.
+        t = (at - self._start) / NANOSECONDS
+        self.publish(Time(nanoseconds=at).to_msg(), t)
+        self._check_end(t)
+
+    def _begin(self, at: int) -> None:
+        self._start, self._ended = at, False
+        length = f"takes {self.duration:.6g} s" if self.duration < float("inf") else "has no end"
+        self.get_logger().info(f"{self.title} begins at {at / NANOSECONDS:g} s and {length}")
+
+    def _check_end(self, t: float) -> None:
+        hold = self.values.hold
+        if not self._ended and t >= self.duration:
+            self._ended = True
+            held = f"{hold:g} s" if hold >= 0.0 else "as long as the node runs"
+            self.get_logger().info(f"{self.title} has ended; it is held for {held}")
+        if hold >= 0.0 and t >= self.duration + hold:
+            self.exit_code = 0
+
+    # Company.
+
+    def _count_listeners(self) -> int:
+        return max(topic.get_subscription_count() for topic in self.topics)
+
+    def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
+        count, now = self._count_listeners(), time.monotonic()
+        self._met = self._met or count >= max(self.values.listeners, 1)
+        if self.values.leave_when_alone:
+            if self._met and not count:
+                self.get_logger().info(f"nobody listens any more; {self.title} ends")
+                self.exit_code = 0
+            elif not self._met and now - self._created > self.values.patience:
+                self.get_logger().error(
+                    f"waited {self.values.patience:g} s of wall time in vain for {self._wanted()}"
+                )
+                self.exit_code = 1
+        if self._start is None and self.exit_code is None and now - self._reminded > WAITING_PERIOD:
+            self._reminded = now
+            self.get_logger().info(f"waiting for {self._missing()}")
+
+    def _wanted(self) -> str:
+        names = " or ".join(topic.topic_name for topic in self.topics)
+        return (
+            f"{max(self.values.listeners, 1)} subscriber(s) of {names}; start a controller, or "
+            "remap the topics to it"
+        )
+
+    def _missing(self) -> str:
+        if not self.listened_to():
+            return self._wanted()
+        if self.values.driven_by == "clock":
+            return "the clock to run; with use_sim_time somebody has to publish /clock"
+        return "joint states; start the robot, or set driven_by to clock"
