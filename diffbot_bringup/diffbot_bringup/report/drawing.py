@@ -1,37 +1,24 @@
-"""Drawing the pictures of a run, with matplotlib loaded in the background."""
+"""Drawing the pictures of an identification run."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from diffbot_bringup.report.background_drawing import BackgroundDrawing, Picture
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.recording import IdentRecording
 
 
-class Drawing:
-    """Loads matplotlib while the run goes on, so that its end is quick."""
+class Drawing(BackgroundDrawing):
+    """Pictures of K5..K8 and of the excitation."""
 
-    def __init__(self) -> None:
-        self.problem = ""
-        self._figures = None
-        self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
+    def load(self) -> None:
+        """Import figures and warm them up."""
+        from diffbot_bringup.report import figures
 
-    def start(self) -> None:
-        """Begin to load."""
-        self._thread.start()
-
-    def _load(self) -> None:
-        try:
-            from diffbot_bringup.report import figures
-
-            # The first drawing loads the fonts.
-            figures.warm_up()
-            self._figures = figures
-        except ImportError as error:
-            self.problem = f"{error}; install matplotlib"
+        figures.warm_up()
+        self._figures = figures
 
     def draw(
         self,
@@ -50,18 +37,16 @@ class Drawing:
             directory: where to.
             deadline: time.monotonic() after which no further picture is begun, s.
         """
-        self._thread.join(timeout=max(0.0, min(deadline - time.monotonic(), 60.0)))
-        figures = self._figures
-        if figures is None:
-            self.problem = self.problem or "matplotlib was not loaded yet"
+        if not self.ready(deadline):
             return
-        pictures: dict[str, Callable] = {
+        figures = self._figures
+        make: dict[str, Callable] = {
             "parameters": lambda: figures.parameters_figure(recording, parameters, title),
             "covariance": lambda: figures.covariance_figure(recording, parameters, title),
             "excitation": lambda: figures.excitation_figure(recording, title),
         }
-        for name, make in pictures.items():
-            if time.monotonic() > deadline:
-                self.problem = f"no time left for {name}.png"
-                return
-            yield figures.save_figure(make(), directory / f"{name}.png")
+        pictures = [
+            Picture(f"{name}.png", lambda path, m=m: figures.save_figure(m(), path))
+            for name, m in make.items()
+        ]
+        yield from self.write(pictures, directory, deadline)

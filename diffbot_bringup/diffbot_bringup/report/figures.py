@@ -65,7 +65,7 @@ def parameters_figure(
         band.set_label("± 2σ")
         axes.plot(t, k, color=style.BLUE, linewidth=1.8, label="estimate")
         axes.set_ylim(*limits)
-    _legend(figure)
+    style.legend(figure)
     return figure
 
 
@@ -130,7 +130,7 @@ def warm_up() -> None:
     """Load what the first drawing loads: fonts, the renderer and the PNG writer."""
     figure = style.new_figure("0", "0", 1.0)
     figure.add_subplot().plot([0.0, 1.0], label="0")
-    _legend(figure)
+    style.legend(figure)
     figure.savefig(BytesIO(), format="png")
 
 
@@ -186,17 +186,3 @@ def _draw_truth(
 
 def _rms(values: NDArray[np.float64], unit: str) -> str:
     return f"rms {np.sqrt(np.mean(values**2)):.2g} {unit}" if len(values) else "no data"
-
-
-def _legend(figure: Figure) -> None:
-    """One legend for all panels, below the title."""
-    entries = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    if entries:
-        figure.legend(
-            entries.values(), entries.keys(), loc="upper right", ncols=len(entries),
-            frameon=False, fontsize=10, borderaxespad=0.0, handlelength=1.8,
-            bbox_to_anchor=(0.985, 0.94), labelcolor=style.INK,
-        )  # fmt: skip

@@ -9,12 +9,13 @@ from rich.console import Console, RenderableType
 
 from arc_odometry import WheelGeometry
 from diffbot_bringup.report.drawing import Drawing
+from diffbot_bringup.report.handover import hand_over, headline
 from diffbot_bringup.report.physical import meanings, physical_quantities
 from diffbot_bringup.report.quantity import Quantity, parameter_quantities
 from diffbot_bringup.report.recording import IdentRecording
 from diffbot_bringup.report.run_end import Ending
 from diffbot_bringup.report.samples import ParameterSample
-from diffbot_bringup.report.summary import RunDescription, summary, write_summary
+from diffbot_bringup.report.summary import RunDescription, summary
 from diffbot_bringup.report.table import parameter_table
 
 
@@ -43,12 +44,6 @@ class ReportWriter:
         self._console = console
         self._drawing = drawing
 
-    @property
-    def label(self) -> str:
-        """What is run, for example "ident twil (mujoco)"."""
-        where = f" ({self._run.sim})" if self._run.sim not in ("", "none") else ""
-        return f"{self._run.name} {self._run.robot}{where}"
-
     def table(self, recording: IdentRecording, title: str = "") -> RenderableType:
         """The parameters as they are now."""
         parameters = self._parameters(recording)
@@ -69,21 +64,17 @@ class ReportWriter:
         """
         recording.finish()
         parameters = self._parameters(recording)
-        reason = f": {ending.reason}" if ending.reason else ""
-        title = f"{self.label}, {recording.elapsed:.1f} s, {ending.outcome}{reason}"
-        self._console.print()
-        self._console.print(self.table(recording, title), markup=False, highlight=False)
-        # The numbers come first: a second Ctrl-C may cost pictures, never results.
-        path = write_summary(self._summary(recording, ending, factor, parameters), self._directory)
-        self._say(str(path))
-        if not len(recording.motion()[0]):
-            self._say("no pictures: nothing was recorded")
-            return
-        about = self._about()
-        for path in self._drawing.draw(recording, parameters, about, self._directory, deadline):
-            self._say(str(path))
-        if self._drawing.problem:
-            self._say(f"pictures left out: {self._drawing.problem}")
+        drawn = len(recording.motion()[0]) > 0
+        hand_over(
+            self._console,
+            self.table(recording, headline(self._run, recording.elapsed, ending)),
+            self._summary(recording, ending, factor, parameters),
+            self._directory,
+            self._drawing.draw(recording, parameters, self._run.setting, self._directory, deadline)
+            if drawn
+            else iter(()),
+            lambda: self._drawing.problem if drawn else "nothing was recorded",
+        )
 
     def _parameters(self, recording: IdentRecording) -> tuple[Quantity, ...]:
         return parameter_quantities(recording.latest, recording.last_truth())
@@ -104,17 +95,6 @@ class ReportWriter:
             more["refused"] = recording.status.refused
         physical = physical_quantities(parameters, self._geometry)
         return summary(self._run, ending, recording.elapsed, factor, parameters, physical, more)
-
-    def _about(self) -> str:
-        words = [self._run.robot]
-        if self._run.sim not in ("", "none"):
-            words.append(self._run.sim)
-        if self._run.seed is not None:
-            words.append(f"seed {self._run.seed}")
-        return ", ".join(words)
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _caption(sample: ParameterSample | None) -> str:

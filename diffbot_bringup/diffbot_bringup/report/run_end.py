@@ -1,22 +1,41 @@
-"""When an identification run is over and how it ended."""
+"""When a run is over and how it ended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from diffbot_bringup.report.samples import DONE, STOPPED, StatusSample
+from diffbot_bringup.report.samples import DONE, STOPPED
 from diffbot_bringup.report.series import STAMP_TOLERANCE
 
 COMPLETED = "completed"
 FAILED = "failed"
 
-# Wall time to wait for the last estimate once the ident node says that it is done, s.
+# Wall time to wait for the last result once the node says that it is done, s.
 SETTLE = 1.0
 # Wall time to wait for what else explains an end: a signal reaches the processes of a launch one
 # after the other, and the last messages may still be on their way. s.
 GRACE = 0.3
 # A run that ends this close to its duration ran to its end, s of robot time.
 END_TOLERANCE = 0.1
+
+
+class NodeState(Protocol):
+    """What the node that is watched says about itself, such as a StatusSample.
+
+    Attributes:
+        time: stamp in robot time, s.
+        phase: one of samples' phases.
+        message: what is waited for, or why the run stopped.
+        elapsed: robot time since the run began, s.
+        duration: robot time after which it ends by itself, s; 0 means never, or for another reason.
+    """
+
+    time: float
+    phase: str
+    message: str
+    elapsed: float
+    duration: float
 
 
 @dataclass(frozen=True)
@@ -28,11 +47,16 @@ class Ending:
 
 
 class RunEnd:
-    """Judges from what is known at each poll whether the run is over."""
+    """Judges from what is known at each poll whether the run is over.
 
-    def __init__(self, patience: float = 0.0) -> None:
-        """`patience` is the wall time to wait for the ident node to appear, s; 0: for ever."""
+    Args:
+        patience: wall time to wait for the node to appear, s; 0: for ever.
+        node: name of the node that is watched.
+    """
+
+    def __init__(self, patience: float = 0.0, node: str = "ident") -> None:
         self._patience = patience
+        self._node = node
         self._begin: float | None = None
         self._since: float | None = None
         self._publishers_seen = False
@@ -40,8 +64,8 @@ class RunEnd:
     def update(
         self,
         now: float,
-        status: StatusSample | None,
-        parameters_time: float | None,
+        status: NodeState | None,
+        newest: float | None,
         publishers: int,
         interrupted: bool = False,
     ) -> Ending | None:
@@ -49,19 +73,19 @@ class RunEnd:
 
         Args:
             now: wall time, s, monotonic.
-            status: newest status; None before the first.
-            parameters_time: stamp of the newest estimate, s; None before the first.
-            publishers: publishers of the ident node's topics now.
+            status: newest state of the node; None before the first.
+            newest: stamp of its newest result, s; None before the first.
+            publishers: publishers of its topics now.
             interrupted: whether the user ended this process by a signal.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._begin is None:
             self._begin = now
         if not self._publishers_seen and 0.0 < self._patience < now - self._begin:
-            return Ending(FAILED, f"no ident node appeared within {self._patience:g} s")
+            return Ending(FAILED, f"no {self._node} node appeared within {self._patience:g} s")
         phase = status.phase if status else None
         if interrupted:
-            return _interrupted(status, publishers)
+            return self._interrupted(status, publishers)
         vanished = self._publishers_seen and publishers == 0
         if not vanished and phase not in (DONE, STOPPED):
             self._since = None
@@ -70,38 +94,33 @@ class RunEnd:
             self._since = now
         waited = now - self._since
         if phase == DONE:
-            last = status.time - STAMP_TOLERANCE
-            complete = parameters_time is not None and parameters_time >= last
+            complete = newest is not None and newest >= status.time - STAMP_TOLERANCE
             return Ending(COMPLETED) if complete or waited >= SETTLE else None
         if waited < GRACE:
             return None
-        return _ended_by_itself(status)
+        return self._ended_by_itself(status)
 
+    def _interrupted(self, status: NodeState | None, publishers: int) -> Ending:
+        """A signal is the user's, unless the node says or shows that it failed."""
+        if status is not None and status.phase == DONE:
+            return Ending(COMPLETED)
+        if publishers == 0 or (status is not None and status.phase == STOPPED):
+            return self._ended_by_itself(status)
+        return Ending(STOPPED, "interrupted by the user")
 
-def _interrupted(status: StatusSample | None, publishers: int) -> Ending:
-    """A signal is the user's, unless the ident node says or shows that it failed."""
-    if status is not None and status.phase == DONE:
-        return Ending(COMPLETED)
-    if publishers == 0 or (status is not None and status.phase == STOPPED):
-        return _ended_by_itself(status)
-    return Ending(STOPPED, "interrupted by the user")
+    def _ended_by_itself(self, status: NodeState | None) -> Ending:
+        node = f"the {self._node} node"
+        if status is None:
+            return Ending(FAILED, f"{node} did not start, or left before it said anything")
+        if status.phase == STOPPED:
+            return self._stopped(status.message)
+        if 0.0 < status.duration <= status.elapsed + END_TOLERANCE:
+            return Ending(COMPLETED)
+        end = f" of {status.duration:.1f} s" if status.duration > 0.0 else ""
+        return Ending(FAILED, f"{node} left after {status.elapsed:.1f} s{end} without saying why")
 
-
-def _ended_by_itself(status: StatusSample | None) -> Ending:
-    if status is None:
-        return Ending(FAILED, "the ident node did not start, or left before it said anything")
-    if status.phase == STOPPED:
-        return _stopped(status.message)
-    if 0.0 < status.duration <= status.elapsed + END_TOLERANCE:
-        return Ending(COMPLETED)
-    return Ending(
-        FAILED,
-        f"the ident node left after {status.elapsed:.1f} s of {status.duration:.1f} s "
-        "without saying why",
-    )
-
-
-def _stopped(message: str) -> Ending:
-    """A signal that reached the ident node, perhaps it alone, is a user's stop."""
-    by_user = any(name in message for name in ("interrupted", "SIGINT", "SIGTERM"))
-    return Ending(STOPPED if by_user else FAILED, message or "the ident node stopped")
+    def _stopped(self, message: str) -> Ending:
+        """A signal that reached the node, perhaps it alone, is a user's stop."""
+        by_user = any(name in message for name in ("interrupted", "SIGINT", "SIGTERM"))
+        outcome = STOPPED if by_user else FAILED
+        return Ending(outcome, message or f"the {self._node} node stopped")

@@ -76,3 +76,23 @@ def say(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.7, text, transform=axes.transAxes, ha="center", va="center", color=QUIET)
     if not axes.lines:
         axes.set_yticks([])
+
+
+def legend(figure: Figure, below: float | None = None) -> None:
+    """One legend for all panels, at the right below the title.
+
+    Args:
+        figure: all panels are drawn.
+        below: how far below the figure's top, inch; None: beside the subtitle.
+    """
+    top = 0.94 if below is None else 1.0 - below / figure.get_figheight()
+    entries = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        figure.legend(
+            entries.values(), entries.keys(), loc="upper right", ncols=len(entries),
+            frameon=False, fontsize=10, borderaxespad=0.0, handlelength=1.8,
+            bbox_to_anchor=(0.985, top), labelcolor=INK,
+        )  # fmt: skip

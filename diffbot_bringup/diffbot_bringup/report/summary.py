@@ -39,6 +39,22 @@ class RunDescription:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     started: str = ""
 
+    @property
+    def simulator(self) -> str:
+        """The simulator; empty for a real robot."""
+        return "" if self.sim == "none" else self.sim
+
+    @property
+    def label(self) -> str:
+        """What is run, for example "ident twil (mujoco)"."""
+        return f"{self.name} {self.robot}" + (f" ({self.simulator})" if self.simulator else "")
+
+    @property
+    def setting(self) -> str:
+        """Where it is run, for titles, for example "twil, mujoco, seed 1"."""
+        seed = "" if self.seed is None else f"seed {self.seed}"
+        return ", ".join(word for word in (self.robot, self.simulator, seed) if word)
+
 
 def summary(
     run: RunDescription,
@@ -49,7 +65,7 @@ def summary(
     physical: Mapping[str, Quantity] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The content of summary.json; every number is finite or None.
+    """The content of an identification's summary.json; every number is finite or None.
 
     Args:
         run: what was run.
@@ -59,6 +75,31 @@ def summary(
         parameters: K5..K8.
         physical: quantities derived from them, by key.
         more: further keys; they never replace those above.
+    """
+    results = {
+        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
+        "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
+    }
+    return run_summary(run, ending, duration, real_time_factor, results, more)
+
+
+def run_summary(
+    run: RunDescription,
+    ending: Ending,
+    duration: float,
+    real_time_factor: float | None,
+    results: Mapping[str, Any],
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The content of summary.json of any run: what all have, and its own results.
+
+    Args:
+        run: what was run.
+        ending: how it ended.
+        duration: robot time, s.
+        real_time_factor: robot time over wall time; None where unknown.
+        results: keys of this kind of run.
+        more: further keys; they never replace others.
     """
     content = {
         "name": run.name,
@@ -70,8 +111,7 @@ def summary(
         "real_time_factor": real_time_factor,
         "outcome": ending.outcome,
         "reason": ending.reason,
-        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
-        "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
+        **results,
         "arguments": dict(run.arguments),
         "versions": versions(),
     }

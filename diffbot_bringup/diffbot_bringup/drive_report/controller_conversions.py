@@ -1,0 +1,48 @@
+"""From a controller's messages to the samples and gains of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffbot_bringup.drive_report.controller_sample import ControllerSample
+from diffbot_bringup.drive_report.controller_topics import StatusFields
+from diffbot_bringup.report import samples
+from diffbot_msgs.msg import ControllerState
+from diffbot_node import seconds
+
+DRIVING = "driving"
+PHASES = {
+    ControllerState.WAITING: samples.WAITING,
+    ControllerState.DRIVING: DRIVING,
+    ControllerState.DONE: samples.DONE,
+    ControllerState.STOPPED: samples.STOPPED,
+}
+
+
+def controller_sample(message: ControllerState) -> ControllerSample:
+    """The sample of a message."""
+    return ControllerSample(
+        time=seconds(message.header.stamp),
+        phase=PHASES.get(message.phase, samples.STOPPED),
+        message=message.message,
+        elapsed=message.elapsed,
+        duration=message.duration,
+        refused=message.refused,
+        law=message.law,
+        torque_limit=message.torque_limit,
+        parameters=(message.k5, message.k6, message.k7, message.k8),
+        parameters_source=message.parameters_source,
+    )
+
+
+def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:
+    """The gains in a status message, by the names of the summary."""
+    found = {}
+    for key, path in fields.gains.items():
+        value = status
+        for name in path.split("."):
+            value = getattr(value, name)
+        found[key] = np.asarray(value, float).tolist()
+    return found

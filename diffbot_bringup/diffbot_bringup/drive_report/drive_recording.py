@@ -1,0 +1,101 @@
+"""What a report remembers of a driving run."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_bringup.drive_report.controller_sample import ControllerSample
+from diffbot_bringup.drive_report.controller_topics import TRUTH, StatusFields
+from diffbot_bringup.drive_report.drive_run import DriveRun
+from diffbot_bringup.drive_report.sample_buffer import CAPACITY, SampleBuffer
+from diffbot_bringup.report.samples import WAITING
+
+NANOSECONDS = 1_000_000_000
+# Stamps go through floats in the states, ns.
+TOLERANCE = 1000
+# reference, odometry, wanted, velocity, torque; see DriveRun.
+ROW = np.cumsum((3, 3, 2, 2, 2))
+
+
+class DriveRecording:
+    """Each status of a controller and each true pose, by stamp.
+
+    Attributes:
+        state: newest state of the controller; None before the first.
+        start: stamp at which driving began, s; None before.
+        peak_torque: largest |torque| of a wheel that was commanded, N m, also of rows thinned out.
+
+    Args:
+        fields: of the controller.
+        capacity: rows kept, see SampleBuffer.
+    """
+
+    def __init__(self, fields: StatusFields, capacity: int = CAPACITY) -> None:
+        self.fields = fields
+        self.state: ControllerSample | None = None
+        self.start: float | None = None
+        self.peak_torque = 0.0
+        self.status = SampleBuffer(int(ROW[-1]), capacity)
+        self.truth = SampleBuffer(len(TRUTH), capacity)
+
+    @property
+    def elapsed(self) -> float:
+        """Robot time since driving began, s; 0 before."""
+        return self.state.elapsed if self.state else 0.0
+
+    def add_state(self, sample: ControllerSample) -> None:
+        """Take in the newest state; the first one that drives says when driving began."""
+        self.state = sample
+        if sample.phase != WAITING and (sample.elapsed > 0.0 or self.start is None):
+            self.start = sample.time - sample.elapsed
+
+    def add_status(self, stamps: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+        """Take in a batch.
+
+        Args:
+            stamps: ns, shape (n,).
+            rows: values of `fields.names`, shape (n, columns).
+        """
+        if not self.fields.reference:
+            rows = np.hstack([np.full((len(rows), 6), np.nan), rows])
+        if len(rows):
+            self.peak_torque = max(self.peak_torque, float(np.abs(rows[:, ROW[3] :]).max()))
+        self.status.add(stamps, rows)
+
+    def add_truth(self, stamps: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+        """Take in a batch of true poses: values of TRUTH."""
+        self.truth.add(stamps, rows)
+
+    def run(self) -> DriveRun:
+        """The run so far; status and truth are joined by equal stamp."""
+        stamps, rows = self.status.stamps, self.status.rows
+        first = 0
+        if self.start is not None:
+            first = np.searchsorted(stamps, round(self.start * NANOSECONDS) - TOLERANCE)
+        stamps, rows = stamps[first:], rows[first:]
+        start = round(self.start * NANOSECONDS) if self.start is not None else stamps[:1].sum()
+        reference, odometry, wanted, velocity, torque = np.split(rows, ROW[:-1], axis=1)
+        true = self._true_at(stamps)
+        pose = np.column_stack([true[:, :2], 2.0 * np.arctan2(true[:, 2], true[:, 3])])
+        return DriveRun(
+            time=(stamps - start) / NANOSECONDS,
+            reference=reference,
+            odometry=odometry,
+            true=pose,
+            wanted=wanted,
+            velocity=velocity,
+            true_velocity=true[:, 4:],
+            torque=torque,
+        )
+
+    def _true_at(self, stamps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Rows of the truth with these stamps; NaN where there is none."""
+        found = np.full((len(stamps), len(TRUTH)), np.nan)
+        if not len(self.truth):
+            return found
+        at = np.searchsorted(self.truth.stamps, stamps)
+        inside = np.minimum(at, len(self.truth) - 1)
+        same = self.truth.stamps[inside] == stamps
+        found[same] = self.truth.rows[inside[same]]
+        return found

@@ -1,0 +1,101 @@
+"""How well a robot followed its reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_bringup.drive_report.drive_run import DriveRun
+from diffbot_bringup.drive_report.last_lap import Window, judged_window
+from diffbot_controllers.tracking_errors import TrackingErrors
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Root mean squares and largest values over a window.
+
+    Attributes:
+        rms_position: m.
+        rms_heading: rad.
+        max_position: m.
+        max_heading: rad.
+    """
+
+    rms_position: float
+    rms_heading: float
+    max_position: float
+    max_heading: float
+
+
+@dataclass(frozen=True)
+class Tracking(Errors):
+    """Errors against the reference.
+
+    Attributes:
+        settling_time: first time since driving began from which on the robot stays within 1 cm and
+            1 degree of the reference to the end of the run, s; None if never.
+    """
+
+    settling_time: float | None
+
+
+@dataclass(frozen=True)
+class DriveMetrics:
+    """Figures of a run.
+
+    Attributes:
+        window: over which errors are taken; None without a reference of poses.
+        true: of the true pose; None where it is not known or there is no reference.
+        odometry: of the pose by odometry.
+        drift: true pose against odometry over the window; None where one is not known.
+        peak_speed: largest |v|, m/s; the true one where it is known; None without samples.
+        peak_yaw_rate: largest |omega|, rad/s.
+    """
+
+    window: Window | None
+    true: Tracking | None
+    odometry: Tracking | None
+    drift: Errors | None
+    peak_speed: float | None
+    peak_yaw_rate: float | None
+
+
+def drive_metrics(run: DriveRun) -> DriveMetrics:
+    """Judge a run; it may be empty."""
+    window = None
+    if run.has_pose_reference:
+        known = np.isfinite(run.reference).all(axis=1)
+        window = judged_window(run.time[known], run.reference[known])
+    speeds = [
+        float(np.nanmax(np.abs(column))) if np.isfinite(column).any() else None
+        for column in run.best_velocity.T
+    ]
+    return DriveMetrics(
+        window=window,
+        true=_tracking(run.true_errors, window),
+        odometry=_tracking(run.odometry_errors, window),
+        drift=_errors(run.drift, window),
+        peak_speed=speeds[0],
+        peak_yaw_rate=speeds[1],
+    )
+
+
+def _tracking(errors: TrackingErrors | None, window: Window | None) -> Tracking | None:
+    found = _errors(errors, window)
+    if found is None:
+        return None
+    settled = errors.settling_time
+    return Tracking(**vars(found), settling_time=settled if math.isfinite(settled) else None)
+
+
+def _errors(errors: TrackingErrors | None, window: Window | None) -> Errors | None:
+    if errors is None or window is None:
+        return None
+    inside = window.holds(errors.time)
+    if not inside.any():
+        return None
+    part = TrackingErrors(errors.time[inside], errors.error[inside])
+    begin = float(part.time[0])
+    return Errors(*part.rms(begin), *part.largest(begin))

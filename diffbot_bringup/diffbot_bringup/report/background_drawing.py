@@ -1,0 +1,82 @@
+"""Drawing the pictures of a run, with matplotlib loaded in the background."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A file to draw.
+
+    Attributes:
+        name: of the file, for example "path.png".
+        write: draws it to a path.
+        seconds: wall time that it may take, s; it is not begun with less than this left.
+    """
+
+    name: str
+    write: Callable[[Path], Any]
+    seconds: float = 0.0
+
+
+class BackgroundDrawing(ABC):
+    """Loads matplotlib while the run goes on, so that its end is quick.
+
+    Attributes:
+        problem: why pictures were left out; empty when none was.
+    """
+
+    def __init__(self) -> None:
+        self.problem = ""
+        self._loaded = False
+        self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
+
+    def start(self) -> None:
+        """Begin to load."""
+        self._thread.start()
+
+    @abstractmethod
+    def load(self) -> None:
+        """Import what draws, and draw once: the first drawing loads the fonts."""
+
+    def _load(self) -> None:
+        try:
+            self.load()
+            self._loaded = True
+        except ImportError as error:
+            self.problem = f"{error}; install matplotlib"
+
+    def ready(self, deadline: float) -> bool:
+        """Whether all is loaded; waits for it until time.monotonic() is `deadline`, s."""
+        self._thread.join(timeout=max(0.0, min(deadline - time.monotonic(), 60.0)))
+        if not self._loaded:
+            self.problem = self.problem or "matplotlib was not loaded yet"
+        return self._loaded
+
+    def write(
+        self, pictures: Sequence[Picture], directory: Path, deadline: float
+    ) -> Iterator[Path]:
+        """Draw one after the other into the directory; yields their paths.
+
+        Args:
+            pictures: what to draw.
+            directory: where to.
+            deadline: time.monotonic() after which no further picture is begun, s.
+        """
+        left_out = []
+        for picture in pictures:
+            if time.monotonic() + picture.seconds > deadline:
+                left_out.append(picture.name)
+                continue
+            path = directory / picture.name
+            picture.write(path)
+            yield path
+        if left_out:
+            self.problem = f"no time left for {', '.join(left_out)}"

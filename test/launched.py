@@ -1,0 +1,89 @@
+"""Launches as a user starts them, and who watches them; for the tests of whole graphs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import Float64MultiArray
+
+# Far beyond what a run takes: a hang ends the test, a busy machine does not.
+PATIENCE = 120.0
+
+
+def start(name, results, *arguments):
+    """The launch, in a session of its own, as a terminal would start it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
+        + [f"results:={results}", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(name, results, *arguments):
+    """Run the launch to its end; returns (exit status, output)."""
+    process = start(name, results, *arguments)
+    try:
+        output, _ = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, output
+
+
+def processes_of(domain):
+    """Command lines of the processes that still run in the test's domain."""
+    return [command for _, command in processes_by_number(domain)]
+
+
+def processes_by_number(domain):
+    """(number, command line) of the processes that run in the test's domain."""
+    mark = f"ROS_DOMAIN_ID={domain}".encode()
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                if mark not in file.read().split(b"\0"):
+                    continue
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                found.append((int(entry), file.read().replace(b"\0", b" ").decode()))
+        except OSError:
+            continue
+    return found
+
+
+class CommandRecorder:
+    """Somebody else on the wire who keeps the torque commands."""
+
+    def __init__(self):
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node("recorder", context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.commands = []
+        self.node.create_subscription(
+            Float64MultiArray, "effort_controller/commands", self.on_command, 100
+        )
+
+    def on_command(self, message):
+        self.commands.append(tuple(message.data))
+
+    def spin(self, condition, timeout=PATIENCE):
+        end = time.monotonic() + timeout
+        while not condition() and time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.05)
+        return condition()
+
+    def close(self):
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)

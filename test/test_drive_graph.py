@@ -1,0 +1,177 @@
+"""The whole graphs that drive a robot: results, repeatability, interruption, bad input."""
+
+import hashlib
+import json
+import math
+import os
+import signal
+
+import pytest
+import yaml
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import (  # noqa: E402
+    CommandRecorder,
+    processes_by_number,
+    processes_of,
+    run,
+    start,
+)
+from PIL import Image  # noqa: E402
+
+# Pictures of every run, and of each kind.
+PICTURES = {
+    "backstepping": {"path", "pose", "torques", "velocities", "backstep_errors"},
+    "pose": {"path", "pose", "torques", "velocities"},
+    "linearizing": {"torques", "velocities"},
+}
+KEYS = {"settling_time", "rms_position", "rms_heading", "max_position", "max_heading"}
+
+
+def summary(results):
+    with open(results / "summary.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def assert_left_behind(name, results):
+    """Pictures that show something, and an animation that moves."""
+    found = {path.stem for path in results.glob("*.png")}
+    assert found >= PICTURES[name]
+    for path in results.glob("*.png"):
+        with Image.open(path) as image:
+            assert len(set(image.convert("L").resize((64, 64)).getdata())) > 5, path
+    with Image.open(results / "drive.gif") as movie:
+        assert movie.n_frames > 10
+        first = movie.convert("RGB").tobytes()
+        movie.seek(movie.n_frames // 2)
+        assert movie.convert("RGB").tobytes() != first
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("backstepping", ("sim:=mujoco", "trajectory:=none", "goal:=0,1,0")),
+        ("backstepping", ("sim:=ideal", "trajectory:=none", "goal:=1,0,0", "law:=published")),
+        ("pose", ("sim:=mujoco", "goal:=-1,0.5,pi/2")),
+    ],
+)
+def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain, name, arguments):
+    status, output = run(name, tmp_path, "seed:=1", *arguments)
+    assert status == 0, output
+    said = summary(tmp_path)
+    assert (said["outcome"], said["reason"]) == ("completed", "")
+    for kind in ("true", "odometry"):
+        assert set(said["tracking"][kind]) >= KEYS
+        assert said["tracking"][kind]["settling_time"] < 5.0
+        assert said["tracking"][kind]["max_position"] < 0.01
+        assert said["tracking"][kind]["max_heading"] < math.radians(1.0)
+    assert 0.2 < said["peak_torque"] <= 1.0  # twil's traction
+    assert said["controller"]["law"]
+    assert said["controller"]["parameters"]["k7"] == pytest.approx(2.6468, rel=1e-3)
+    assert_left_behind(name, tmp_path)
+    assert processes_of(domain) == []
+
+
+def test_velocity_steps_settle_as_designed(tmp_path, domain):
+    status, output = run("linearizing", tmp_path, "sim:=ideal", "encoder_counts:=0")
+    assert status == 0, output
+    said = summary(tmp_path)
+    assert said["outcome"] == "completed"
+    steps = said["steps"]
+    assert len(steps) >= 4
+    assert_left_behind("linearizing", tmp_path)
+    assert processes_of(domain) == []
+
+
+@pytest.mark.parametrize("sim", ["ideal", "mujoco"])
+def test_a_figure_eight_is_followed_and_the_run_repeats_to_the_last_digit(tmp_path, domain, sim):
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        status, output = run("backstepping", folder, f"sim:={sim}", "laps:=1", "seed:=5")
+        assert status == 0, output
+    first, second = map(summary, folders)
+    assert first["tracking"] == second["tracking"]
+    assert first["peak_torque"] == second["peak_torque"]
+    digests = {hashlib.sha256((f / "path.png").read_bytes()).hexdigest() for f in folders}
+    assert len(digests) == 1
+    assert first["duration"] == pytest.approx(43.0, abs=0.5)  # a lap, its ramps, and 1 s of rest
+    assert first["tracking"]["odometry"]["settling_time"] < 5.0
+    assert processes_of(domain) == []
+
+
+def test_identified_parameters_drive_the_robot(tmp_path, domain):
+    """The workflow of the README: ident, its file, backstepping with it."""
+    status, output = run("ident", tmp_path / "ident", "sim:=mujoco", "duration:=15.0")
+    assert status == 0, output
+    path = tmp_path / "ident" / "dynamic_parameters.yaml"
+    with open(path, encoding="utf-8") as file:
+        identified = yaml.safe_load(file)["/**"]["ros__parameters"]
+    status, output = run(
+        "backstepping", tmp_path / "drive", "sim:=mujoco", "laps:=1", f"parameters:={path}"
+    )
+    assert status == 0, output
+    said = summary(tmp_path / "drive")
+    assert said["outcome"] == "completed"
+    used = said["controller"]["parameters"]
+    assert {name: used[name] for name in ("k5", "k6", "k7", "k8")} == {
+        name: identified[name] for name in ("k5", "k6", "k7", "k8")
+    }
+    assert used["source"] == str(path)
+    assert said["tracking"]["true"]["settling_time"] < 5.0
+    assert processes_of(domain) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_drive_ends_with_zero_torque_and_keeps_its_numbers(tmp_path, domain, number):
+    recorder = CommandRecorder()
+    try:
+        process = start("backstepping", tmp_path, "sim:=ideal", "speed:=1.0", "laps:=0")
+        assert recorder.spin(lambda: len(recorder.commands) > 200)
+        process.send_signal(number)
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        recorder.spin(lambda: False, timeout=0.5)
+        output = process.stdout.read()
+    finally:
+        recorder.close()
+    assert recorder.commands[-1] == (0.0, 0.0), output
+    assert any(recorder.commands[-10])
+    assert "Traceback" not in output
+    assert summary(tmp_path)["outcome"] == "stopped"
+    assert processes_of(domain) == []
+
+
+@pytest.mark.parametrize("victim", ["trajectory_publisher", "simulator"])
+def test_who_is_killed_fails_the_launch_and_leaves_zero_torque(tmp_path, domain, victim):
+    process = start("backstepping", tmp_path, "sim:=ideal", "speed:=1.0", "laps:=0")
+    recorder = CommandRecorder()
+    try:
+        assert recorder.spin(lambda: len(recorder.commands) > 100)
+        (number,) = [pid for pid, command in processes_by_number(domain) if f"/{victim}" in command]
+        os.kill(number, signal.SIGKILL)
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        recorder.spin(lambda: False, timeout=0.5)
+    finally:
+        recorder.close()
+    assert process.returncode == 1
+    assert recorder.commands[-1] == (0.0, 0.0)
+    assert processes_of(domain) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "says"),
+    [
+        ("backstepping", "parameters:=/no/such.yaml", "parameters '/no/such.yaml': No such file"),
+        ("backstepping", "torque_limit:=99.0", "'torque_limit' = 99.0 N m: must be <= 5.0 N m"),
+        ("backstepping", "start:=1,2", "start = '1,2': must be 3 numbers"),
+        ("backstepping", "law:=best", "law"),
+        ("backstepping", "trajectory:=spiral", "figure_eight"),
+        ("pose", "goal:=1,0,north", "theta = 'north' must be a finite number in rad"),
+        ("linearizing", "settling_time:=0.0", "'settling_time' = 0.0: must be finite and > 0"),
+    ],
+)
+def test_bad_arguments_end_the_run_with_a_clear_message(tmp_path, domain, name, argument, says):
+    status, output = run(name, tmp_path, "sim:=ideal", argument)
+    assert status not in (0, 130), output
+    assert says in output and "Traceback" not in output, output
+    assert processes_of(domain) == []

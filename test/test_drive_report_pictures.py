@@ -1,0 +1,203 @@
+"""Pictures, animation, table and keys of runs that are simulated in this process."""
+
+import io
+import json
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from diffbot_bringup.drive_report.drive_drawing import DriveDrawing
+from diffbot_bringup.drive_report.drive_results import controller_keys, drive_keys, drive_results
+from diffbot_bringup.drive_report.drive_table import results_table
+from diffbot_bringup.drive_report.example import backstepping_example, linearizing_example
+from diffbot_bringup.drive_report.live_table import live_table
+from diffbot_bringup.drive_report.movie import write_movie
+from diffbot_bringup.drive_report.playback import LAST_FRAME, LONGEST, RATE, playback
+from diffbot_bringup.report.summary import RunDescription, strict
+from diffbot_description import load_robot
+
+ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
+POSE_PICTURES = ["path", "pose", "velocities", "torques", "backstep_errors"]
+
+
+@pytest.fixture(scope="module")
+def parking():
+    return backstepping_example((1.0, 0.0, 0.0), 4.0, torque_limit=5.0)
+
+
+@pytest.fixture(scope="module")
+def eight():
+    return backstepping_example(
+        None, 46.0, start=(0.0, -0.4, 0.0), name="figure_eight", period=20.0, laps=2
+    )
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return linearizing_example()
+
+
+def drawn(recording, folder, **options):
+    drawing = DriveDrawing(load_robot("twil"), **options)
+    drawing.start()
+    paths = list(drawing.draw(recording.run(), recording, ABOUT, folder, time.monotonic() + 60.0))
+    assert drawing.problem == ""
+    return [path.name for path in paths]
+
+
+def text_of(renderable, width=100):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def results_of(recording):
+    return drive_results(recording.run(), recording.peak_torque)
+
+
+def check_png(path):
+    with Image.open(path) as image:
+        assert image.format == "PNG"
+        assert 900 <= image.width <= 1100 and 450 <= image.height <= 1000
+        pixels = np.asarray(image.convert("RGB"))
+    # Lines, letters and robots are a few per cent of the picture.
+    inked = (pixels < 200).any(axis=2).mean()
+    assert 0.01 < inked < 0.5
+    assert path.stat().st_size < 300_000
+
+
+def test_pictures_of_a_pose_run(parking, tmp_path):
+    names = drawn(parking, tmp_path)
+    assert names == [f"{name}.png" for name in POSE_PICTURES] + ["drive.gif"]
+    for name in names[:-1]:
+        check_png(tmp_path / name)
+
+
+def test_pictures_of_a_velocity_run(steps, tmp_path):
+    names = drawn(steps, tmp_path, animation=False)
+    assert names == ["path.png", "velocities.png", "torques.png"]
+    for name in names:
+        check_png(tmp_path / name)
+
+
+def test_pictures_without_truth(parking, tmp_path):
+    recording = backstepping_example((0.3, 0.0, 0.0), 1.0)
+    recording.truth.add(np.array([0]), np.zeros((1, 6)))  # starts anew: none of these stamps
+    assert not recording.run().has_truth
+    names = drawn(recording, tmp_path)
+    assert "pose.png" in names and "drive.gif" in names
+
+
+def test_hurried_drawing_leaves_out_what_it_has_no_time_for(parking, tmp_path):
+    drawing = DriveDrawing(load_robot("twil"))
+    drawing.start()
+    drawing.ready(time.monotonic() + 30.0)
+    begin = time.monotonic()
+    list(drawing.draw(parking.run(), parking, ABOUT, tmp_path, begin + 0.25))
+    assert time.monotonic() - begin < 1.5
+    assert "drive.gif" in drawing.problem
+    assert not (tmp_path / "drive.gif").exists()
+
+
+# The animation.
+
+
+def check_movie(path, recording):
+    with Image.open(path) as film:
+        durations, first, change = [], None, 0.0
+        for number in range(film.n_frames):
+            film.seek(number)
+            durations.append(film.info["duration"])
+            pixels = np.asarray(film.convert("L"), float)
+            first = pixels if first is None else first
+            change = max(change, float((np.abs(pixels - first) > 40).mean()))
+        size = film.size
+    assert film.info["loop"] == 0
+    assert size[0] == 640 and 370 <= size[1] <= 540
+    # Pillow joins frames that are alike.
+    assert all(duration % 50 == 0 for duration in durations)
+    assert sum(durations) / 1000.0 <= LONGEST + LAST_FRAME + 0.1
+    # The robot leaves its place: its hull alone is some per cent of the picture.
+    assert change > 0.01
+    assert path.stat().st_size < 3_000_000
+    return (sum(durations) / 1000.0 - LAST_FRAME) * RATE + 1
+
+
+@pytest.mark.parametrize("which", ["parking", "eight", "steps"])
+def test_movie(which, request, tmp_path):
+    recording = request.getfixturevalue(which)
+    begin = time.process_time()
+    path = write_movie(tmp_path / "a.gif", recording.run(), load_robot("twil"), 5.0, "twil")
+    assert time.process_time() - begin < 6.0  # 1.3 to 1.7 s on the machine it was made on
+    frames = len(playback(recording.run()).frames)
+    assert check_movie(path, recording) == pytest.approx(frames)
+
+
+def test_playback_of_parking_is_slow_and_leaves_the_rest_out(parking):
+    film = playback(parking.run())
+    assert film.factor < 1.0
+    assert parking.run().time[film.frames[-1]] < 3.0
+
+
+def test_playback_of_laps_is_fast(eight):
+    film = playback(eight.run())
+    assert film.factor > 2.0
+    assert len(film.frames) <= 20 * LONGEST
+    assert (np.diff(film.frames) > 0).all()
+
+
+# The numbers.
+
+
+def test_eight_is_judged_over_its_last_lap(eight):
+    metrics = results_of(eight).metrics
+    assert metrics.window.kind == "last lap"
+    assert 19.0 < metrics.window.end - metrics.window.begin < 22.0
+    # The robot is on its path, and its encoders count 0.12 mm of path.
+    assert 0.0 < metrics.odometry.rms_position < 5e-4
+    assert metrics.true.rms_position < 2e-3
+
+
+def test_keys(parking):
+    results = results_of(parking)
+    controller = controller_keys("backstep_controller", parking.state, {"gamma": [1.0]})
+    content = json.loads(json.dumps(strict(drive_keys(results, controller)), allow_nan=False))
+    for side in ("true", "odometry"):
+        assert content["tracking"][side].keys() == {
+            "settling_time", "rms_position", "rms_heading", "max_position", "max_heading",
+        }  # fmt: skip
+    assert content["tracking"]["window"]["kind"] == "last second"
+    assert content["odometry_drift"]["rms_position"] > 0.0
+    assert 0.0 < content["peak_torque"] <= 5.0
+    assert content["controller"]["parameters"]["K7"] == 2.6468
+    assert content["controller"]["parameters"]["source"] == "robot"
+    assert (content["controller"]["law"], content["controller"]["torque_limit"]) == ("standard", 5)
+
+
+def test_steps_of_the_linearizing_loop(steps):
+    """REFERENCE for ideal encoders: settled within 60 ms without overshoot."""
+    found = results_of(steps).steps
+    assert [(s.channel, s.begin, s.end) for s in found] == [
+        ("v", 0.0, 0.3),
+        ("omega", 0.0, 1.0),
+        ("v", 0.3, pytest.approx(-0.2)),
+    ]
+    assert found[0].encoders.settling_time <= 0.06 and found[0].true.settling_time <= 0.06
+    assert found[0].true.overshoot < 1.0
+
+
+def test_tables(parking, steps):
+    text = text_of(results_table(results_of(parking), parking.state, "a title"))
+    for part in ("a title", "true", "by odometry", "drift", "settled", "peak torque", "limit 5"):
+        assert part in text
+    text = text_of(results_table(results_of(steps), steps.state))
+    assert "v 0 → 0.3 m/s" in text and "over %" in text
+    assert "from reference mm" in text_of(live_table(parking))
+    assert "never" in text_of(
+        results_table(results_of(backstepping_example((1.0, 0, 0), 0.5)), None)
+    )
+    for renderable in (results_table(results_of(parking), parking.state, "t"), live_table(parking)):
+        assert max(map(len, text_of(renderable, 80).splitlines())) <= 80
