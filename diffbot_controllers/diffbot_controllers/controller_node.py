@@ -21,6 +21,7 @@ from tf2_msgs.msg import TFMessage
 
 from arc_odometry import JointSample
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
+from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.feedback import WheelFeedback
 from diffbot_controllers.motion import State, Torque
@@ -31,7 +32,7 @@ from diffbot_description import RobotModel, closed_form, urdf
 from diffbot_msgs.msg import ControllerState, DynamicParameters
 from diffbot_node import EffortNode, Parameter, pose_from_text, to_stamp
 
-STATE_PERIOD = 0.1  # s of robot time between two messages on ~/state
+STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
 FROM_ROBOT, FROM_TOPIC = "robot", "topic"
 
@@ -62,7 +63,7 @@ class ControllerNode(EffortNode):
         self._ended = False
         self._left_since: float | None = None
         self._dt = 0.0  # s since the sample before; 0: the law was not asked
-        self._telemetry = float("-inf")
+        self._state_rate, self._odom_rate = RateLimit(STATE_RATE), RateLimit(values.odom_rate)
         self._make_topics()
         self.input = self.make_input()
         # Made in any case: what is wrong with its parameters has to be said at the start.
@@ -232,8 +233,7 @@ class ControllerNode(EffortNode):
         if self._dt > 0.0:
             self.publish_status(sample.stamp, self._dt, torque)
         self._publish_odometry()
-        if self._start is not None and sample.stamp - self._telemetry >= STATE_PERIOD - 1e-6:
-            self._telemetry = sample.stamp
+        if self._start is not None and self._state_rate.due(sample.stamp):
             self._publish_state(ControllerState.DRIVING)
 
     def on_refused(self, sample: JointSample) -> None:
@@ -289,7 +289,7 @@ class ControllerNode(EffortNode):
     # Telemetry.
 
     def _publish_odometry(self) -> None:
-        if self._feedback.odometry.time is None:
+        if self._feedback.odometry.time is None or not self._odom_rate.due(self._newest):
             return
         fill_odometry(self._odom, to_stamp(self._newest), self._feedback.odometry)
         self._odom_topic.publish(self._odom)

@@ -43,6 +43,12 @@ CONTROLLER_PARAMETERS = (
     ),
     Parameter("odom_frame", "odom", "frame of the pose; parent in tf"),
     Parameter("base_frame", "base_link", "frame at the middle of the axle; child in tf"),
+    Parameter(
+        "odom_rate",
+        50.0,
+        "most messages on ~/odom and /tf per s of robot time, Hz; 0: one per joint state",
+        minimum=0.0,
+    ),
     Parameter("publish_tf", True, "whether odom_frame -> base_frame is sent on /tf"),
     Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
 )
