@@ -64,9 +64,9 @@ def drive(sim: MujocoSimulator, robot: Robot, amplitude: float, duration: float)
             torque = amplitude * rng.choice([-1.0, 1.0], 2)
             v, omega = sim.velocity()
             # Turn the torque round at the speed limits, with some left for the other motion.
-            if abs(v) > 0.8 * robot.limits.linear_velocity:
+            if abs(v) > 0.8 * robot.excitation.linear_velocity:
                 torque[:] = -np.sign(v) * amplitude * np.array([1.0, 0.5])
-            elif abs(omega) > 0.8 * robot.limits.angular_velocity:
+            elif abs(omega) > 0.8 * robot.excitation.angular_velocity:
                 torque[:] = np.sign(omega) * amplitude * np.array([1.0, -0.5])
         sim.step((torque[0], torque[1]), SAMPLE)
         left, right = sim.wheel_velocities()

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Parking times and figure-8 errors of the backstepping laws on the ideal engine.
+"""Parking times of the standard backstepping law, the polar pose law over PI loops, and Listing 3.
 
-Parking is from the origin, settled when the robot stays within 1 cm and 1 degree; least, median and
-largest over the starts, "lost" counts those that never settle. A figure-8 is x = Ax sin 2Wt,
-y = -Ay cos Wt, W = 2 pi / Tp, from a start 0.5 m beside it; root mean squares over the second lap,
-the worst start. Starts are perturbed by up to 1 mm and 1 mrad, uniformly, from --seed.
+From rest at the origin, perturbed by up to 1 mm and 1 mrad, uniformly, from --seed. Settled: the
+true pose stays within 1 cm and 1 degree of the goal's; least, median and largest over the starts,
+"lost" counts those that never settle in --time. "drift" is the largest distance between the pose by
+odometry, the only one that a law sees, and the true one. The laws are run as launch/pose.launch.xml
+and launch/backstepping.launch.xml do: encoders, limits of torque and its rate, first sample without
+torque. --poses N adds starts 1 mm to 10 m away from the goal in any direction.
 
-    ./diffbot python benchmarks/parking.py [--starts 15] [--laps-starts 3] [--torque 5]
+    ./diffbot python benchmarks/parking.py --torque-limit 5 --encoder-counts 0
+    ./diffbot python benchmarks/parking.py --engine mujoco [--robot agv]
 """
 
 from __future__ import annotations
@@ -17,138 +20,103 @@ from collections.abc import Callable
 
 import numpy as np
 
+from diffbot_bringup.drive_rehearsal import PERIOD, Drive, dynamics_of, rehearse_drive
 from diffbot_controllers import (
     BodyDynamics,
-    LinearizingController,
-    PolarPoseController,
     PublishedBackstepping,
     Reference,
-    approach_gains,
     tuned_backstepping,
+    tuned_polar_pose,
 )
-from diffbot_controllers.closed_loop import Plant, Run, run
-from diffbot_description import load_robot
-from diffbot_sim.engines import make_simulator
-from pose2d_trajectories import make_trajectory
+from diffbot_description import Robot, load_robot
+from diffbot_sim.engines import ENGINES, make_simulator
 
-PERIOD = 0.01  # s
-GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, math.pi))
-# Ax and Ay in m, Tp in s.
-EIGHTS = (
-    (1.0, 0.5, 40.0),
-    (1.0, 0.5, 20.0),
-    (0.5, 0.25, 20.0),
-    (0.5, 0.5, 20.0),
-    (0.3, 0.15, 15.0),
-    (1.0, 1.0, 30.0),
-    (2.0, 0.5, 40.0),
-    (2.0, 1.0, 30.0),
-    (3.0, 1.5, 60.0),
-)
+GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
-class Bench:
-    """Laws by name on one robot.
-
-    Args:
-        robot: name or path.
-        torque: limit of a wheel, N m.
-        seed: of the starts.
-    """
-
-    def __init__(self, robot: str, torque: float, seed: int) -> None:
-        self.plant = make_simulator("ideal", load_robot(robot))
-        k = self.plant.parameters()
-        dynamics = BodyDynamics(k.k5, k.k6, k.k7, k.k8)
-        gains = approach_gains(dynamics, torque, 3.0, 10.0)
-        self.laws: dict[str, Callable] = {
-            "standard": lambda: tuned_backstepping(dynamics, torque),
-            "polar+PI": lambda: PolarPoseController(
-                LinearizingController(dynamics, torque_limit=torque), gains
-            ),
-            "published": lambda: PublishedBackstepping(dynamics, torque_limit=torque),
-        }
-        self._seed = seed
-
-    def perturbations(self, count: int) -> np.ndarray:
-        """Offsets of the starts, m, m, rad, shape (count, 3)."""
-        return np.random.default_rng(self._seed).uniform(-1e-3, 1e-3, (count, 3))
-
-    def drive(
-        self, law: str, start: np.ndarray, reference: Callable[[float], Reference], time: float
-    ) -> Run:
-        """One run of a law from a start (x, y, theta) for a time, s."""
-        self.plant.reset(tuple(map(float, start)))
-        controller = self.laws[law]()
-        plant: Plant = self.plant
-        return run(
-            plant, lambda s, t: controller.update(s, reference(t), PERIOD), reference, time, PERIOD
-        )
+def laws(dynamics: BodyDynamics, robot: Robot, torque_limit: float) -> dict[str, Callable]:
+    """What makes a new law, by name."""
+    speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
+    return {
+        "standard": lambda: tuned_backstepping(dynamics, torque_limit, *speeds, mean_velocity=True),
+        "polar+PI": lambda: tuned_polar_pose(dynamics, torque_limit, *speeds, mean_velocity=True),
+        "published": lambda: PublishedBackstepping(
+            dynamics, time_step=PERIOD, torque_limit=torque_limit
+        ),
+    }
 
 
-def print_parking(bench: Bench, starts: int) -> None:
-    """Settling times by law and goal."""
-    print("goal x y theta    | law       | settling time s: least median largest | lost | torque")
-    for goal in GOALS:
-        reference = Reference(*goal)
-        for law in bench.laws:
-            runs = [
-                bench.drive(law, start, lambda t, r=reference: r, 8.0)
-                for start in bench.perturbations(starts)
-            ]
-            times = np.sort([r.settling_time for r in runs])
-            lost = int(np.sum(np.isinf(times)))
-            peak = max(np.abs(r.torque).max() for r in runs)
-            cells = " ".join(f"{times[i]:5.2f}" for i in (0, len(times) // 2, -1))
-            print(
-                f"{goal[0]:4.1f} {goal[1]:4.1f} {goal[2]:6.3f} | {law:9} | {cells:>37} | {lost:4d}"
-                f" | {peak:.2f}",
-                flush=True,
-            )
+def row(name: str, law: str, runs: list[Drive]) -> str:
+    """One line of the table."""
+    times = np.sort([run.true.settling_time for run in runs])
+    cells = " | ".join(f"{times[i]:6.2f}" for i in (0, len(times) // 2, -1))
+    peak = max(run.peak_torque for run in runs)
+    fastest = np.max([run.peak_speeds for run in runs], axis=0)
+    drift = max(run.drift.largest(0.0)[0] for run in runs)
+    return (
+        f"{name:14} | {law:9} | {cells} | {int(np.isinf(times).sum()):3d}/{len(runs)}"
+        f" | {1e3 * drift:8.1f} | {peak:6.2f} | {fastest[0]:5.2f} | {fastest[1]:5.2f}"
+    )
 
 
-def print_eights(bench: Bench, starts: int) -> None:
-    """Errors over the second lap by law, size and driving direction."""
-    print("Ax   Ay   Tp   way       | law       | rms: mm | degrees | torque of the lap N m")
-    for ax, ay, period in EIGHTS:
-        for backwards in (False, True):
-            eight = make_trajectory(
-                "figure_eight",
-                amplitude_x=ax,
-                amplitude_y=ay,
-                period=period,
-                ramp_up=0.0,
-                backwards=backwards,
-            )
-            first = eight.at(0.0)
-            start = np.array([first.x, first.y + 0.5, first.theta])
-            for law in ("standard", "published"):
-                runs = [
-                    bench.drive(law, start + offset, eight.at, 2.0 * period)
-                    for offset in bench.perturbations(starts)
-                ]
-                distance, heading = np.max([r.rms(period) for r in runs], axis=0)
-                peak = max(np.abs(r.torque[r.time >= period]).max() for r in runs)
-                way = "backwards" if backwards else "forwards"
-                print(
-                    f"{ax:.1f}  {ay:.2f} {period:3.0f}  {way:9} | {law:9} | {1e3 * distance:7.4f}"
-                    f" | {math.degrees(heading):7.4f} | {peak:.2f}",
-                    flush=True,
-                )
+def random_poses(count: int, seed: int) -> list[tuple[float, float, float]]:
+    """Poses 1 mm to 10 m away, as many per factor of distance, any direction and heading."""
+    generator = np.random.default_rng(seed)
+    away = np.exp(generator.uniform(math.log(1e-3), math.log(10.0), count))
+    way, theta = generator.uniform(-math.pi, math.pi, (2, count))
+    return [
+        (float(x), float(y), float(t))
+        for x, y, t in zip(away * np.cos(way), away * np.sin(way), theta, strict=True)
+    ]
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--starts", type=int, default=15, help="parking runs per row")
-    parser.add_argument("--laps-starts", type=int, default=3, help="figure-8 runs per row")
-    parser.add_argument("--torque", type=float, default=5.0, help="limit of a wheel, N m")
+    parser.add_argument("--engine", choices=ENGINES, default="ideal")
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
-    parser.add_argument("--seed", type=int, default=0, help="of the starts")
+    parser.add_argument("--torque-limit", type=float, help="N m; default: the robot's traction")
+    parser.add_argument("--encoder-counts", type=int, help="default: the robot's; 0: exact")
+    parser.add_argument("--starts", type=int, default=15, help="runs per line")
+    parser.add_argument("--time", type=float, default=12.0, help="s of robot time per run")
+    parser.add_argument("--seed", type=int, default=0, help="of starts and encoders")
+    parser.add_argument("--poses", type=int, default=0, help="parks from so many random poses too")
     arguments = parser.parse_args()
-    bench = Bench(arguments.robot, arguments.torque, arguments.seed)
-    print_parking(bench, arguments.starts)
-    print_eights(bench, arguments.laps_starts)
+    robot = load_robot(arguments.robot)
+    engine = make_simulator(arguments.engine, robot)
+    limit = arguments.torque_limit or robot.limits.traction
+    known = laws(dynamics_of(engine), robot, limit)
+    offsets = np.random.default_rng(arguments.seed).uniform(-1e-3, 1e-3, (arguments.starts, 3))
+
+    def drive(law: str, goal: Reference, start: tuple[float, float, float], seed: int) -> Drive:
+        return rehearse_drive(
+            engine,
+            robot,
+            known[law](),
+            lambda t: goal,
+            arguments.time,
+            start=start,
+            encoder_counts=arguments.encoder_counts,
+            torque_limit=limit,
+            seed=seed,
+        )
+
+    print(f"{robot.name}, engine {arguments.engine}, torque limit {limit:g} N m")
+    print(
+        "goal x y theta | law       | settling time s: least, median, largest | lost | drift mm |"
+        " torque N m | v m/s | omega rad/s"
+    )
+    for goal in GOALS:
+        for law in known:
+            runs = [
+                drive(law, Reference(*goal), tuple(map(float, start)), arguments.seed + k)
+                for k, start in enumerate(offsets)
+            ]
+            print(row("{:g} {:g} {:g}".format(*goal), law, runs), flush=True)
+    for law in known if arguments.poses else ():
+        starts = random_poses(arguments.poses, arguments.seed)
+        runs = [drive(law, Reference(), s, arguments.seed + k) for k, s in enumerate(starts)]
+        print(row("from anywhere", law, runs), flush=True)
 
 
 if __name__ == "__main__":

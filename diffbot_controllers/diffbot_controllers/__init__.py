@@ -12,7 +12,12 @@ from diffbot_controllers.nonsmooth import NonsmoothGains
 from diffbot_controllers.pi_gains import PUBLISHED, PiDesign, PiGains
 from diffbot_controllers.polar_pose import PolarPoseController, PolarPoseRecord
 from diffbot_controllers.tracker import TrackerGains
-from diffbot_controllers.tuning import approach_gains, servo_limits, tuned_backstepping
+from diffbot_controllers.tuning import (
+    approach_gains,
+    servo_limits,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
 from diffbot_controllers.velocity_servo import ServoLimits, VelocityServo
 
 __all__ = [
@@ -41,4 +46,5 @@ __all__ = [
     "approach_gains",
     "servo_limits",
     "tuned_backstepping",
+    "tuned_polar_pose",
 ]

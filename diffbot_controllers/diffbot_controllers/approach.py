@@ -13,7 +13,7 @@ from diffbot_controllers.rates import Rate
 FORWARDS, BACKWARDS = 1, -1
 DIRECTIONS = {"forwards": (FORWARDS,), "backwards": (BACKWARDS,), "either": (FORWARDS, BACKWARDS)}
 
-INNER = 1.0 / 3.0  # share of ApproachGains.near within which psi does not count at all
+LEAVE = 2.0  # times ApproachGains.near, beyond which a robot that has arrived sets out again
 
 
 class PolarError(NamedTuple):
@@ -43,8 +43,9 @@ class Approach:
     - Bounded speed: gamma_1 becomes a function of the distance and gamma_2 one of alpha, such that
       the robot can brake (see braking_gain). (32) holds for any positive gamma_1, gamma_2, so
       stability stays. Where omega is still beyond its bound, v and omega slow down together.
-    - Near the goal the direction of the way is noise and its rate grows as 1 / e. There psi fades
-      out, and what is left is eta_2 = -gamma_2 theta and eta_1 on the distance ahead.
+    - Near the goal the direction of the way is noise and its rate grows as 1 / e. A robot that has
+      arrived there takes psi for 0: it turns to the goal's heading and drives on its own axis
+      until it is beside the goal. What is off sideways then, less than `near`, stays.
     """
 
     MARGIN = 0.7  # of V, that another choice has to be below
@@ -57,18 +58,20 @@ class Approach:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the driving direction."""
+        """Forget the driving direction, and that the robot has arrived."""
         self._psi: float | None = None
+        self._arrived = False
         self.direction = self._directions[0]
         self.error = PolarError(0.0, 0.0, 0.0)
 
-    def velocity(self, x: Rate, y: Rate, theta: Rate) -> tuple[Rate, Rate]:
+    def velocity(self, x: Rate, y: Rate, theta: Rate, v: float = 0.0) -> tuple[Rate, Rate]:
         """The velocities eta and their rates.
 
         Args:
             x: of the robot in the goal's frame, (7) or (74), m.
             y: as x, m.
             theta: heading relative to the goal's, rad.
+            v: present velocity of the robot, m/s, for the bound of the lateral acceleration.
         """
         gains = self.gains
         e = rates.hypot(x, y)
@@ -84,10 +87,14 @@ class Approach:
         eta2 = -gamma2 * alpha - gamma1 * rates.cos(alpha) * (
             rates.sin(alpha) - gains.ratio * psi * rates.sinc(alpha)
         )
-        return self.bounded(eta1, eta2)
+        return self.bounded(eta1, eta2, v)
 
-    def bounded(self, eta1: Rate, eta2: Rate) -> tuple[Rate, Rate]:
-        """Velocities within the bounds; where omega is too much both slow down, on one circle."""
+    def bounded(self, eta1: Rate, eta2: Rate, v: float) -> tuple[Rate, Rate]:
+        """Velocities within the bounds; where omega is too much both slow down, on one circle.
+
+        A robot at speed v slows down before it turns: after a step of the reference eta_1 may be
+        small long before v is.
+        """
         most = self.gains.angular_velocity
         if abs(eta2.value) > most:
             eta1 = eta1 * (most / (eta2 if eta2.value > 0.0 else -eta2))
@@ -95,12 +102,16 @@ class Approach:
         if abs(eta1.value * eta2.value) > self.gains.lateral_acceleration:
             slower = self.gains.lateral_acceleration / rates.absolute(eta2)
             eta1 = slower if eta1.value > 0.0 else -slower
+        if abs(v * eta2.value) > self.gains.lateral_acceleration:
+            eta2 = rates.clamp(eta2, self.gains.lateral_acceleration / abs(v))
         return rates.clamp(eta1, self.gains.linear_velocity), eta2
 
     def _angles(self, e: Rate, x: Rate, y: Rate, theta: Rate) -> tuple[Rate, Rate]:
         """(psi, alpha) of the driving direction chosen."""
-        if e.value <= INNER * self.gains.near:
-            # psi does not count here; its rate grows beyond all floats.
+        # Not a smooth transition: a robot beside its goal would rest where half a psi holds it.
+        self._arrived = e.value <= self.gains.near * (LEAVE if self._arrived else 1.0)
+        if self._arrived:
+            self._psi = None
             return Rate(0.0), theta
         candidates = []
         for direction in self._directions:
@@ -115,23 +126,11 @@ class Approach:
             if cost > self.MARGIN * self._cost(kept, theta):
                 direction, psi = own, kept
         self.direction, self._psi = direction, psi.value
-        share = self._fade(e)
-        psi = psi * share
         return psi, rates.wrap(theta - psi)
 
     def _cost(self, psi: Rate, theta: Rate) -> float:
         alpha = math.remainder(theta.value - psi.value, math.tau)
         return alpha * alpha + self.gains.ratio * psi.value * psi.value
-
-    def _fade(self, e: Rate) -> Rate:
-        """Share of psi that counts: 1 from `near` on, 0 up to INNER of it, a smooth step between.
-
-        It has to be 0 before the goal is met: what is left of psi there would keep the heading off.
-        """
-        part = (e / self.gains.near - INNER) / (1.0 - INNER)
-        if part.value >= 1.0:
-            return Rate(1.0)
-        return part * part * (3.0 - 2.0 * part)
 
 
 def braking_gain(distance: Rate, gain: float, deceleration: float, most: float) -> Rate:

@@ -22,8 +22,8 @@ class ApproachGains:
         angular_deceleration: likewise when it turns to its way, rad/s^2, > 0, or infinite.
         lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite: what tyres hold and the
             robot does not tip over at; v gives way to it.
-        near: distance, m, > 0, below which the direction of the way counts less and less. From a
-            third of it on the robot only turns to the goal's heading and drives on its own axis.
+        near: distance, m, > 0, at which the robot has arrived: from there on it only turns to the
+            goal's heading and drives on its own axis.
 
     Raises:
         ValueError: a number is outside its limits.

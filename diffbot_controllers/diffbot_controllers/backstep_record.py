@@ -18,11 +18,12 @@ class BackstepRecord:
         set_point: x_r, m, m, rad.
         process_value: pose of the robot, m, m, rad.
         process_value_dot: its rate of change, m/s, m/s, rad/s.
-        error: set_point - process_value, m, m, rad; the heading is not wrapped.
+        error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
         time_step: period that the law took, s.
         command: torque [left, right], N m.
-        gammas: gamma_i of the law, 1/s.
-        lambdas: lambda_i of the law.
+        gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
+        lambdas: lambda_i of the law: all five (published), or lambda_2, lambda_3 (standard, where
+            only their ratio counts).
         polar_error: e, psi, alpha.
         backstep_set_point: eta, m/s and rad/s.
         backstep_set_point_dot: its rate of change as the law knows it.

@@ -31,7 +31,8 @@ class PublishedBackstepping:
     - alpha and the heading are not wrapped. It parks in reverse (alpha = psi = 0 drives backwards).
     - A call that is not within 5 % of time_step after the last accepted one is ignored and the
       torque stays. As the time goes on counting, one lost sample is one too many: all calls
-      after it are ignored too.
+      after it are ignored too, and the last torque is held for ever. `ignored` counts them, so
+      that the caller can stop the robot.
     - f(u) is that of the instant; no limit but the one asked for.
 
     Where the listing compares with DBL_EPSILON before it divides by alpha, the series of
@@ -42,6 +43,9 @@ class PublishedBackstepping:
         gains: lambda, gamma.
         time_step: period that the law is made for, s, > 0.
         torque_limit: of a wheel, N m, > 0; infinite as published.
+
+    Attributes:
+        ignored: calls ignored in a row up to now; 0 when the last one was taken.
 
     Raises:
         ValueError: time_step or torque_limit is not > 0.
@@ -67,6 +71,7 @@ class PublishedBackstepping:
         self._eta = REST
         self._since = 0.0
         self._torque: Torque = (0.0, 0.0)
+        self.ignored = 0
         self.record: BackstepRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
@@ -85,6 +90,7 @@ class PublishedBackstepping:
         period = self._since + dt
         if abs(period - self.time_step) > self.time_step / 20.0:
             self._since = period
+            self.ignored += 1
             return self._torque
         pose, u = state.pose, state.velocity
         error = polar_error(offset_to_origin(pose, pose_of(reference)))
@@ -96,7 +102,8 @@ class PublishedBackstepping:
         bar = backstep_command(near, backstep, self.gains)
         v = Velocity(bar.v + rate.v, bar.omega + rate.omega)
         torque = limit_torque(self.dynamics.torque(v, self.dynamics.drift(u)), self._limit)
-        self._torque, self._eta, self._since = torque, wanted, 0.0
+        self._torque, self._eta = torque, wanted
+        self._since, self.ignored = 0.0, 0
         set_point = pose_of(reference)
         self.record = BackstepRecord(
             set_point,

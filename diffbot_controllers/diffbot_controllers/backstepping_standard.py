@@ -128,7 +128,7 @@ class StandardBackstepping:
         """Eta towards where the reference will be, which cancels the lag of (14), v / gamma_1."""
         goal = preview(reference, 1.0 / self._approach.gains.gamma1)
         motion = Velocity(reference.v, reference.omega)
-        return self._approach.velocity(*moving_offset(pose, u, goal, motion))
+        return self._approach.velocity(*moving_offset(pose, u, goal, motion), u.v)
 
     def _track(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Rate, Rate]:
         """Eta of the tracker within the bounds of speed."""
@@ -138,7 +138,7 @@ class StandardBackstepping:
         # The reference as seen from the robot: the roles of (7) exchanged.
         x, y, theta = moving_offset(pose_of(reference), motion, pose, u)
         eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self._tracker)
-        return self._approach.bounded(eta1, eta2)
+        return self._approach.bounded(eta1, eta2, u.v)
 
     def _recorded(
         self,
@@ -165,7 +165,7 @@ class StandardBackstepping:
             dt,
             torque,
             (self._approach.gains.gamma1, self._approach.gains.gamma2),
-            (self._approach.gains.ratio,),
+            (1.0, self._approach.gains.ratio),
             error,
             eta,
             rate,

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import Pose, WheelGeometry
 from diffbot_controllers.motion import Reference, State, Torque, Velocity
-
-SETTLED_POSITION = 0.01  # m
-SETTLED_HEADING = math.radians(1.0)
+from diffbot_controllers.tracking_errors import TrackingErrors
 
 
 class Plant(Protocol):
@@ -52,26 +50,23 @@ class Run:
     error: NDArray[np.float64]
 
     @property
+    def errors(self) -> TrackingErrors:
+        """Errors of the true pose."""
+        return TrackingErrors(self.time, self.error)
+
+    @property
     def distance(self) -> NDArray[np.float64]:
         """Distance from the reference, m, shape (n,)."""
-        return np.hypot(self.error[:, 0], self.error[:, 1])
+        return self.errors.distance
 
     @property
     def settling_time(self) -> float:
         """First time from which on the robot stays within 1 cm and 1 degree, s; inf if never."""
-        inside = (self.distance <= SETTLED_POSITION) & (np.abs(self.error[:, 2]) <= SETTLED_HEADING)
-        if not inside[-1]:
-            return math.inf
-        outside = np.flatnonzero(~inside)
-        return float(self.time[outside[-1] + 1]) if len(outside) else 0.0
+        return self.errors.settling_time
 
     def rms(self, since: float) -> tuple[float, float]:
         """Root mean square of distance (m) and heading error (rad) from a time (s) on."""
-        late = self.time >= since
-        return (
-            float(np.sqrt(np.mean(self.distance[late] ** 2))),
-            float(np.sqrt(np.mean(self.error[late, 2] ** 2))),
-        )
+        return self.errors.rms(since)
 
 
 def run(

@@ -19,7 +19,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import JointSample
+from arc_odometry import JointSample, Oddity
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.dynamics import BodyDynamics
@@ -49,8 +49,7 @@ class ControllerNode(EffortNode):
     """
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
-        # Torque and, for velocities from angles, speed are not needed of the joint states.
-        super().__init__(name, (*CONTROLLER_PARAMETERS, *parameters), ("position",))
+        super().__init__(name, (*CONTROLLER_PARAMETERS, *parameters))
         values = self.values
         self._feedback = WheelFeedback(
             self.geometry,
@@ -139,15 +138,15 @@ class ControllerNode(EffortNode):
             return
         try:
             values = (message.k5, message.k6, message.k7, message.k8)
-            self.dynamics = usable_dynamics(values, tuple(message.covariance_diagonal.tolist()))
+            dynamics = usable_dynamics(values, tuple(message.covariance_diagonal.tolist()))
+            if self._start is None:
+                self.law = self.make_law(dynamics)  # with gains that suit them
+            else:
+                self.law.dynamics = dynamics
+            self.dynamics = dynamics
         except ValueError as error:
             self.refused += 1
             self.complain(f"dynamic_parameters refused: {error}; those of before stay")
-            return
-        if self._start is None:
-            self.law = self.make_law(self.dynamics)  # with gains that suit them
-        else:
-            self.law.dynamics = self.dynamics
 
     # References.
 
@@ -181,6 +180,11 @@ class ControllerNode(EffortNode):
             return f"{missing} more subscribers of ~/status are awaited"
         return super().waits_for()
 
+    def required_fields(self) -> tuple[str, ...]:
+        """Angles, and speeds where the velocity is taken from them."""
+        speeds = self.values.velocity_source == "velocity"
+        return ("position", "velocity") if speeds else ("position",)
+
     def awaits(self, sample: JointSample) -> str:
         """In lock-step: the reference for the sample's stamp."""
         if not self.values.wait_for_reference or self.input.reaches(sample.stamp):
@@ -190,11 +194,9 @@ class ControllerNode(EffortNode):
 
     def on_sample(self, sample: JointSample) -> Torque:
         """The law's torque for the sample, N m; zero until a reference has come."""
-        self._newest = sample.stamp
-        reading = self._feedback.update(sample, self.commanded)
-        if reading.oddity is not None:
-            self.complain(f"{reading.oddity.text}; zero torque")
         self._dt = 0.0
+        reading = self._feedback.update(sample, self.commanded)
+        self._advance_to(sample.stamp, reading.oddity)
         reference = self.input.at(sample.stamp)
         if reading.state is None or reference is None:
             self.law.reset()
@@ -208,6 +210,15 @@ class ControllerNode(EffortNode):
         torque = self.drive(reading.state, reference, reading.dt)
         self._dt = reading.dt
         return torque
+
+    def _advance_to(self, stamp: float, oddity: Oddity | None) -> None:
+        """Take the time of a sample, s; an odd sample is refused."""
+        if oddity is not None and oddity.kind == "reset" and self._start is not None:
+            self._start += stamp - self._newest
+        if oddity is None or oddity.kind != "late":
+            self._newest = stamp
+        if oddity is not None:
+            raise ValueError(oddity.text)
 
     def drive(self, state: State, reference: Any, dt: float) -> Torque:
         """Ask the law; a subclass may bound the reference before."""
@@ -249,7 +260,7 @@ class ControllerNode(EffortNode):
             return
         if self._start is None:
             self._publish_waiting()
-        elif self.values.wait_for_reference and self._reference_left():
+        elif self.values.leave_with_reference and self._reference_left():
             self._end_without_reference()
 
     def _publish_waiting(self) -> None:
@@ -258,9 +269,10 @@ class ControllerNode(EffortNode):
             self._publish_state(ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
-        """Whether nobody has published references for two looks, and the last one is answered."""
+        """Whether nobody has published references for two looks, though more are needed."""
         there = any(self.count_publishers(t.topic_name) for t in self.reference_topics)
-        if there or not self.is_pending:
+        needed = self.is_pending if self.values.wait_for_reference else self.input.is_stream
+        if there or not needed:
             self._left_since = None
         elif self._left_since is None:
             self._left_since = time.monotonic()

@@ -119,6 +119,7 @@ class LinearizingController:
         gains = self._gains.at(dt)
         integral = self._integrated(state, dt)
         u = self._estimate.update(state, dt)
+        integral = self._bumpless(integral, gains, u)
         error = Velocity(reference.v - u.v, reference.omega - u.omega)
         nu = Velocity(
             gains.kp * (gains.weight * reference.v - u.v) + integral.v,
@@ -133,6 +134,16 @@ class LinearizingController:
             reference, u, error, integral, nu, drift, unlimited, torque, gains
         )
         return torque
+
+    def _bumpless(self, integral: Velocity, gains: PiGains, u: Velocity) -> Velocity:
+        """The integral part that goes with new gains.
+
+        While u keeps to a constant reference it holds up kp (1 - weight) u. Gains that follow a
+        control period which jitters would otherwise jolt the robot at every sample.
+        """
+        last = gains if self.record is None else self.record.gains
+        more = gains.kp * (1.0 - gains.weight) - last.kp * (1.0 - last.weight)
+        return Velocity(integral.v + more * u.v, integral.omega + more * u.omega)
 
     def _mean_drift(self, u: Velocity, nu: Velocity, dt: float) -> Velocity:
         """Mean f over the period that begins, with the acceleration that the limit can give."""

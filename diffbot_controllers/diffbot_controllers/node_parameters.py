@@ -19,8 +19,14 @@ CONTROLLER_PARAMETERS = (
     Parameter(
         "wait_for_reference",
         False,
-        "lock-step: answer each joint state only with the reference for its stamp, and end when "
-        "the reference's publisher has; else take the newest reference, advanced to the stamp",
+        "lock-step: answer each joint state only with the reference for its stamp; else take the "
+        "newest reference, advanced to the stamp",
+    ),
+    Parameter(
+        "leave_with_reference",
+        False,
+        "end when nobody is left who publishes references that more have to follow: with status "
+        "0 where the last one stands, else 1",
     ),
     Parameter(
         "reference_timeout",

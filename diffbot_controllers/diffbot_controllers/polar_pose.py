@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from arc_odometry import Pose
 from diffbot_controllers.approach import Approach, PolarError
 from diffbot_controllers.approach_settings import ApproachGains
+from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.goal_frame import moving_offset, pose_of
 from diffbot_controllers.linearizing import LinearizingController, LinearizingRecord
 from diffbot_controllers.motion import (
@@ -65,6 +66,15 @@ class PolarPoseController:
         self._approach = Approach(gains, direction)
         self.reset()
 
+    @property
+    def dynamics(self) -> BodyDynamics:
+        """K5..K8 in use; they may be replaced between two updates."""
+        return self.loops.dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: BodyDynamics) -> None:
+        self.loops.dynamics = dynamics
+
     def reset(self) -> None:
         """Forget the past."""
         self.loops.reset()
@@ -87,7 +97,7 @@ class PolarPoseController:
         check_period(dt)
         goal = pose_of(reference)
         x, y, theta = moving_offset(state.pose, state.velocity, goal, REST)
-        linear, angular = self._approach.velocity(x, y, theta)
+        linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
         wanted = Velocity(linear.value, angular.value)
         torque = self.loops.update(state, wanted, dt)
         self.record = PolarPoseRecord(

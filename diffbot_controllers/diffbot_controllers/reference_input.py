@@ -52,6 +52,11 @@ class ReferenceInput(Generic[T]):
         return self._lasting is None and self._problem is None and not self._stream
 
     @property
+    def is_stream(self) -> bool:
+        """Whether what came last is for a stamp, so that more has to come."""
+        return bool(self._stream)
+
+    @property
     def newest(self) -> T | ValueError | None:
         """What came last; None before."""
         return self._stream[-1][1] if self._stream else self._lasting or self._problem
@@ -66,7 +71,8 @@ class ReferenceInput(Generic[T]):
         """The reference for a stamp, s; None while a stream has not begun yet, or nothing came.
 
         Raises:
-            ValueError: what came is not a reference, or is too old.
+            ValueError: what came is not a reference, is too old, or is for a time that is far
+                ahead, as of another clock.
         """
         if self._problem is not None:
             raise self._problem
@@ -77,6 +83,7 @@ class ReferenceInput(Generic[T]):
             (None, None),
         )
         if at is None:
+            self._check_beginning(stamp)
             return None
         if isinstance(reference, ValueError):
             raise reference
@@ -88,6 +95,15 @@ class ReferenceInput(Generic[T]):
                 "the joint states' clock"
             )
         return reference if age <= TOLERANCE else self._advance(reference, age)
+
+    def _check_beginning(self, stamp: float) -> None:
+        ahead = self._stream[0][0] - stamp
+        if ahead > self._timeout:
+            raise ValueError(
+                f"the oldest reference is {ahead:.3f} s ahead of the joint state, limit "
+                f"{self._timeout:g} s: publish references with the stamps of the joint states' "
+                "clock"
+            )
 
 
 def advance_pose(reference: Reference, time: float) -> Reference:

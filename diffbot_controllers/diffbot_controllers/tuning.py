@@ -8,6 +8,9 @@ from diffbot_controllers.approach_settings import ApproachGains
 from diffbot_controllers.backstepping_standard import StandardBackstepping
 from diffbot_controllers.checks import check_positive
 from diffbot_controllers.dynamics import BodyDynamics
+from diffbot_controllers.linearizing import LinearizingController
+from diffbot_controllers.pi_gains import PiDesign
+from diffbot_controllers.polar_pose import PolarPoseController
 from diffbot_controllers.tracker import TrackerGains
 from diffbot_controllers.velocity_servo import ServoLimits, VelocityServo
 
@@ -23,6 +26,9 @@ FIRMNESS = 1.3
 FASTEST = 12.0
 GAMMA_RATIO = 2.4  # gamma2 / gamma1: the robot points to its way well before it is there
 LATERAL = 5.0  # m/s^2, default of the largest lateral acceleration
+# Share of the wheels' torque that f(u) may take at the largest omega, and at the largest |v omega|.
+# Where K5 omega^2 takes all of it, nothing holds v; twil at 1 N m was 9 % too fast for its limit.
+DRIFT = 0.35
 
 
 def approach_gains(
@@ -31,6 +37,9 @@ def approach_gains(
     linear_velocity: float,
     angular_velocity: float,
     lateral_acceleration: float = LATERAL,
+    gamma1: float | None = None,
+    gamma2: float | None = None,
+    ratio: float | None = None,
 ) -> ApproachGains:
     """Gains of the approach for a robot.
 
@@ -38,17 +47,30 @@ def approach_gains(
         dynamics: K5..K8.
         torque_limit: of a wheel, N m, > 0, finite.
         linear_velocity: largest |v|, m/s, > 0, or infinite.
-        angular_velocity: largest |omega|, rad/s, > 0, or infinite.
-        lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite.
+        angular_velocity: largest |omega|, rad/s, > 0, or infinite; less where f(u) would take too
+            much of the torque, see DRIFT.
+        lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite; likewise.
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned. It does not depend on gamma2 given.
+        gamma2: 1/s, > 0; None: tuned.
+        ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
 
     Raises:
-        ValueError: a limit is not > 0.
+        ValueError: a limit or a gain is not > 0.
     """
     limits = servo_limits(dynamics, torque_limit)
-    gamma2 = min(FASTEST, FIRMNESS * math.sqrt(limits.angular_acceleration))
+    drive, turn = (
+        DRIFT * limits.linear_acceleration / DRIVE,
+        DRIFT * limits.angular_acceleration / TURN,
+    )
+    if dynamics.k5 != 0.0:
+        angular_velocity = min(angular_velocity, math.sqrt(drive / abs(dynamics.k5)))
+    if dynamics.k6 != 0.0:
+        lateral_acceleration = min(lateral_acceleration, turn / abs(dynamics.k6))
+    tuned = min(FASTEST, FIRMNESS * math.sqrt(limits.angular_acceleration))
     return ApproachGains(
-        gamma1=gamma2 / GAMMA_RATIO,
-        gamma2=gamma2,
+        gamma1=tuned / GAMMA_RATIO if gamma1 is None else gamma1,
+        gamma2=tuned if gamma2 is None else gamma2,
+        ratio=ApproachGains.ratio if ratio is None else ratio,
         linear_velocity=linear_velocity,
         angular_velocity=angular_velocity,
         deceleration=BRAKE * limits.linear_acceleration,
@@ -57,12 +79,17 @@ def approach_gains(
     )
 
 
-def servo_limits(dynamics: BodyDynamics, torque_limit: float) -> ServoLimits:
-    """Limits of the servo for a robot whose wheels have a torque limit, N m, > 0."""
+def servo_limits(
+    dynamics: BodyDynamics,
+    torque_limit: float,
+    linear_velocity: float = math.inf,
+    angular_velocity: float = math.inf,
+) -> ServoLimits:
+    """Limits of the servo for a robot; arguments as of approach_gains."""
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.input_acceleration((torque_limit, torque_limit)).v
     turn = dynamics.input_acceleration((-torque_limit, torque_limit)).omega
-    return ServoLimits(torque_limit, DRIVE * most, TURN * turn)
+    return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
 
 def tuned_backstepping(
@@ -73,24 +100,96 @@ def tuned_backstepping(
     direction: str = "either",
     mean_velocity: bool = False,
     lateral_acceleration: float = LATERAL,
+    gamma1: float | None = None,
+    gamma2: float | None = None,
+    ratio: float | None = None,
 ) -> StandardBackstepping:
-    """The standard backstepping law with gains for a robot; arguments as above and of the class.
+    """The standard backstepping law with gains for a robot.
 
     The speeds bound how fast the robot parks. The parking times of benchmarks/parking.py are with
     3 m/s and 10 rad/s; 5 m in 2.8 s take more than 2 m/s.
 
-    Where tyres slip or the robot tips before its torque limit is met, give a smaller torque_limit:
-    accelerations and gains follow it. Robot twil on engine mujoco parks with 1 N m from everywhere
-    and loses its true pose with 5 N m.
+    Where tyres slip or the robot tips before its motors' torque is met, give that smaller torque:
+    accelerations and gains follow it.
+
+    Args:
+        dynamics: K5..K8.
+        torque_limit: of a wheel, N m, > 0, finite.
+        linear_velocity: largest |v|, m/s, > 0, or infinite.
+        angular_velocity: largest |omega|, rad/s, > 0, or infinite.
+        direction: in which the robot arrives: "forwards", "backwards" or "either".
+        mean_velocity: whether State.velocity is the mean over the last period (encoders).
+        lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite.
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
+        gamma2: 1/s, > 0; None: tuned.
+        ratio: lambda_3 / lambda_2, > 0; None: tuned.
+
+    Raises:
+        ValueError: names a number that is not > 0, or the direction.
     """
     gains = approach_gains(
-        dynamics, torque_limit, linear_velocity, angular_velocity, lateral_acceleration
+        dynamics,
+        torque_limit,
+        linear_velocity,
+        angular_velocity,
+        lateral_acceleration,
+        gamma1,
+        gamma2,
+        ratio,
     )
     return StandardBackstepping(
         dynamics,
         gains,
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
-        VelocityServo(limits=servo_limits(dynamics, torque_limit)),
+        VelocityServo(
+            limits=servo_limits(dynamics, torque_limit, linear_velocity, angular_velocity)
+        ),
         direction,
         mean_velocity=mean_velocity,
     )
+
+
+def tuned_polar_pose(
+    dynamics: BodyDynamics,
+    torque_limit: float,
+    linear_velocity: float = 3.0,
+    angular_velocity: float = 10.0,
+    direction: str = "either",
+    mean_velocity: bool = False,
+    gamma1: float | None = None,
+    gamma2: float | None = None,
+    ratio: float | None = None,
+    settling_time: float = 0.05,
+    damping: float = 1.0,
+) -> PolarPoseController:
+    """The polar pose law over velocity loops, (61)-(83) of Lages (2017), with gains for a robot.
+
+    Args:
+        dynamics: K5..K8.
+        torque_limit: of a wheel, N m, > 0, finite.
+        linear_velocity: largest |v| asked for, m/s, > 0, or infinite.
+        angular_velocity: largest |omega| asked for, rad/s, > 0, or infinite.
+        direction: in which the robot arrives: "forwards", "backwards" or "either".
+        mean_velocity: whether State.velocity is the mean over the last period (encoders).
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
+        gamma2: 1/s, > 0; None: tuned.
+        ratio: lambda_3 / lambda_2, > 0; None: tuned.
+        settling_time: of the velocity loops, to 1 %, s, > 0; see PiDesign.
+        damping: of the velocity loops, > 0.
+
+    Raises:
+        ValueError: names a number that is not > 0, or the direction.
+    """
+    gains = approach_gains(
+        dynamics,
+        torque_limit,
+        linear_velocity,
+        angular_velocity,
+        gamma1=gamma1,
+        gamma2=gamma2,
+        ratio=ratio,
+    )
+    loops = LinearizingController(
+        dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity
+    )
+    return PolarPoseController(loops, gains, direction)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.motion import REST, State, Torque, Velocity
+
+# Time constant, s, with which an estimate comes round from the model to the encoders.
+# At 100 Hz it halves the torque's chatter with 4096 counts at rest. An acceleration that the
+# model is wrong about by d biases the estimate by 11 ms times d instead of 5 ms.
+MEMORY = 0.01
 
 
 class VelocityEstimate:
@@ -11,6 +18,11 @@ class VelocityEstimate:
 
     While u changes at the rate nu, its mean over a period is what it was half a period ago:
     u = u_mean + nu T / 2. A loop closed on the mean instead has half a period more delay.
+
+    Encoders count, so the mean chatters. The model says how u has changed since the last estimate;
+    of the difference between that and u_mean + nu T / 2 the estimate takes the share
+    1 - e^(-T / MEMORY). Where the model is right and the encoders are exact nothing is left of
+    either.
 
     Args:
         dynamics: of the robot.
@@ -25,6 +37,7 @@ class VelocityEstimate:
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
         self.velocity = REST
+        self._known = False
         self._commanded: Torque = (0.0, 0.0)
 
     def acted(self, state: State) -> Torque:
@@ -39,12 +52,21 @@ class VelocityEstimate:
         by_torque = self.dynamics.input_acceleration(self.acted(state))
         # f at the mean velocity is the mean of f but for the square of the change.
         drift = self.dynamics.drift(state.velocity)
+        share = -math.expm1(-dt / MEMORY) if self._known else 1.0
+        self._known = True
+        before = self.velocity
         self.velocity = Velocity(
-            state.velocity.v + 0.5 * dt * (by_torque.v + drift.v),
-            state.velocity.omega + 0.5 * dt * (by_torque.omega + drift.omega),
+            _blend(before.v, state.velocity.v, by_torque.v + drift.v, share, dt),
+            _blend(before.omega, state.velocity.omega, by_torque.omega + drift.omega, share, dt),
         )
         return self.velocity
 
     def command(self, torque: Torque) -> None:
         """Remember the torque of the period that begins, N m."""
         self._commanded = torque
+
+
+def _blend(before: float, mean: float, rate: float, share: float, dt: float) -> float:
+    """A velocity from the one before and its mean since, while it changed at a rate."""
+    foretold, measured = before + dt * rate, mean + 0.5 * dt * rate
+    return foretold + share * (measured - foretold)

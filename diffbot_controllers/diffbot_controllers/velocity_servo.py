@@ -20,6 +20,8 @@ class ServoLimits:
         torque: largest |torque| of a wheel, N m, > 0.
         linear_acceleration: largest |dv/dt| asked for, m/s^2, > 0.
         angular_acceleration: largest |domega/dt| asked for, rad/s^2, > 0.
+        linear_velocity: |v| that the acceleration must not lead beyond, m/s, > 0.
+        angular_velocity: |omega| likewise, rad/s, > 0.
 
     Raises:
         ValueError: a limit is not > 0.
@@ -28,6 +30,8 @@ class ServoLimits:
     torque: float = math.inf
     linear_acceleration: float = math.inf
     angular_acceleration: float = math.inf
+    linear_velocity: float = math.inf
+    angular_velocity: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive(
@@ -36,6 +40,8 @@ class ServoLimits:
             torque=self.torque,
             linear_acceleration=self.linear_acceleration,
             angular_acceleration=self.angular_acceleration,
+            linear_velocity=self.linear_velocity,
+            angular_velocity=self.angular_velocity,
         )
 
 
@@ -74,11 +80,12 @@ class VelocityServo:
         check_finite("eta is beyond floating point", v=eta.v, omega=eta.omega)
         check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
         gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
-        linear, angular = self.limits.linear_acceleration, self.limits.angular_acceleration
-        return Velocity(
-            max(-linear, min(linear, rate.v + gain * (eta.v - u.v))),
-            max(-angular, min(angular, rate.omega + gain * (eta.omega - u.omega))),
-        )
+        limits = self.limits
+        # eta stops at its bound of speed, but eta' of the sample before does not know that.
+        v = gain * (_within(eta.v + rate.v / gain, limits.linear_velocity) - u.v)
+        omega = gain * (_within(eta.omega + rate.omega / gain, limits.angular_velocity) - u.omega)
+        linear, angular = limits.linear_acceleration, limits.angular_acceleration
+        return Velocity(_within(v, linear), _within(omega, angular))
 
     def torque(
         self, dynamics: BodyDynamics, u: Velocity, acceleration: Velocity, dt: float
@@ -86,3 +93,7 @@ class VelocityServo:
         """(5) with the mean of f over the period, within the limit, [left, right], N m."""
         drift = dynamics.mean_drift(u, acceleration, dt)
         return limit_torque(dynamics.torque(acceleration, drift), self.limits.torque)
+
+
+def _within(value: float, limit: float) -> float:
+    return max(-limit, min(limit, value))

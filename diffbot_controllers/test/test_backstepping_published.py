@@ -68,6 +68,18 @@ def test_calls_off_the_period_keep_the_torque_and_one_lost_sample_is_for_ever():
     assert [law.update(REST, AHEAD, 0.01) for _ in range(50)] == [kept] * 50
 
 
+def test_calls_ignored_in_a_row_are_counted():
+    law = PublishedBackstepping(BodyDynamics(*PHYSICAL), time_step=0.01)
+    seen = []
+    for dt in (0.01, 0.005, 0.005, 0.01, 0.02, 0.01, 0.01):
+        law.update(REST, AHEAD, dt)
+        seen.append(law.ignored)
+    assert seen == [0, 1, 0, 0, 1, 2, 3]
+    law.reset()
+    law.update(REST, AHEAD, 0.01)
+    assert law.ignored == 0
+
+
 def test_record_has_every_variable_of_the_listing():
     law = PublishedBackstepping(BodyDynamics(*PHYSICAL))
     state = State(Pose(0.2, -0.1, 7.0), Velocity(0.3, 0.4))

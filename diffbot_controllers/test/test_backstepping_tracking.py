@@ -68,23 +68,14 @@ def follow(plant, law, reference, duration, offset=(0.0, 0.5, 0.0), encoders=Non
     )
 
 
-EIGHTS = (
-    (1.0, 0.5, 40.0),
-    (1.0, 0.5, 20.0),
-    (0.5, 0.25, 20.0),
-    (0.5, 0.5, 20.0),
-    (0.3, 0.15, 15.0),
-    (1.0, 1.0, 20.0),
-    (2.0, 0.5, 40.0),
-    (2.0, 1.0, 20.0),
-    (3.0, 1.5, 30.0),
-)
+# More shapes, with encoders, in test_drive_accuracy.py.
+EIGHTS = ((0.3, 0.15, 15.0), (1.0, 0.5, 20.0), (3.0, 1.5, 30.0))
 
 
 @pytest.mark.parametrize("way", [1, -1])
 @pytest.mark.parametrize("eight", EIGHTS)
 def test_figure_eight_is_followed_from_half_a_metre_beside_it(plant, eight, way):
-    # Starts to the left, to the right and ahead in turn, perturbed by 1 mm and 1 mrad: 18 runs.
+    # Starts to the left, to the right and ahead in turn, perturbed by 1 mm and 1 mrad: 6 runs.
     index = EIGHTS.index(eight)
     offset = ((0.0, 0.5), (0.0, -0.5), (0.5, 0.0))[index % 3]
     noise = np.random.default_rng(index).uniform(-1e-3, 1e-3, 3)

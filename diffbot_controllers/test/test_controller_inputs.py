@@ -74,7 +74,9 @@ def test_a_set_point_lasts_and_a_stream_goes_stale():
     inputs.hold(Reference(1.0, 0.0, 0.0))
     assert inputs.at(1e6) == Reference(1.0, 0.0, 0.0)
     inputs.add(10.0, Reference(2.0, 0.0, 0.0, v=1.0))
-    assert inputs.at(9.0) is None  # the stream has not begun
+    assert inputs.at(9.95) is None  # the stream has not begun
+    with pytest.raises(ValueError, match=r"reference is 1\.000 s ahead .* limit 0\.08 s"):
+        inputs.at(9.0)
     assert inputs.at(10.0).x == 2.0
     assert inputs.at(10.05).x == pytest.approx(2.05)
     with pytest.raises(ValueError, match=r"newest reference is 0\.090 s older .* limit 0\.08 s"):

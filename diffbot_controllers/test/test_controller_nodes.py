@@ -1,139 +1,26 @@
 """The controllers' nodes on a real ROS graph: what goes out for what comes in."""
 
 import math
-import os
-import time
 
 import pytest
 import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
+from controller_graph import controllers, moving  # noqa: E402
 from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
-from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
 from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_controllers.pose_node import PoseNode  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_msgs.msg import (  # noqa: E402
-    BackstepStatus,
-    ControllerState,
-    DynamicParameters,
-    LinearizingStatus,
-    PoseControllerStatus,
-    PoseReference,
-)
+from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
-from diffbot_sim.actuators import Actuator  # noqa: E402
-from diffbot_sim.encoders import Encoders  # noqa: E402
-from diffbot_sim.engines import make_simulator  # noqa: E402
-from diffbot_sim.virtual_robot import VirtualRobot  # noqa: E402
-
-STATUS = {
-    BackstepNode: ("backstep_controller", BackstepStatus),
-    PoseNode: ("pose_controller", PoseControllerStatus),
-    LinearizingNode: ("linearizing_controller", LinearizingStatus),
-}
-LIMIT = load_robot("twil").limits.traction
-LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-
-
-class Graph:
-    """A controller, and a simulated robot that answers it, in one process."""
-
-    def __init__(self, kind, period=0.01, **parameters):
-        # A busy machine must not look like a robot that fell silent.
-        given = {"input_timeout": 1.0, **parameters}
-        words = [w for k, v in given.items() for w in ("-p", f"{k}:={v}")]
-        rclpy.init(args=["--ros-args", *words])
-        self.period = period
-        self.name, status_type = STATUS[kind]
-        self.peer = rclpy.create_node("peer", use_global_arguments=False)
-        self.node = kind()
-        self.executor = SingleThreadedExecutor()
-        self.executor.add_node(self.peer)
-        self.executor.add_node(self.node)
-        robot = load_robot("twil")
-        self.robot = VirtualRobot(
-            make_simulator("ideal", robot),
-            Actuator(robot.limits.torque, 0, 0.0, 0),
-            Encoders(0, period, 0),
-            period,
-        )
-        self.states = self.peer.create_publisher(JointState, "joint_states", 10)
-        self.commands, self.status, self.state, self.odom = [], [], [], []
-        self._listen(Float64MultiArray, "effort_controller/commands", self.commands)
-        self._listen(status_type, f"{self.name}/status", self.status)
-        self._listen(Odometry, f"{self.name}/odom", self.odom)
-        self._listen(ControllerState, f"{self.name}/state", self.state, LATCHED)
-
-    def _listen(self, kind, topic, store, qos=10):
-        self.peer.create_subscription(kind, topic, store.append, qos)
-
-    def publisher(self, kind, topic, qos=10):
-        publisher = self.peer.create_publisher(kind, topic, qos)
-        self.until(publisher.get_subscription_count, f"a subscriber of {topic}")
-        return publisher
-
-    def until(self, condition, what, timeout=10.0):
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"waited {timeout} s in vain for {what}"
-            self.executor.spin_once(timeout_sec=0.01)
-
-    def spin(self, seconds=0.1):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0.01)
-
-    def publish_state(self, **fields):
-        sample = self.robot.sample
-        message = JointState(name=["left_wheel_joint", "right_wheel_joint"])
-        message.header.stamp = to_stamp(sample.stamp)
-        message.position = fields.get("position", sample.position)
-        self.states.publish(message)
-
-    def step(self, **fields):
-        """Publish the robot's state, wait for the answer, and drive by it; returns the torque."""
-        self.until(lambda: not self.node.waits_for(), "the graph to match")
-        count = len(self.commands)
-        self.publish_state(**fields)
-        self.until(lambda: len(self.commands) > count, "an answer")
-        torque = tuple(self.commands[-1].data)
-        assert all(math.isfinite(t) and abs(t) <= LIMIT for t in torque)
-        self.robot.advance(torque)
-        return torque
-
-    def run(self, seconds):
-        return [self.step() for _ in range(round(seconds / self.period))]
 
 
 @pytest.fixture
 def make(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    graphs = []
-
-    def create(kind, **parameters):
-        graphs.append(Graph(kind, **parameters))
-        return graphs[-1]
-
-    yield create
-    for graph in graphs:
-        graph.node.destroy_node()
-        graph.peer.destroy_node()
-    rclpy.try_shutdown()
-
-
-def moving(time, **fields):
-    """A reference that drives straight at 0.3 m/s."""
-    reference = PoseReference(**{"x": 0.3 * time, "v": 0.3, **fields})
-    reference.header.stamp = to_stamp(time)
-    return reference
+    yield from controllers(monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [BackstepNode, PoseNode])
@@ -149,7 +36,7 @@ def test_a_set_point_sent_before_any_joint_state_is_reached_at_any_rate(make, ki
     state = graph.state[-1]
     assert state.phase == ControllerState.DRIVING
     assert state.parameters_source == "robot"
-    assert (state.k7, state.torque_limit) == (pytest.approx(2.6468, rel=1e-4), LIMIT)
+    assert (state.k7, state.torque_limit) == (pytest.approx(2.6468, rel=1e-4), graph.limit)
 
 
 def test_the_status_holds_together(make):
@@ -241,7 +128,7 @@ def test_set_points_anywhere_give_finite_torque(make, kind):
 
 
 def test_in_lock_step_each_state_waits_for_its_reference_and_the_end_of_it_ends_the_node(make):
-    graph = make(BackstepNode, wait_for_reference=True)
+    graph = make(BackstepNode, wait_for_reference=True, leave_with_reference=True)
     references = graph.publisher(PoseReference, f"{graph.name}/reference")
     graph.until(lambda: not graph.node.waits_for(), "the graph to match")
     for k in range(20):
@@ -264,7 +151,7 @@ def test_in_lock_step_each_state_waits_for_its_reference_and_the_end_of_it_ends_
 
 
 def test_a_reference_that_leaves_in_motion_is_a_failure(make):
-    graph = make(BackstepNode, wait_for_reference=True)
+    graph = make(BackstepNode, wait_for_reference=True, leave_with_reference=True)
     references = graph.publisher(PoseReference, f"{graph.name}/reference")
     graph.until(lambda: not graph.node.waits_for(), "the graph to match")
     for k in range(3):
@@ -314,14 +201,9 @@ def test_the_published_law_at_another_rate_says_so_and_does_not_hold_its_torque(
 
 def test_the_published_law_parks_within_the_torque_limits(make):
     graph = make(BackstepNode, law="published", torque_limit=5.0, period=0.01)
-    global LIMIT
-    LIMIT = 5.0
-    try:
-        graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
-        graph.spin()
-        graph.run(4.0)
-    finally:
-        LIMIT = load_robot("twil").limits.traction
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
+    graph.spin()
+    graph.run(4.0)
     assert graph.robot.engine.pose() == pytest.approx((1.0, 0.0, 0.0), abs=0.01)
     graph.spin()
     assert (len(graph.status[-1].gammas), len(graph.status[-1].lambdas)) == (4, 5)

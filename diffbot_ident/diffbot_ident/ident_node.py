@@ -124,8 +124,9 @@ class IdentNode(EffortNode):
         ):
             if abs(value) > limit:
                 return (
-                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} for the excitation of "
-                    f"robot '{self.robot.name}'; lower amplitude, or raise the limit in its YAML"
+                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
+                    f"'{self.robot.name}' has for its excitation; lower amplitude, or raise the "
+                    "limit in its YAML"
                 )
         return ""
 

@@ -1,0 +1,131 @@
+"""A controller's node and a simulated robot in one process, for tests of what is commanded."""
+
+import math
+import os
+import time
+
+import rclpy
+from nav_msgs.msg import Odometry
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from diffbot_controllers.backstep_node import BackstepNode
+from diffbot_controllers.linearizing_node import LinearizingNode
+from diffbot_controllers.pose_node import PoseNode
+from diffbot_description import load_robot
+from diffbot_msgs.msg import (
+    BackstepStatus,
+    ControllerState,
+    LinearizingStatus,
+    PoseControllerStatus,
+    PoseReference,
+)
+from diffbot_node import to_stamp
+from diffbot_sim.actuators import Actuator
+from diffbot_sim.encoders import Encoders
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import VirtualRobot
+
+STATUS = {
+    BackstepNode: ("backstep_controller", BackstepStatus),
+    PoseNode: ("pose_controller", PoseControllerStatus),
+    LinearizingNode: ("linearizing_controller", LinearizingStatus),
+}
+LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Graph:
+    """A controller, and a simulated robot that answers it, in one process."""
+
+    def __init__(self, kind, period=0.01, **parameters):
+        # A busy machine must not look like a robot that fell silent.
+        given = {"input_timeout": 1.0, **parameters}
+        words = [w for k, v in given.items() for w in ("-p", f"{k}:={v}")]
+        rclpy.init(args=["--ros-args", *words])
+        self.period = period
+        self.name, status_type = STATUS[kind]
+        self.peer = rclpy.create_node("peer", use_global_arguments=False)
+        self.node = kind()
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.peer)
+        self.executor.add_node(self.node)
+        robot = load_robot("twil")
+        self.limit = given.get("torque_limit", robot.limits.traction)
+        self.robot = VirtualRobot(
+            make_simulator("ideal", robot),
+            Actuator(robot.limits.torque, 0, 0.0, 0),
+            Encoders(0, period, 0),
+            period,
+        )
+        self.states = self.peer.create_publisher(JointState, "joint_states", 10)
+        self.commands, self.status, self.state, self.odom = [], [], [], []
+        self._listen(Float64MultiArray, "effort_controller/commands", self.commands)
+        self._listen(status_type, f"{self.name}/status", self.status)
+        self._listen(Odometry, f"{self.name}/odom", self.odom)
+        self._listen(ControllerState, f"{self.name}/state", self.state, LATCHED)
+
+    def _listen(self, kind, topic, store, qos=10):
+        self.peer.create_subscription(kind, topic, store.append, qos)
+
+    def publisher(self, kind, topic, qos=10):
+        publisher = self.peer.create_publisher(kind, topic, qos)
+        self.until(publisher.get_subscription_count, f"a subscriber of {topic}")
+        return publisher
+
+    def until(self, condition, what, timeout=10.0):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f"waited {timeout} s in vain for {what}"
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def spin(self, seconds=0.1):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def publish_state(self, **fields):
+        sample = self.robot.sample
+        message = JointState(name=["left_wheel_joint", "right_wheel_joint"])
+        message.header.stamp = to_stamp(fields.get("stamp", sample.stamp))
+        message.position = fields.get("position", sample.position)
+        message.velocity = fields.get("velocity", ())
+        self.states.publish(message)
+
+    def step(self, **fields):
+        """Publish the robot's state, wait for the answer, and drive by it; returns the torque."""
+        self.until(lambda: not self.node.waits_for(), "the graph to match")
+        count = len(self.commands)
+        self.publish_state(**fields)
+        self.until(lambda: len(self.commands) > count, "an answer")
+        torque = tuple(self.commands[-1].data)
+        assert all(math.isfinite(t) and abs(t) <= self.limit for t in torque)
+        self.robot.advance(torque)
+        return torque
+
+    def run(self, seconds):
+        return [self.step() for _ in range(round(seconds / self.period))]
+
+
+def controllers(monkeypatch):
+    """For a fixture: what makes a graph with a controller, in a domain of its own."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    graphs = []
+
+    def create(kind, **parameters):
+        graphs.append(Graph(kind, **parameters))
+        return graphs[-1]
+
+    yield create
+    for graph in graphs:
+        graph.node.destroy_node()
+        graph.peer.destroy_node()
+    rclpy.try_shutdown()
+
+
+def moving(time, **fields):
+    """A reference that drives straight at 0.3 m/s."""
+    reference = PoseReference(**{"x": 0.3 * time, "v": 0.3, **fields})
+    reference.header.stamp = to_stamp(time)
+    return reference

@@ -1,0 +1,205 @@
+"""How well the laws drive, engine, encoders and torque limits included, without any ROS graph.
+
+Every start of every ensemble has to be as good as users are promised; benchmarks/parking.py and
+benchmarks/figure_eight.py print what is reached, over more starts.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from diffbot_bringup.drive_rehearsal import dynamics_of, rehearse_drive
+from diffbot_controllers import (
+    Reference,
+    approach_gains,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
+from diffbot_description import load_robot
+from diffbot_sim.engines import make_simulator
+from pose2d_trajectories import make_trajectory
+
+STRONG = 5.0  # N m, the motors' torque limit of twil
+ROBOTS = {name: load_robot(name) for name in ("twil", "agv")}
+# Ax and Ay in m, Tp in s: the fast ones of benchmarks/figure_eight.py, and some large ones.
+EIGHTS = (
+    (0.3, 0.15, 15.0),
+    (0.5, 0.25, 15.0),
+    (0.5, 0.5, 15.0),
+    (0.5, 0.25, 20.0),
+    (1.0, 0.5, 20.0),
+    (1.0, 1.0, 15.0),
+    (2.0, 0.5, 20.0),
+    (2.0, 1.0, 20.0),
+    (3.0, 1.5, 20.0),
+)
+
+
+@pytest.fixture(scope="module")
+def engines():
+    return {
+        (engine, name): make_simulator(engine, robot)
+        for engine in ("ideal", "mujoco")
+        for name, robot in ROBOTS.items()
+    }
+
+
+class Course:
+    """One robot on one engine with one torque limit."""
+
+    def __init__(self, engines, engine, name, limit=None, make=tuned_backstepping):
+        self.engine, self.robot = engines[engine, name], ROBOTS[name]
+        self.limit = limit or self.robot.limits.traction
+        self._make = make
+
+    def drive(self, reference, duration, start, counts=None, seed=0):
+        """A run of a new law, checked for the promises that hold in every run."""
+        limits = self.robot.limits
+        law = self._make(
+            dynamics_of(self.engine),
+            self.limit,
+            limits.linear_velocity,
+            limits.angular_velocity,
+            mean_velocity=True,
+        )
+        run = rehearse_drive(
+            self.engine,
+            self.robot,
+            law,
+            reference,
+            duration,
+            start=tuple(map(float, start)),
+            encoder_counts=counts,
+            torque_limit=self.limit,
+            seed=seed,
+        )
+        assert run.peak_torque <= self.limit
+        change = np.abs(np.diff(run.torque, axis=0)).max()
+        assert change <= limits.torque_rate * 0.01 * (1.0 + 1e-9)
+        # 2 %: what counts of the encoders make of a speed at its limit.
+        assert np.all(
+            run.peak_speeds <= 1.02 * np.array([limits.linear_velocity, limits.angular_velocity])
+        )
+        return run
+
+
+def perturbations(count=15, seed=0):
+    """Starts within 1 mm and 1 mrad."""
+    return np.random.default_rng(seed).uniform(-1e-3, 1e-3, (count, 3))
+
+
+@pytest.mark.parametrize(
+    ("goal", "longest"), [((1.0, 0.0, 0.0), 1.3), ((5.0, 0.0, 0.0), 2.8), ((0.0, 1.0, 0.0), 2.0)]
+)
+def test_parks_in_time_on_the_ideal_engine(engines, goal, longest):
+    # 15 starts with exact angles, 3 of them with encoders too.
+    course = Course(engines, "ideal", "twil", STRONG)
+    starts = perturbations()
+    for seed, start in enumerate([*starts, *starts[:3]]):
+        counts = 0 if seed < len(starts) else 4096
+        run = course.drive(lambda t: Reference(*goal), longest + 0.5, start, counts, seed)
+        assert run.true.settling_time <= longest
+
+
+@pytest.mark.parametrize(
+    ("name", "goal", "longest"),
+    [
+        ("twil", (1.0, 0.0, 0.0), 2.6),
+        ("twil", (5.0, 0.0, 0.0), 4.6),
+        ("twil", (0.0, 1.0, 0.0), 3.5),
+        ("agv", (1.0, 0.0, 0.0), 4.0),
+        ("agv", (5.0, 0.0, 0.0), 7.4),
+        ("agv", (0.0, 1.0, 0.0), 5.6),
+    ],
+)
+def test_parks_on_wheels_that_can_slip(engines, name, goal, longest):
+    # 15 starts of twil and 5 of agv with the standard law, 2 of each with the polar law too.
+    starts = perturbations(15 if name == "twil" else 5)
+    for seed, start in enumerate([*starts, *starts[:2]]):
+        make = tuned_backstepping if seed < len(starts) else tuned_polar_pose
+        course = Course(engines, "mujoco", name, make=make)
+        run = course.drive(lambda t: Reference(*goal), longest + 0.5, start, seed=seed)
+        assert run.true.settling_time <= longest
+        # Wheels that slip would show as drift.
+        assert run.drift.largest(0.0)[0] <= 5e-3
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("eight", EIGHTS)
+def test_figure_eight_on_the_ideal_engine(engines, eight, backwards):
+    # One start per figure and direction, 0.5 m away in a direction of its own: 18 in all.
+    trajectory = figure_eight(*eight, backwards)
+    seed = 2 * EIGHTS.index(eight) + backwards
+    course = Course(engines, "ideal", "twil", STRONG)
+    run = course.drive(trajectory.at, 1.5 * eight[2], beside(trajectory, seed), 0, seed)
+    distance, heading = run.true.rms(0.5 * eight[2])
+    assert distance <= 0.5e-3
+    assert heading <= math.radians(0.3)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_figure_eight_on_wheels_that_can_slip(engines, backwards):
+    # Promised: 5 mm. Two starts per direction.
+    trajectory = figure_eight(1.0, 0.5, 20.0, backwards)
+    course = Course(engines, "mujoco", "twil")
+    for seed in range(2):
+        run = course.drive(trajectory.at, 32.0, beside(trajectory, seed), seed=seed)
+        distance, heading = run.true.rms(12.0)
+        assert distance <= 2e-3 and heading <= math.radians(0.3)
+        assert run.by_odometry.rms(12.0)[0] <= 0.5e-3
+
+
+@pytest.mark.parametrize("name", ["twil", "agv"])
+def test_reference_that_jumps_by_100_m_and_back_in_the_middle_of_a_track(engines, name):
+    # It comes back when the robot is under way at speed: it has to slow down before it turns.
+    # Turning at once, at 9 m/s^2 sideways, twil slipped by 16 mm.
+    course = Course(engines, "mujoco", name)
+    eight = figure_eight(1.0, 0.5, 40.0, False)
+
+    def reference(t):
+        here = eight.at(t)
+        away = 100.0 if 4.0 <= t < 6.0 else 0.0
+        return Reference(
+            here.x + away, here.y - away, here.theta, here.v, here.omega, here.dv, here.domega
+        )
+
+    run = course.drive(reference, 24.0, beside(eight, 1))
+    assert run.true.largest(23.0)[0] <= 2e-3
+    assert run.drift.largest(0.0)[0] <= 2e-3
+    limits = course.robot.limits
+    bound = approach_gains(
+        dynamics_of(course.engine), course.limit, limits.linear_velocity, limits.angular_velocity
+    ).lateral_acceleration
+    assert np.abs(np.prod(run.velocity, axis=1)).max() <= 1.05 * bound
+
+
+@pytest.mark.parametrize("turns", [-1e6, 1e6])
+def test_a_heading_of_a_million_radians(engines, turns):
+    course = Course(engines, "ideal", "twil", STRONG)
+    goal = Reference(0.5, 0.5, turns)
+    assert course.drive(lambda t: goal, 3.0, (0.0, 0.0, 1.0 - turns)).true.settling_time <= 2.5
+
+
+def figure_eight(ax, ay, period, backwards):
+    return make_trajectory(
+        "figure_eight",
+        amplitude_x=ax,
+        amplitude_y=ay,
+        period=period,
+        ramp_up=0.0,
+        backwards=backwards,
+    )
+
+
+def beside(trajectory, seed):
+    """0.5 m from the beginning of a trajectory in any direction, within 1 mm and 1 mrad."""
+    generator = np.random.default_rng(seed)
+    way = generator.uniform(-math.pi, math.pi)
+    dx, dy, turn = generator.uniform(-1e-3, 1e-3, 3)
+    first = trajectory.at(0.0)
+    return (
+        first.x + 0.5 * math.cos(way) + dx,
+        first.y + 0.5 * math.sin(way) + dy,
+        first.theta + turn,
+    )
