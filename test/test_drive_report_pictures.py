@@ -13,6 +13,7 @@ from diffbot_bringup.drive_report.drive_drawing import DriveDrawing
 from diffbot_bringup.drive_report.drive_results import controller_keys, drive_keys, drive_results
 from diffbot_bringup.drive_report.drive_table import results_table
 from diffbot_bringup.drive_report.example import backstepping_example, linearizing_example
+from diffbot_bringup.drive_report.hud import signed
 from diffbot_bringup.drive_report.live_table import live_table
 from diffbot_bringup.drive_report.movie import write_movie
 from diffbot_bringup.drive_report.playback import LAST_FRAME, LONGEST, RATE, playback
@@ -201,3 +202,10 @@ def test_tables(parking, steps):
     )
     for renderable in (results_table(results_of(parking), parking.state, "t"), live_table(parking)):
         assert max(map(len, text_of(renderable, 80).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(-0.004, "+0.00"), (-0.0, "+0.00"), (-0.006, "−0.01"), (1.234, "+1.23")]
+)
+def test_nothing_is_shown_as_minus_zero(value, text):
+    assert signed(value) == text

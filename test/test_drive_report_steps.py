@@ -44,6 +44,11 @@ def run_of(wanted, velocity, true=None):
     return DriveRun(0.01 * np.arange(n), none, none, none, wanted, velocity, true, np.zeros((n, 2)))
 
 
+def test_a_run_that_ended_before_its_first_step_has_none():
+    for samples in (0, 1, 50):
+        assert velocity_steps(run_of(np.zeros((samples, 2)), np.zeros((samples, 2)))) == []
+
+
 def test_steps_are_found_by_channel():
     wanted = np.zeros((300, 2))
     wanted[50:, 0], wanted[150:, 0], wanted[100:, 1] = 0.5, -0.2, 2.0

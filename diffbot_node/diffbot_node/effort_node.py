@@ -64,18 +64,12 @@ class EffortNode(Node, ABC):
     Args:
         name: name of the node.
         parameters: the subclass's own parameters; EFFORT_PARAMETERS are added.
-        required: fields that the joint states must hold, of position, velocity and effort.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parameters: tuple[Parameter, ...] = (),
-        required: tuple[str, ...] = JointReader.FIELDS,
-    ) -> None:
+    def __init__(self, name: str, parameters: tuple[Parameter, ...] = ()) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
         self.last_words = ""
@@ -86,10 +80,10 @@ class EffortNode(Node, ABC):
         )
         self.refused = 0
         self._limiter = self._make_limiter()
-        self._reader = JointReader(self.robot.joints.left, self.robot.joints.right, required)
+        joints = self.robot.joints
+        self._reader = JointReader(joints.left, joints.right, self.required_fields())
         self._last_stamp: float | None = None
         self._period = 0.0
-        self._repeats = 0
         self._pending: JointSample | None = None
         self._received: Time | None = None
         self._received_wall = time.monotonic()
@@ -125,6 +119,10 @@ class EffortNode(Node, ABC):
 
         A ValueError refuses the sample: zero torque is commanded and the reason is reported.
         """
+
+    def required_fields(self) -> tuple[str, ...]:
+        """What the joint states must hold, of position, velocity and effort."""
+        return JointReader.FIELDS
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Called after the command is out, for telemetry; torque is what was commanded."""
@@ -218,7 +216,6 @@ class EffortNode(Node, ABC):
         if stamp == self._last_stamp:
             self._repeated(stamp)
             return
-        self._repeats = 0
         if self._received is None and self.waits_for():
             return
         if self._pending is not None:
@@ -234,6 +231,7 @@ class EffortNode(Node, ABC):
         except ValueError as error:
             self._refuse(str(error))
             return
+        self._received_wall = time.monotonic()
         self._pending = sample
         self.resume()
 
@@ -247,7 +245,6 @@ class EffortNode(Node, ABC):
             self._refuse(str(error))
             self.on_refused(sample)
             return
-        self._received_wall = time.monotonic()
         if self.exit_code is None:
             self._send(torque)
         self.on_commanded(sample, torque)
@@ -262,8 +259,7 @@ class EffortNode(Node, ABC):
         if self._pending is not None:
             self.resume()
             return
-        self._repeats += 1
-        if self._repeats > 2:
+        if time.monotonic() - self._received_wall > COMPLAINT_PERIOD:
             self.refused += 1
             self.complain(
                 f"joint states repeat the stamp {stamp} s: time step must be > 0; check that the "
@@ -278,7 +274,7 @@ class EffortNode(Node, ABC):
             missing = self._missing() or (
                 f"nothing that can be used comes on {self._joint_states.topic_name}"
             )
-            self.finish(1, f"no good joint state for {silence:.1f} s of wall time: {missing}")
+            self.finish(1, f"gave up after {silence:.1f} s of wall time: {missing}")
             return
         if silence > WAITING_PERIOD and (self._received is None or self._pending is not None):
             self._remind()
@@ -298,7 +294,8 @@ class EffortNode(Node, ABC):
     def _check_age(self, received: Time) -> None:
         # The node's clock is the simulator's where there is one: a robot time that stands still
         # lets no robot run away, and a simulator slower than real time is no fault.
-        age = 1e-9 * (self.get_clock().now() - received).nanoseconds
+        # A clock that was set back hides how old it is: that counts as old.
+        age = abs(1e-9 * (self.get_clock().now() - received).nanoseconds)
         if age > self.values.input_timeout and self._limiter.torque != (0.0, 0.0):
             self._send(self._limiter.stop())
             self.complain(

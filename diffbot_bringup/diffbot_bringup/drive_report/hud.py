@@ -17,6 +17,11 @@ BAR, BAR_HEIGHT = 150, 12  # px
 FULL = 0.995
 
 
+def signed(value: float) -> str:
+    """A number with its sign and two decimals; what is shown as 0 is never minus 0."""
+    return f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")
+
+
 class Hud:
     """Draws the figures of a frame.
 
@@ -62,8 +67,8 @@ class Hud:
         """
         self._text(draw, (16, 54), f"{time:.1f} s{self._factor}", INK, 20, bold=True)
         v, omega = velocity
-        for row, text in enumerate((f"v {v:+.2f} m/s", f"ω {omega:+.2f} rad/s")):
-            self._text(draw, (182, 46 + 20 * row), text.replace("-", "−"), INK, 13)
+        for row, text in enumerate((f"v {signed(v)} m/s", f"ω {signed(omega)} rad/s")):
+            self._text(draw, (182, 46 + 20 * row), text, INK, 13)
         middle = WIDTH - 70 - BAR // 2
         for row, (value, colour) in enumerate(zip(torque, (LEFT, RIGHT), strict=True)):
             y = 26 + 24 * row
@@ -73,8 +78,8 @@ class Hud:
             ends = sorted((middle, middle + share * BAR / 2))
             self._box(draw, (ends[0], y, ends[1], y + BAR_HEIGHT), colour)
             self._box(draw, (middle - 0.5, y - 2, middle + 0.5, y + BAR_HEIGHT + 2), QUIET)
-            text = f"{value:+.2f}".replace("-", "−")
-            self._text(draw, (WIDTH - 16, y + BAR_HEIGHT - 1), text, INK, 12, anchor="rs")
+            place = (WIDTH - 16, y + BAR_HEIGHT - 1)
+            self._text(draw, place, signed(value), INK, 12, anchor="rs")
 
     def _box(
         self,

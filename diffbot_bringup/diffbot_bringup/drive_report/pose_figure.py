@@ -13,6 +13,7 @@ from diffbot_bringup.drive_report.path_figure import LEGEND
 from diffbot_bringup.drive_report.time_panels import DASHES, TIME
 from diffbot_bringup.drive_report.tracking_metrics import DriveMetrics
 from diffbot_bringup.report import style
+from diffbot_bringup.report.formatting import significant
 from diffbot_controllers.tracking_errors import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
 
 # Smallest errors that the logarithmic panels show: mm and degrees.
@@ -60,7 +61,7 @@ def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
             )
             rms = 1e3 * tracking.rms_position if row == 0 else np.degrees(tracking.rms_heading)
             axes.annotate(
-                f"{metrics.window.kind}: rms {rms:.2g} {unit}", (1.0, 1.0), (-4, -12),
+                f"{metrics.window.kind}: rms {significant(rms, 2)} {unit}", (1.0, 1.0), (-4, -12),
                 xycoords="axes fraction", textcoords="offset points", ha="right", fontsize=9,
                 color=style.INK,
             )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,12 +61,10 @@ def velocity_steps(run: DriveRun) -> list[VelocityStep]:
 
     A response is judged until either set point changes again.
     """
-    if not len(run):
-        return []
     changes = np.abs(np.diff(run.wanted, axis=0, prepend=np.zeros((1, 2)))) > SMALLEST
     instants = np.flatnonzero(changes.any(axis=1))
     found = []
-    for at, until in zip(instants, np.append(instants[1:], len(run)), strict=True):
+    for at, until in pairwise([*instants, len(run)]):
         if run.time[until - 1] - run.time[at] < SHORTEST:
             continue
         for column in np.flatnonzero(changes[at]):

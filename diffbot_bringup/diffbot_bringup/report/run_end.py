@@ -101,12 +101,12 @@ class RunEnd:
         return self._ended_by_itself(status)
 
     def _interrupted(self, status: NodeState | None, publishers: int) -> Ending:
-        """A signal is the user's, unless the node says or shows that it failed."""
+        """A signal is the user's, or the launch's, unless the node says or shows that it failed."""
         if status is not None and status.phase == DONE:
             return Ending(COMPLETED)
         if publishers == 0 or (status is not None and status.phase == STOPPED):
             return self._ended_by_itself(status)
-        return Ending(STOPPED, "interrupted by the user")
+        return Ending(STOPPED, "interrupted")
 
     def _ended_by_itself(self, status: NodeState | None) -> Ending:
         node = f"the {self._node} node"
