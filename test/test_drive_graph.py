@@ -53,7 +53,7 @@ def assert_left_behind(name, results):
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("backstepping", ("sim:=mujoco", "trajectory:=none", "goal:=0,1,0")),
+        ("backstepping", ("sim:=mujoco", "goal:=0,1,0")),
         (
             "backstepping",
             ("sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0"),

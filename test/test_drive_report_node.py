@@ -145,7 +145,11 @@ def test_completed_run(fake, report, tmp_path):
     # 0.5 exp(-t / 0.2 s) falls below 1 cm after 0.2 ln 50 = 0.782 s.
     assert read["tracking"]["odometry"]["settling_time"] == pytest.approx(0.79, abs=0.011)
     assert read["tracking"]["true"]["rms_position"] > OFFSET
-    assert read["tracking"]["window"] == {"kind": "last lap", "begin": 0.0, "end": 4.0}
+    assert read["tracking"]["window"] == {
+        "kind": "only lap, approach included",
+        "begin": 0.0,
+        "end": 4.0,
+    }
     assert read["odometry_drift"]["max_position"] == pytest.approx(OFFSET)
     assert read["odometry_drift"]["max_heading"] == pytest.approx(0.0, abs=1e-9)
     assert read["peak_torque"] == 3.25

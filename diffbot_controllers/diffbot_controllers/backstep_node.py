@@ -27,20 +27,6 @@ PARAMETERS = (
         choices=("standard", "published"),
     ),
     Parameter(
-        "gammas",
-        (),
-        "rates, 1/s: [gamma_1, gamma_2] with law = standard, gamma_1 to gamma_4 with published; "
-        "[]: tuned to the robot, or the paper's",
-        above=0.0,
-    ),
-    Parameter(
-        "lambdas",
-        (),
-        "weights: [lambda_2, lambda_3] with law = standard, lambda_1 to lambda_5 with published; "
-        "[]: the law's own",
-        above=0.0,
-    ),
-    Parameter(
         "time_step", 0.01, "period that law = published is made for, s", above=0.0, maximum=1.0
     ),
 )
@@ -50,52 +36,29 @@ class BackstepNode(PoseTrackingNode):
     """ROS side of the backstepping laws."""
 
     def __init__(self) -> None:
-        super().__init__("backstep_controller", PARAMETERS)
-        self._status = BackstepStatus()
-        self._status.header.frame_id = self.values.odom_frame
-        self._status_topic = self.create_publisher(BackstepStatus, "~/status", 100)
+        super().__init__("backstep_controller", PARAMETERS, BackstepStatus)
+        if self.law_name == "published" and self.torque_limit < self.robot.limits.torque:
+            self.get_logger().warning(
+                f"law = published knows no torque limit, and within {self.torque_limit:g} N m it "
+                f"may not arrive; torque_limit = {self.robot.limits.torque:g} N m is all that the "
+                "motors have"
+            )
 
     @property
     def law_name(self) -> str:
         """Which law it is."""
         return self.values.law
 
-    def listened_to(self) -> int:
-        """Subscribers of `~/status`."""
-        return self._status_topic.get_subscription_count()
-
     def make_law(self, dynamics: BodyDynamics) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
-        values = self.values
-        published = values.law == "published"
-        gammas = self._numbers("gammas", 4 if published else 2)
-        lambdas = self._numbers("lambdas", 5 if published else 2)
-        if published:
-            default = NonsmoothGains()
-            gains = NonsmoothGains(lambdas or default.lambdas, gammas or default.gammas)
-            return PublishedBackstepping(dynamics, gains, values.time_step, self.torque_limit)
-        bounds = self.speed_limits()
-        gamma1, gamma2 = gammas or (None, None)
-        return tuned_backstepping(
-            dynamics,
-            self.torque_limit,
-            bounds.v,
-            bounds.omega,
-            values.direction,
-            mean_velocity=values.velocity_source == "position",
-            gamma1=gamma1,
-            gamma2=gamma2,
-            ratio=lambdas[1] / lambdas[0] if lambdas else None,
+        if self.law_name == "standard":
+            return tuned_backstepping(dynamics, **self.tuning())
+        default = NonsmoothGains()
+        gains = NonsmoothGains(
+            self.numbers("lambdas", 5) or default.lambdas,
+            self.numbers("gammas", 4) or default.gammas,
         )
-
-    def _numbers(self, name: str, count: int) -> tuple[float, ...]:
-        numbers = getattr(self.values, name)
-        if len(numbers) not in (0, count):
-            raise ValueError(
-                f"parameter '{name}' = {list(numbers)}: must be {count} numbers with law = "
-                f"{self.values.law}, or [] for its own"
-            )
-        return numbers
+        return PublishedBackstepping(dynamics, gains, self.values.time_step, self.torque_limit)
 
     def drive(self, state: State, reference: Reference, dt: float) -> Torque:
         """The law's torque, N m.
@@ -115,8 +78,6 @@ class BackstepNode(PoseTrackingNode):
             )
         return torque
 
-    def publish_status(self, stamp: float, dt: float, torque: Torque) -> None:
-        """Publish what Listing 3 publishes."""
-        if self.law.record is not None:
-            fill_backstep_status(self._status, stamp, self.law.record, torque)
-            self._status_topic.publish(self._status)
+    def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
+        """What Listing 3 publishes."""
+        fill_backstep_status(status, stamp, self.law.record, torque)

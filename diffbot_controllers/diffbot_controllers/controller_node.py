@@ -1,9 +1,9 @@
-"""What the controllers' nodes share: parameters K5..K8, odometry, the run, and telemetry.
+"""What the controllers' nodes share: parameters K5..K8, odometry, and the run.
 
 Subscribes to `joint_states` and, with `parameters` = topic, to `dynamic_parameters`
 (diffbot_msgs/DynamicParameters; used only if valid). Publishes `effort_controller/commands`,
-`~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame) and `~/state`
-(diffbot_msgs/ControllerState, latched). A subclass adds its reference, its law and `~/status`.
+`~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state`
+(diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its reference and its law.
 """
 
 from __future__ import annotations
@@ -12,15 +12,9 @@ import time
 from abc import abstractmethod
 from typing import Any
 
-from geometry_msgs.msg import TransformStamped
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.subscription import Subscription
-from tf2_msgs.msg import TFMessage
 
 from arc_odometry import JointSample, Oddity
-from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.feedback import WheelFeedback
@@ -28,9 +22,10 @@ from diffbot_controllers.motion import State, Torque
 from diffbot_controllers.node_parameters import CONTROLLER_PARAMETERS
 from diffbot_controllers.parameter_file import read_dynamics, usable_dynamics
 from diffbot_controllers.reference_input import ReferenceInput
+from diffbot_controllers.telemetry import Telemetry
 from diffbot_description import RobotModel, closed_form, urdf
 from diffbot_msgs.msg import ControllerState, DynamicParameters
-from diffbot_node import EffortNode, Parameter, pose_from_text, to_stamp
+from diffbot_node import EffortNode, Parameter, pose_from_text
 
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
@@ -43,12 +38,13 @@ class ControllerNode(EffortNode):
     Args:
         name: name of the node.
         parameters: the subclass's own parameters; CONTROLLER_PARAMETERS are added.
+        status_type: type of `~/status`.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
     """
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, name: str, parameters: tuple[Parameter, ...], status_type: type) -> None:
         super().__init__(name, (*CONTROLLER_PARAMETERS, *parameters))
         values = self.values
         self._feedback = WheelFeedback(
@@ -62,8 +58,11 @@ class ControllerNode(EffortNode):
         self._ended = False
         self._left_since: float | None = None
         self._dt = 0.0  # s since the sample before; 0: the law was not asked
-        self._state_rate, self._odom_rate = RateLimit(STATE_RATE), RateLimit(values.odom_rate)
-        self._make_topics()
+        self._subscribed = False
+        self._state_rate = RateLimit(STATE_RATE)
+        self._telemetry = Telemetry(self, values, status_type)
+        self._telemetry.state.torque_limit = self.torque_limit
+        self._telemetry.state.law = self.law_name
         self.input = self.make_input()
         # Made in any case: what is wrong with its parameters has to be said at the start.
         self.law = self.make_law(self._nominal())
@@ -73,24 +72,15 @@ class ControllerNode(EffortNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
 
-    def _make_topics(self) -> None:
-        values = self.values
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._state_topic = self.create_publisher(ControllerState, "~/state", latched)
-        self._odom_topic = self.create_publisher(Odometry, "~/odom", 10)
-        self._tf_topic = self.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
-        self._odom = Odometry(child_frame_id=values.base_frame)
-        self._odom.header.frame_id = values.odom_frame
-        self._transform = TransformStamped(child_frame_id=values.base_frame)
-        self._transform.header.frame_id = values.odom_frame
-        self._state = ControllerState(duration=values.duration, torque_limit=self.torque_limit)
-        self._state.header.frame_id = values.base_frame
-
     # What a subclass gives.
 
     @abstractmethod
     def make_input(self) -> ReferenceInput:
-        """Where references go; its topics are subscribed to here."""
+        """Where references go."""
+
+    @abstractmethod
+    def subscribe_to_references(self) -> None:
+        """Subscribe to references, once the robot can be driven: they begin when one listens."""
 
     @abstractmethod
     def make_law(self, dynamics: BodyDynamics) -> Any:
@@ -103,26 +93,21 @@ class ControllerNode(EffortNode):
 
     @property
     @abstractmethod
-    def reference_topics(self) -> tuple[Subscription, ...]:
-        """The subscriptions that references come from."""
+    def stream(self) -> str:
+        """Name of the topic that stamped references come on."""
 
     @abstractmethod
     def at_rest(self, reference: Any) -> bool:
         """Whether a reference says that the robot should stand."""
 
     @abstractmethod
-    def publish_status(self, stamp: float, dt: float, torque: Torque) -> None:
-        """Publish `law.record` on `~/status`; stamp and period in s, torque commanded in N m."""
-
-    def listened_to(self) -> int:
-        """Subscribers of `~/status`."""
-        return 0
+    def fill_status(self, status: Any, stamp: float, dt: float, torque: Torque) -> None:
+        """Put `law.record` into a message; stamp and period in s, torque commanded in N m."""
 
     # Dynamic parameters.
 
     def _first_dynamics(self) -> BodyDynamics | None:
         source, name = self.values.parameters, self.robot.name
-        self._state.parameters_source = source
         if source == FROM_TOPIC:
             self.create_subscription(DynamicParameters, "dynamic_parameters", self._on_dynamics, 10)
             return None
@@ -134,6 +119,7 @@ class ControllerNode(EffortNode):
         return BodyDynamics(nominal.k5, nominal.k6, nominal.k7, nominal.k8)
 
     def _on_dynamics(self, message: DynamicParameters) -> None:
+        self.keep_waiting()  # an identification takes longer than anybody's patience
         if message.state != DynamicParameters.ESTIMATED:
             return
         try:
@@ -174,8 +160,11 @@ class ControllerNode(EffortNode):
     def waits_for(self) -> str:
         """What is missing before torque may be commanded; empty when nothing is."""
         if self.dynamics is None:
-            return "no valid dynamic_parameters yet; start the identification: ident"
-        missing = self.values.listeners - self.listened_to()
+            return (
+                "no valid dynamic_parameters yet; start an identification, or give the file of "
+                "one as `parameters`"
+            )
+        missing = self.values.listeners - self._telemetry.listeners
         if missing > 0:
             return f"{missing} more subscribers of ~/status are awaited"
         return super().waits_for()
@@ -189,8 +178,7 @@ class ControllerNode(EffortNode):
         """In lock-step: the reference for the sample's stamp."""
         if not self.values.wait_for_reference or self.input.reaches(sample.stamp):
             return ""
-        topics = " or ".join(topic.topic_name for topic in self.reference_topics)
-        return f"no reference for the joint state of {sample.stamp:.3f} s on {topics}"
+        return f"no reference for the joint state of {sample.stamp:.3f} s on {self.stream}"
 
     def on_sample(self, sample: JointSample) -> Torque:
         """The law's torque for the sample, N m; zero until a reference has come."""
@@ -233,7 +221,7 @@ class ControllerNode(EffortNode):
         self._start = stamp
         self.get_logger().info(
             f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
-            f"{self.torque_limit:g} N m, parameters from {self._state.parameters_source}: "
+            f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: "
             f"{self.dynamics}"
         )
 
@@ -241,8 +229,9 @@ class ControllerNode(EffortNode):
         """Publish what the law knows, the odometry, and now and then the state."""
         if self.exit_code is not None:
             return
-        if self._dt > 0.0:
-            self.publish_status(sample.stamp, self._dt, torque)
+        if self._dt > 0.0 and self.law.record is not None:
+            self.fill_status(self._telemetry.status, sample.stamp, self._dt, torque)
+            self._telemetry.publish_status()
         self._publish_odometry()
         if self._start is not None and self._state_rate.due(sample.stamp):
             self._publish_state(ControllerState.DRIVING)
@@ -258,6 +247,11 @@ class ControllerNode(EffortNode):
         """Say what is waited for, and notice when the reference has left."""
         if self.exit_code is not None:
             return
+        if not self._subscribed and not self.waits_for():
+            self._subscribed = True
+            self.subscribe_to_references()
+        if self.count_publishers(self.stream) > 1:
+            self.complain(f"more than one node publishes {self.stream}; stop all but one")
         if self._start is None:
             self._publish_waiting()
         elif self.values.leave_with_reference and self._reference_left():
@@ -265,14 +259,13 @@ class ControllerNode(EffortNode):
 
     def _publish_waiting(self) -> None:
         text = self.waits_for() or "a reference"
-        if text != self._state.message:
+        if text != self._telemetry.state.message:
             self._publish_state(ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
         """Whether nobody has published references for two looks, though more are needed."""
-        there = any(self.count_publishers(t.topic_name) for t in self.reference_topics)
         needed = self.is_pending if self.values.wait_for_reference else self.input.is_stream
-        if there or not needed:
+        if self.count_publishers(self.stream) or not needed:
             self._left_since = None
         elif self._left_since is None:
             self._left_since = time.monotonic()
@@ -301,21 +294,9 @@ class ControllerNode(EffortNode):
     # Telemetry.
 
     def _publish_odometry(self) -> None:
-        if self._feedback.odometry.time is None or not self._odom_rate.due(self._newest):
-            return
-        fill_odometry(self._odom, to_stamp(self._newest), self._feedback.odometry)
-        self._odom_topic.publish(self._odom)
-        if self._tf_topic is not None:
-            fill_transform(self._transform, self._odom)
-            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
+        self._telemetry.publish_odometry(self._newest, self._feedback.odometry)
 
     def _publish_state(self, phase: int, message: str = "") -> None:
-        state = self._state
-        state.header.stamp = to_stamp(self._newest)
-        state.phase, state.message = phase, message
+        state = self._telemetry.state
         state.elapsed, state.refused = self.elapsed, self.refused
-        state.law = self.law_name
-        if self.dynamics is not None:
-            k = self.dynamics
-            state.k5, state.k6, state.k7, state.k8 = k.k5, k.k6, k.k7, k.k8
-        self._state_topic.publish(state)
+        self._telemetry.publish_state(self._newest, phase, message, self.dynamics)

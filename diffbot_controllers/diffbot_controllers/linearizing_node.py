@@ -8,7 +8,6 @@ false; linear.x and angular.z count); publishes `effort_controller/commands`, `~
 from __future__ import annotations
 
 from geometry_msgs.msg import Twist, TwistStamped
-from rclpy.subscription import Subscription
 
 from diffbot_controllers.controller_node import ControllerNode
 from diffbot_controllers.dynamics import BodyDynamics
@@ -46,32 +45,28 @@ class LinearizingNode(ControllerNode):
     """ROS side of the velocity loops."""
 
     def __init__(self) -> None:
-        super().__init__("linearizing_controller", PARAMETERS)
-        self._status = LinearizingStatus()
-        self._status.header.frame_id = self.values.base_frame
-        self._status_topic = self.create_publisher(LinearizingStatus, "~/status", 100)
+        super().__init__("linearizing_controller", PARAMETERS, LinearizingStatus)
 
     def make_input(self) -> ReferenceInput[Velocity]:
         """Velocities asked for."""
+        return ReferenceInput(self.values.reference_timeout, advance_velocity)
+
+    def subscribe_to_references(self) -> None:
+        """Velocity commands."""
         kind, callback = (
             (TwistStamped, self._on_stamped) if self.values.stamped else (Twist, self._on_twist)
         )
-        self._cmd_vel = self.create_subscription(kind, "cmd_vel", callback, 10)
-        return ReferenceInput(self.values.reference_timeout, advance_velocity)
+        self.create_subscription(kind, "cmd_vel", callback, 10)
 
     @property
-    def reference_topics(self) -> tuple[Subscription, ...]:
-        """The topic that velocities come from."""
-        return (self._cmd_vel,)
+    def stream(self) -> str:
+        """Name of the topic that velocities come from."""
+        return self.resolve_topic_name("cmd_vel")
 
     @property
     def law_name(self) -> str:
         """Which gains it has."""
         return self.values.law
-
-    def listened_to(self) -> int:
-        """Subscribers of `~/status`."""
-        return self._status_topic.get_subscription_count()
 
     def at_rest(self, reference: Velocity) -> bool:
         """Whether the reference stands."""
@@ -115,7 +110,9 @@ class LinearizingNode(ControllerNode):
     def _take(self, twist: Twist, stamp: float) -> None:
         self.take(stamp, velocity_command, {"v": twist.linear.x, "omega": twist.angular.z})
 
-    def publish_status(self, stamp: float, dt: float, torque: Torque) -> None:
-        """Publish every variable of the law."""
-        fill_linearizing_status(self._status, stamp, dt, self.law.record, torque)
-        self._status_topic.publish(self._status)
+    def fill_status(
+        self, status: LinearizingStatus, stamp: float, dt: float, torque: Torque
+    ) -> None:
+        """Every variable of the law."""
+        status.header.frame_id = self.values.base_frame
+        fill_linearizing_status(status, stamp, dt, self.law.record, torque)

@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 from geometry_msgs.msg import Pose2D
-from rclpy.subscription import Subscription
 
 from diffbot_controllers.controller_node import ControllerNode
 from diffbot_controllers.motion import Reference, Velocity
@@ -28,6 +27,19 @@ POSE_PARAMETERS = (
         "in which the robot arrives at a set point",
         choices=("either", "forwards", "backwards"),
     ),
+    Parameter(
+        "gammas",
+        (),
+        "rates, 1/s: [gamma_1, gamma_2]; all four with law = published; [] gives the law's own, "
+        "tuned to the robot",
+        above=0.0,
+    ),
+    Parameter(
+        "lambdas",
+        (),
+        "weights: [lambda_2, lambda_3]; all five with law = published; [] gives the law's own",
+        above=0.0,
+    ),
     Parameter("linear_velocity", 0.0, "largest |v|, m/s; 0: the robot's own", minimum=0.0),
     Parameter("angular_velocity", 0.0, "largest |omega|, rad/s; 0: the robot's own", minimum=0.0),
 )
@@ -38,16 +50,18 @@ class PoseTrackingNode(ControllerNode):
 
     def make_input(self) -> ReferenceInput[Reference]:
         """Set points and references."""
-        self._command_topic = self.create_subscription(Pose2D, "~/command", self._on_command, 10)
-        self._stream_topic = self.create_subscription(
-            PoseReference, "~/reference", self._on_reference, 10
-        )
+        # A set point lasts, so one that comes early is taken.
+        self.create_subscription(Pose2D, "~/command", self._on_command, 10)
         return ReferenceInput(self.values.reference_timeout, advance_pose)
 
+    def subscribe_to_references(self) -> None:
+        """Moving references."""
+        self.create_subscription(PoseReference, "~/reference", self._on_reference, 10)
+
     @property
-    def reference_topics(self) -> tuple[Subscription, ...]:
-        """The two topics that references come from."""
-        return self._stream_topic, self._command_topic
+    def stream(self) -> str:
+        """Name of the topic of moving references."""
+        return self.resolve_topic_name("~/reference")
 
     def at_rest(self, reference: Reference) -> bool:
         """Whether the reference stands."""
@@ -70,11 +84,39 @@ class PoseTrackingNode(ControllerNode):
             bounds.append(asked or limit)
         return Velocity(*bounds)
 
+    def numbers(self, name: str, count: int) -> tuple[float, ...]:
+        """The parameter `gammas` or `lambdas`; empty for the law's own.
+
+        Raises:
+            ValueError: it does not have as many numbers as the law.
+        """
+        numbers = getattr(self.values, name)
+        if len(numbers) not in (0, count):
+            raise ValueError(
+                f"parameter '{name}' = {list(numbers)}: must be {count} numbers with law = "
+                f"{self.law_name}, or [] for its own"
+            )
+        return numbers
+
+    def tuning(self) -> dict[str, Any]:
+        """Arguments of `tuned_backstepping` and `tuned_polar_pose` that the parameters give."""
+        gamma1, gamma2 = self.numbers("gammas", 2) or (None, None)
+        lambdas, bounds = self.numbers("lambdas", 2), self.speed_limits()
+        return {
+            "torque_limit": self.torque_limit,
+            "linear_velocity": bounds.v,
+            "angular_velocity": bounds.omega,
+            "direction": self.values.direction,
+            "mean_velocity": self.values.velocity_source == "position",
+            "gamma1": gamma1,
+            "gamma2": gamma2,
+            "ratio": lambdas[1] / lambdas[0] if lambdas else None,
+        }
+
     def _on_command(self, message: Pose2D) -> None:
-        if self.count_publishers(self._stream_topic.topic_name):
+        if self.count_publishers(self.stream):
             self.complain(
-                f"set point on {self._command_topic.topic_name} left out: references come on "
-                f"{self._stream_topic.topic_name}; stop their publisher first"
+                f"set point left out: references come on {self.stream}; stop their publisher first"
             )
             return
         self.take(None, Reference, {name: getattr(message, name) for name in FIELDS[:3]})

@@ -181,6 +181,10 @@ class EffortNode(Node, ABC):
             return f"nobody subscribes to {self._commands.topic}; start the effort controller"
         return ""
 
+    def keep_waiting(self) -> None:
+        """What is waited for is on its way: `patience` begins anew."""
+        self._received_wall = time.monotonic()
+
     def complain(self, what: str) -> None:
         """Warn, at most once a second for sentences that differ in numbers only."""
         now, kind = time.monotonic(), NUMBERS.sub("", what)

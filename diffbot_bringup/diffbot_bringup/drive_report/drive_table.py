@@ -89,8 +89,8 @@ def _steps(steps: list[VelocityStep], title: str) -> Table:
     table = new_table(title)
     table.add_column("step", style="bold", no_wrap=True)
     table.add_column("at s", style="dim", justify="right", no_wrap=True)
-    encoders, true = "by encoders: 1 % ms", "true: 1 % ms"
-    for name in (encoders, "5 % ms", "over %", true, "5 % ms", "over %"):
+    encoders, true = "by encoders: 5 % ms", "true: 5 % ms"
+    for name in (encoders, "1 % ms", "over %", true, "1 % ms", "over %"):
         table.add_column(name, justify="right", no_wrap=True)
     for step in steps:
         what = f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}"
@@ -101,7 +101,7 @@ def _steps(steps: list[VelocityStep], title: str) -> Table:
 def _response(response: Response | None) -> tuple[Text, ...]:
     if response is None:
         return (Text(MISSING),) * 3
-    times = (response.settling_time, response.settling_time_5)
+    times = (response.settling_time_5, response.settling_time)
     settled = (Text("never") if t is None else Text(f"{1e3 * t:.0f}", "cyan") for t in times)
     return *settled, Text(f"{response.overshoot:.2f}")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from diffbot_bringup.drive_report.drive_drawing import DriveDrawing
 from diffbot_bringup.drive_report.drive_recording import DriveRecording
@@ -71,9 +72,10 @@ class DriveWriter:
             _counts(recording),
         )
         drawn = len(run) > 1
+        title = headline(self._run, recording.elapsed, ending)
         hand_over(
             self._console,
-            results_table(results, state, headline(self._run, recording.elapsed, ending)),
+            results_table(results, state, title) if len(run) else Text(title),
             content,
             self._directory,
             self._drawing.draw(run, recording, self._run, self._directory, deadline)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-LAP, SECOND = "last lap", "last second"
+LAP, ONLY, SECOND = "last lap", "only lap, approach included", "last second"
 # A reference this near to its final pose is at it, at the least: m and rad.
 NEAR, NEAR_HEADING = 1e-3, 1e-2
 # In samples: a moving reference that passes a pose has a sample within half its step.
@@ -20,7 +20,7 @@ class Window:
     """Part of a run.
 
     Attributes:
-        kind: "last lap" or "last second".
+        kind: LAP, ONLY (there is none but the first) or SECOND.
         begin: s since driving began.
         end: s.
     """
@@ -61,7 +61,8 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
     miss = distance[visit] + turn[visit] * NEAR / NEAR_HEADING
     begin = visit[np.flatnonzero(miss <= miss.min() + 1e-12)[-1]]
     moving = np.flatnonzero((step > 1e-9) | (turn_step > 1e-9))
-    return Window(LAP, float(time[begin]), float(time[min(moving[-1], len(time) - 1)]))
+    kind = LAP if moving[0] < begin else ONLY
+    return Window(kind, float(time[begin]), float(time[min(moving[-1], len(time) - 1)]))
 
 
 def _steps(reference: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
