@@ -17,19 +17,17 @@ from rclpy.clock import Clock, ClockType
 from arc_odometry import JointSample, Oddity
 from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.dynamics import BodyDynamics
+from diffbot_controllers.dynamics_source import DynamicsSource, nominal_dynamics
 from diffbot_controllers.feedback import WheelFeedback
 from diffbot_controllers.motion import State, Torque
 from diffbot_controllers.node_parameters import CONTROLLER_PARAMETERS
-from diffbot_controllers.parameter_file import read_dynamics, usable_dynamics
 from diffbot_controllers.reference_input import ReferenceInput
 from diffbot_controllers.telemetry import Telemetry
-from diffbot_description import RobotModel, closed_form, urdf
-from diffbot_msgs.msg import ControllerState, DynamicParameters
+from diffbot_msgs.msg import ControllerState
 from diffbot_node import EffortNode, Parameter, pose_from_text
 
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
-FROM_ROBOT, FROM_TOPIC = "robot", "topic"
 
 
 class ControllerNode(EffortNode):
@@ -65,10 +63,8 @@ class ControllerNode(EffortNode):
         self._telemetry.state.law = self.law_name
         self.input = self.make_input()
         # Made in any case: what is wrong with its parameters has to be said at the start.
-        self.law = self.make_law(self._nominal())
-        self.dynamics = self._first_dynamics()
-        if self.dynamics is not None:
-            self.law = self.make_law(self.dynamics)
+        self.law = self.make_law(nominal_dynamics(self.robot))
+        self._dynamics = DynamicsSource(self, values.parameters, self._on_dynamics)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
 
@@ -106,33 +102,16 @@ class ControllerNode(EffortNode):
 
     # Dynamic parameters.
 
-    def _first_dynamics(self) -> BodyDynamics | None:
-        source, name = self.values.parameters, self.robot.name
-        if source == FROM_TOPIC:
-            self.create_subscription(DynamicParameters, "dynamic_parameters", self._on_dynamics, 10)
-            return None
-        return self._nominal() if source == FROM_ROBOT else read_dynamics(source, name)
+    def _on_dynamics(self, dynamics: BodyDynamics) -> None:
+        if self._start is None:
+            self.law = self.make_law(dynamics)  # with gains that suit them
+        else:
+            self.law.dynamics = dynamics
 
-    def _nominal(self) -> BodyDynamics:
-        joints = self.robot.joints
-        nominal = closed_form(RobotModel.from_urdf(urdf(self.robot), joints.left, joints.right))
-        return BodyDynamics(nominal.k5, nominal.k6, nominal.k7, nominal.k8)
-
-    def _on_dynamics(self, message: DynamicParameters) -> None:
-        self.keep_waiting()  # an identification takes longer than anybody's patience
-        if message.state != DynamicParameters.ESTIMATED:
-            return
-        try:
-            values = (message.k5, message.k6, message.k7, message.k8)
-            dynamics = usable_dynamics(values, tuple(message.covariance_diagonal.tolist()))
-            if self._start is None:
-                self.law = self.make_law(dynamics)  # with gains that suit them
-            else:
-                self.law.dynamics = dynamics
-            self.dynamics = dynamics
-        except ValueError as error:
-            self.refused += 1
-            self.complain(f"dynamic_parameters refused: {error}; those of before stay")
+    @property
+    def dynamics(self) -> BodyDynamics | None:
+        """K5..K8 in use; None before valid ones have come."""
+        return self._dynamics.newest
 
     # References.
 

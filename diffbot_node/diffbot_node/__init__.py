@@ -1,6 +1,7 @@
 """What the suite's nodes share: parameters with limits, a clean exit, and safe wheel torque."""
 
-from diffbot_node.effort_node import EFFORT_PARAMETERS, EffortNode
+from diffbot_node.effort_node import EffortNode
+from diffbot_node.effort_parameters import EFFORT_PARAMETERS
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.pose_text import pose_from_text
 from diffbot_node.results import results_folder

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from abc import ABC, abstractmethod
 
@@ -20,38 +19,16 @@ from std_msgs.msg import Float64MultiArray
 
 from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
+from diffbot_node.complaints import Complaints
+from diffbot_node.effort_parameters import EFFORT_PARAMETERS
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.stamps import seconds
 from diffbot_node.torque_limiter import TorqueLimiter
 
-EFFORT_PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
-    Parameter(
-        "torque_limit",
-        0.0,
-        "largest wheel torque commanded, N m; 0 takes what the robot's wheels carry (traction)",
-        minimum=0.0,
-    ),
-    Parameter(
-        "input_timeout",
-        0.08,
-        "age of the newest joint state after which zero torque is commanded, s of the node's clock",
-        above=0.0,
-        maximum=1.0,
-    ),
-    Parameter(
-        "patience",
-        0.0,
-        "wall time without good joint states after which the node ends with status 1, s; 0: never",
-        minimum=0.0,
-    ),
-)
-
-NUMBERS = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?")
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.02
-# The same refusal is reported at most this often, s of wall time.
-COMPLAINT_PERIOD = 1.0
+# A stamp may be repeated for so long, as simulators do while they wait, s of wall time.
+LONGEST_REPEAT = 1.0
 # What is still awaited at the start is reported this often, s of wall time.
 WAITING_PERIOD = 3.0
 
@@ -88,7 +65,7 @@ class EffortNode(Node, ABC):
         self._received: Time | None = None
         self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
-        self._complained: dict[str, float] = {}
+        self._complaints = Complaints()
         self._command = Float64MultiArray(data=[0.0, 0.0])
         self._commands = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
         self._joint_states = self.create_subscription(
@@ -187,9 +164,7 @@ class EffortNode(Node, ABC):
 
     def complain(self, what: str) -> None:
         """Warn, at most once a second for sentences that differ in numbers only."""
-        now, kind = time.monotonic(), NUMBERS.sub("", what)
-        if now - self._complained.get(kind, -1e9) >= COMPLAINT_PERIOD:
-            self._complained[kind] = now
+        if self._complaints.due(what):
             self.get_logger().warning(what)
 
     def finish(self, exit_code: int, last_words: str = "") -> None:
@@ -263,7 +238,7 @@ class EffortNode(Node, ABC):
         if self._pending is not None:
             self.resume()
             return
-        if time.monotonic() - self._received_wall > COMPLAINT_PERIOD:
+        if time.monotonic() - self._received_wall > LONGEST_REPEAT:
             self.refused += 1
             self.complain(
                 f"joint states repeat the stamp {stamp} s: time step must be > 0; check that the "
