@@ -228,8 +228,11 @@ def test_only_valid_parameters_of_the_topic_are_used(make):
         graph.spin(0.05)
         assert graph.node.dynamics is None
         assert "no valid dynamic_parameters" in graph.node.waits_for()
+    # A trajectory begins when somebody listens: nobody does before the robot can be driven.
+    assert graph.peer.count_subscribers(graph.node.stream) == 0
     topic.publish(parameters())
     graph.until(lambda: graph.node.dynamics is not None, "the parameters")
+    graph.until(lambda: graph.peer.count_subscribers(graph.node.stream) == 1, "a listener")
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.3))
     graph.spin()
     graph.run(2.0)
