@@ -1,50 +1,59 @@
-"""Control laws of differential-drive robots that command wheel torque."""
+"""Control laws of differential-drive robots that command wheel torque.
 
-from diffbot_controllers.approach import Approach, PolarError
-from diffbot_controllers.approach_settings import ApproachGains
-from diffbot_controllers.backstep_record import BackstepRecord
-from diffbot_controllers.backstepping_published import PublishedBackstepping
-from diffbot_controllers.backstepping_standard import StandardBackstepping
-from diffbot_controllers.dynamics import BodyDynamics
-from diffbot_controllers.linearizing import LinearizingController, LinearizingRecord
-from diffbot_controllers.motion import Reference, State, Torque, Velocity
-from diffbot_controllers.nonsmooth import NonsmoothGains
-from diffbot_controllers.pi_gains import PUBLISHED, PiDesign, PiGains
-from diffbot_controllers.polar_pose import PolarPoseController, PolarPoseRecord
-from diffbot_controllers.tracker import TrackerGains
-from diffbot_controllers.tuning import (
-    approach_gains,
-    servo_limits,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
-from diffbot_controllers.velocity_servo import ServoLimits, VelocityServo
+The names below are loaded from their modules when they are first used: the executables of this
+package set their signals before NumPy loads, and Ctrl-C then leaves no traceback.
+"""
 
-__all__ = [
-    "PUBLISHED",
-    "Approach",
-    "ApproachGains",
-    "BackstepRecord",
-    "BodyDynamics",
-    "LinearizingController",
-    "LinearizingRecord",
-    "NonsmoothGains",
-    "PiDesign",
-    "PiGains",
-    "PolarError",
-    "PolarPoseController",
-    "PolarPoseRecord",
-    "PublishedBackstepping",
-    "Reference",
-    "ServoLimits",
-    "StandardBackstepping",
-    "State",
-    "Torque",
-    "TrackerGains",
-    "Velocity",
-    "VelocityServo",
-    "approach_gains",
-    "servo_limits",
-    "tuned_backstepping",
-    "tuned_polar_pose",
-]
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "approach": (
+        "Approach",
+        "PolarError",
+    ),
+    "approach_settings": ("ApproachGains",),
+    "backstep_record": ("BackstepRecord",),
+    "backstepping_published": ("PublishedBackstepping",),
+    "backstepping_standard": ("StandardBackstepping",),
+    "dynamics": ("BodyDynamics",),
+    "linearizing": (
+        "LinearizingController",
+        "LinearizingRecord",
+    ),
+    "motion": (
+        "Reference",
+        "State",
+        "Torque",
+        "Velocity",
+    ),
+    "nonsmooth": ("NonsmoothGains",),
+    "pi_gains": (
+        "PUBLISHED",
+        "PiDesign",
+        "PiGains",
+    ),
+    "polar_pose": (
+        "PolarPoseController",
+        "PolarPoseRecord",
+    ),
+    "tracker": ("TrackerGains",),
+    "tuning": (
+        "approach_gains",
+        "servo_limits",
+        "tuned_backstepping",
+        "tuned_polar_pose",
+    ),
+    "velocity_servo": (
+        "ServoLimits",
+        "VelocityServo",
+    ),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
