@@ -14,8 +14,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import DiffOdometry, JointOdometry, WheelGeometry
-from diffbot_controllers import BodyDynamics, State, Torque, Velocity
+from arc_odometry import WheelGeometry
+from diffbot_controllers import BodyDynamics, State, Torque
+from diffbot_controllers.feedback import WheelFeedback
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_description import Robot
 from diffbot_node.torque_limiter import TorqueLimiter
@@ -130,18 +131,23 @@ def rehearse_drive(
         period,
     )
     geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
-    odometry = DiffOdometry(geometry, max_wheel_speed=math.inf, pose=start)
-    joints = JointOdometry(odometry)
+    # The published law spins the wheels faster than any encoder would be believed.
+    feedback = WheelFeedback(geometry, start, max_wheel_speed=math.inf)
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
     rows, sample = [], virtual.sample
-    for k in range(round(duration / period)):
-        joints.update(sample)
+    for _ in range(round(duration / period)):
+        state = feedback.update(sample, limiter.torque).state
         wanted = reference(sample.stamp)
-        if k > 0:
-            state = State(odometry.pose, Velocity(*odometry.velocity), limiter.torque)
+        if state is not None:
             limiter.apply(law.update(state, wanted, period), period)
         rows.append(
-            (sample.stamp, *engine.pose(), *odometry.pose, *engine.velocity(), *limiter.torque)
+            (
+                sample.stamp,
+                *engine.pose(),
+                *feedback.odometry.pose,
+                *engine.velocity(),
+                *limiter.torque,
+            )
             + (wanted.x, wanted.y, wanted.theta)
         )
         sample = virtual.advance(limiter.torque)

@@ -17,7 +17,7 @@ from rclpy.clock import Clock, ClockType
 from arc_odometry import JointSample, Oddity
 from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.dynamics import BodyDynamics
-from diffbot_controllers.dynamics_source import DynamicsSource, nominal_dynamics
+from diffbot_controllers.dynamics_source import DynamicsSource
 from diffbot_controllers.feedback import WheelFeedback
 from diffbot_controllers.motion import State, Torque
 from diffbot_controllers.node_parameters import CONTROLLER_PARAMETERS
@@ -62,8 +62,6 @@ class ControllerNode(EffortNode):
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
         self.input = self.make_input()
-        # Made in any case: what is wrong with its parameters has to be said at the start.
-        self.law = self.make_law(nominal_dynamics(self.robot))
         self._dynamics = DynamicsSource(self, values.parameters, self._on_dynamics)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)

@@ -25,8 +25,9 @@ class DynamicsSource:
     Args:
         node: of the controller.
         source: "robot", "topic" or the path of a file.
-        use: called with each that may be used, once before this returns unless it is a topic. A
-            ValueError refuses them.
+        use: called with each that may be used, and once before this returns: for a topic with the
+            description's, so that what is wrong with a law is said at the start. A ValueError
+            refuses them.
 
     Attributes:
         newest: those in use; None before valid ones have come on the topic.
@@ -40,6 +41,7 @@ class DynamicsSource:
         self._node = node
         self._use = use
         if source == FROM_TOPIC:
+            use(nominal_dynamics(node.robot))
             node.create_subscription(DynamicParameters, "dynamic_parameters", self._on_message, 10)
         elif source == FROM_ROBOT:
             self._take(nominal_dynamics(node.robot))

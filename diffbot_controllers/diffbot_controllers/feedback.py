@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, Oddity, WheelGeometry
+from arc_odometry.diff_odometry import MAX_WHEEL_SPEED
 from diffbot_controllers.motion import State, Torque, Velocity
 
 # A longer time between two samples tells nothing about the velocity at its end, s.
@@ -34,6 +35,7 @@ class WheelFeedback:
         path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; see DiffOdometry.
         from_angles: whether velocities are differences of the wheels' angles, means over the
             period that ends; else the speeds that the joint states report.
+        max_wheel_speed: faster changes of a wheel's angle are jumps of its encoder, rad/s, > 0.
     """
 
     def __init__(
@@ -42,8 +44,9 @@ class WheelFeedback:
         start: tuple[float, float, float] = (0.0, 0.0, 0.0),
         path_noise: float = 0.0,
         from_angles: bool = True,
+        max_wheel_speed: float = MAX_WHEEL_SPEED,
     ) -> None:
-        self.odometry = DiffOdometry(geometry, path_noise, pose=start)
+        self.odometry = DiffOdometry(geometry, path_noise, max_wheel_speed, start)
         self._samples = JointOdometry(self.odometry, LONGEST_PERIOD)
         self._from_angles = from_angles
 
