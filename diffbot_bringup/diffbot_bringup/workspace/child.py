@@ -26,10 +26,12 @@ def run(
     log: Path,
     lock: int,
     watch: Callable[[str], None] = lambda line: None,
+    folder: Path | None = None,
 ) -> None:
     """Run command to its end, append its output to log and call watch for each of its lines.
 
-    The tool inherits the descriptor of the lock. It raises ChildError when the tool fails.
+    The tool inherits the descriptor of the lock and works in folder, or here. It raises ChildError
+    when the tool fails.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     tail: deque[str] = deque(maxlen=_TAIL)
@@ -38,6 +40,7 @@ def run(
         child = subprocess.Popen(
             [str(word) for word in command],
             env=dict(environment),
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

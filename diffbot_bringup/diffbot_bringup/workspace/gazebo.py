@@ -1,0 +1,145 @@
+"""Gazebo 11 for a checkout: the machine's own, or Debian 11's packages in .diffbot/gazebo."""
+
+import os
+import shutil
+from pathlib import Path
+
+from .child import ChildError, run
+from .debian_archive import DebianArchive, missing_tools, own_mirror, unpack
+from .failure import SetupError
+from .progress import Step
+from .stamps import Stamps, digest
+
+MIRROR_VARIABLE = "DIFFBOT_DEBIAN_MIRROR"
+FOLDER_VARIABLE = "DIFFBOT_GAZEBO"
+"""Tells the suite's programs where the folder with `prefix` and the plugin is."""
+
+_SUITE = "bullseye"
+_PROGRAMS = ("gazebo", "gazebo-common", "libgazebo11")
+_HEADERS = (
+    "libboost1.74-dev",
+    "libgazebo-dev",
+    "libignition-common-dev",
+    "libignition-math-dev",
+    "libignition-msgs-dev",
+    "libignition-transport-dev",
+    "libprotobuf-dev",
+    "libsdformat-dev",
+    "libtbb-dev",
+)
+"""For the plugin; taken without what they depend on, which it does not include."""
+_NOT_WANTED = frozenset(
+    # The C and C++ libraries must be the machine's own, newer ones: two in one process crash.
+    "libc6 libgcc-s1 libstdc++6 libcrypt1 gcc-10-base "
+    # Programs and settings of a whole system.
+    "coreutils debconf dpkg lsb-base mariadb-common mysql-common perl-base sensible-utils tar ucf "
+    "x11-common libsensors-config".split()
+)
+_SPACE = 1_700_000_000
+"""Bytes that packages and unpacked files need while both are there."""
+_NO_GAZEBO = 3
+"""Exit status of diffbot_sim.gazebo.plugin_build when the machine has no Gazebo."""
+_STEP = "gazebo"
+
+
+class GazeboSetup:
+    """Makes Gazebo and the plugin ready to use; everything that it makes is in one folder.
+
+    Args:
+        root: the checkout.
+        python: interpreter that has the workspace's packages, with `variables`.
+    """
+
+    def __init__(self, root: Path, python: Path, variables: dict[str, str]) -> None:
+        self.folder = root / ".diffbot" / "gazebo"
+        self._prefix = self.folder / "prefix"
+        self._python = python
+        self._variables = variables
+        self._log = root / ".diffbot" / "log" / "gazebo.log"
+        self._stamps = Stamps(root / ".diffbot" / "stamps")
+        plugin = root / "diffbot_sim" / "diffbot_sim" / "gazebo" / "plugin"
+        sources = [file.read_bytes() for file in sorted(plugin.iterdir())]
+        self._key = digest(str(self.folder), _SUITE, *_PROGRAMS, *_HEADERS, *sources)
+
+    def is_ready(self) -> bool:
+        """Tell whether prepare would have nothing to do."""
+        return self._stamps.is_current(_STEP, self._key) and self.folder.is_dir()
+
+    def prepare(self, lock: int) -> None:
+        """Get Gazebo where the machine has none, and build the plugin.
+
+        Raises SetupError, which says what to do, where Gazebo cannot be had.
+        """
+        if self.is_ready():
+            return
+        self._log.unlink(missing_ok=True)
+        self._stamps.clear(_STEP)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self._build_plugin(lock):
+            self._make_prefix(lock)
+            if not self._build_plugin(lock):
+                raise SetupError(f"Gazebo in {self._prefix} is incomplete, see {self._log}")
+        self._stamps.set(_STEP, self._key)
+
+    def _build_plugin(self, lock: int) -> bool:
+        """Build the plugin; False where there is no Gazebo to build it for."""
+        command = [self._python, "-m", "diffbot_sim.gazebo.plugin_build"]
+        variables = {**self._variables, FOLDER_VARIABLE: str(self.folder)}
+        try:
+            with Step("Building the plugin for Gazebo"):
+                run(command, variables, self._log, lock)
+        except ChildError as error:
+            if error.status == _NO_GAZEBO:
+                return False
+            text = "\n".join(["the plugin for Gazebo was not built:", *error.tail])
+            raise SetupError(f"{text}\n(all of it: {error.log})") from error
+        return True
+
+    def _make_prefix(self, lock: int) -> None:
+        mirror = self._mirror()
+        if shutil.disk_usage(self.folder).free < _SPACE:
+            raise SetupError(f"Gazebo needs {_SPACE / 1e9} GB of disk while it is unpacked; free some")
+        state = self.folder / "apt"
+        archive = DebianArchive(mirror, _SUITE, state, self._log, lock)
+        shutil.rmtree(self._prefix, ignore_errors=True)
+        try:
+            with Step(f"Asking {mirror} for Gazebo 11"):
+                archive.update()
+                names = [*archive.with_dependencies(_PROGRAMS), *_HEADERS]
+            names = [name for name in names if name not in _NOT_WANTED]
+            with Step(f"Fetching Gazebo 11, {len(names)} packages, 0.26 GB") as step:
+                files = archive.fetch(names, step.update)
+        except ChildError as error:
+            raise SetupError(_explanation(mirror, error)) from error
+        # Complete or not there at all, whenever the process is killed.
+        partial = self.folder / "partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        with Step("Unpacking Gazebo 11") as step:
+            unpack(files, partial, step.update)
+        os.replace(partial, self._prefix)
+        shutil.rmtree(state)
+
+    def _mirror(self) -> str:
+        """Return the archive's address; raise SetupError where Gazebo cannot be had."""
+        advice = (
+            "this machine has no Gazebo 11. On Ubuntu 22.04 and Debian 11: "
+            "sudo apt install gazebo libgazebo-dev. On others it is taken from Debian 11's packages"
+        )
+        if missing := missing_tools():
+            raise SetupError(f"{advice}, which needs {', '.join(missing)}; or use sim:=mujoco")
+        mirror = os.environ.get(MIRROR_VARIABLE) or own_mirror()
+        if mirror is None:
+            raise SetupError(
+                f"{advice}: set {MIRROR_VARIABLE} to the address of a Debian archive "
+                "(as after 'deb' in a Debian machine's sources.list); or use sim:=mujoco"
+            )
+        return mirror
+
+
+def _explanation(mirror: str, error: ChildError) -> str:
+    reasons = [line for line in error.tail if line.startswith("E:")] or error.tail[-1:]
+    return (
+        f"cannot get Gazebo 11 ({_SUITE}) from {mirror}: {' '.join(reasons[:1])}; check the network, "
+        f"or set {MIRROR_VARIABLE} to another Debian archive, and run diffbot again: it goes on "
+        f"where it stopped (details: {error.log})"
+    )

@@ -1,0 +1,193 @@
+"""Gazebo 11 with ODE as an engine; gazebo/world.py says how exact it is."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
+from diffbot_sim.gazebo import protocol
+from diffbot_sim.gazebo.installation import MISSING, find_installation
+from diffbot_sim.gazebo.plugin_build import plugin
+from diffbot_sim.gazebo.server import GazeboServer
+from diffbot_sim.gazebo.world import PhysicsSettings, write_world
+from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
+
+SETTLING_TIME = 0.5
+# A robot that has leaned over by this much since it was put down is falling.
+LARGEST_TILT = math.radians(3.0)
+
+
+class GazeboSimulator:
+    """A robot in a Gazebo server of its own; see Simulator for the interface.
+
+    Runs are bit-identical: the physics move only when `step` asks for it.
+
+    Args:
+        robot: its URDF gives masses, joints, shapes and contacts.
+        settings: of the physics, for measurements; the defaults are the best known.
+        gui: open Gazebo's window.
+        pictures: folder that a camera in the world fills with pictures; None for no camera.
+        seed: of the server's random numbers.
+
+    Raises:
+        ImportError: there is no Gazebo 11 on this machine.
+        ValueError: the robot cannot stand on its wheels and casters.
+        RuntimeError: Gazebo does not start; the message holds its last words.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        settings: PhysicsSettings | None = None,
+        gui: bool = False,
+        pictures: Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        installation = find_installation()
+        if installation is None:
+            raise ImportError(MISSING)
+        self._robot = robot
+        self._settings = settings or PhysicsSettings()
+        joints = robot.joints
+        self._bare = RobotModel.from_urdf(urdf(robot), left=joints.left, right=joints.right)
+        self._payload = (0.0, 0.0, 0.0, 0.0)
+        self.draws = gui or pictures is not None
+        self._inner_step = self._settings.inner_step
+        self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gazebo_")
+        world = write_world(Path(self._folder.name), robot, self._settings, pictures)
+        self._server = GazeboServer(
+            installation, plugin(installation), world, gui, pictures is not None, seed
+        )
+        try:
+            self._settle()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def paused(self) -> bool:
+        """See Simulator.paused."""
+        self._server.look_around()
+        return self._server.paused
+
+    @paused.setter
+    def paused(self, value: bool) -> None:
+        self._server.set_paused(value)
+
+    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+        """See Simulator.reset."""
+        x, y, theta = check_pose(pose)
+        self._state = self._server.exchange(protocol.request(protocol.PLACE, x, y, theta))
+        self._zero = self._raw_angles()
+        self._theta = theta
+        self.time = 0.0
+
+    def step(self, torque: tuple[float, float], duration: float) -> None:
+        """See Simulator.step; the inner step divides duration evenly."""
+        left, right = check_torque(torque)
+        duration = check_duration(duration)
+        count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
+        self._inner_step = duration / count
+        self._state = self._server.exchange(
+            protocol.request(protocol.STEP, left, right, self._inner_step, steps=count)
+        )
+        if not all(map(math.isfinite, (*self._state.rates, *self._state.position))):
+            raise FloatingPointError(
+                f"Gazebo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
+                "lower the torque"
+            )
+        self._theta += math.remainder(self._yaw() - self._theta, math.tau)
+        self.time += duration
+
+    def wheel_angles(self) -> tuple[float, float]:
+        """See Simulator.wheel_angles."""
+        left, right = (a - b for a, b in zip(self._raw_angles(), self._zero, strict=True))
+        return left, right
+
+    def wheel_velocities(self) -> tuple[float, float]:
+        """See Simulator.wheel_velocities; relative to the body, as encoders see them."""
+        return self._state.rates
+
+    def pose(self) -> tuple[float, float, float]:
+        """See Simulator.pose."""
+        return self._state.position[0], self._state.position[1], self._theta
+
+    def velocity(self) -> tuple[float, float]:
+        """See Simulator.velocity; v lies along the heading, omega about the vertical."""
+        vx, vy, _ = self._state.linear
+        v = vx * math.cos(self._theta) + vy * math.sin(self._theta)
+        return v, self._state.angular[2]
+
+    def parameters(self) -> DynamicParameters:
+        """See Simulator.parameters."""
+        mass, x, _, yaw_inertia = self._payload
+        return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
+
+    def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
+        """See Simulator.set_payload."""
+        check_payload(mass, x, z, yaw_inertia)
+        before = self.wheel_angles()
+        self._payload = (mass, x, z, yaw_inertia)
+        self._state = self._server.exchange(protocol.request(protocol.PAYLOAD, *self._payload))
+        # A joint of a body whose centre of mass moves begins anew at angle 0.
+        now = self._raw_angles()
+        self._zero = (now[0] - before[0], now[1] - before[1])
+
+    def draw_line(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        colour: tuple[float, float, float],
+        height: float,
+    ) -> None:
+        """Draw a line on the floor for window and camera.
+
+        Args:
+            start: x, y in odom, m.
+            end: likewise.
+            colour: red, green, blue, 0..1.
+            height: above the floor, m; the higher of two lines covers the other.
+        """
+        self._server.exchange(protocol.request(protocol.LINE, *start, *end, *colour, height))
+
+    def attitude(self) -> tuple[float, float, float]:
+        """Height of the axle's midpoint above the floor (m), roll and pitch (rad) of the body."""
+        w, x, y, z = self._state.rotation
+        roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+        pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
+        return self._state.position[2], roll, pitch
+
+    def close(self) -> None:
+        """See Simulator.close."""
+        self._server.close()
+        self._folder.cleanup()
+
+    def _raw_angles(self) -> tuple[float, float]:
+        # ODE advances angles by the velocity at the end of each inner step, so they are half an
+        # inner step ahead of the velocities.
+        half_step = 0.5 * self._inner_step
+        left, right = (
+            a - half_step * b for a, b in zip(self._state.angles, self._state.rates, strict=True)
+        )
+        return left, right
+
+    def _yaw(self) -> float:
+        w, x, y, z = self._state.rotation
+        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    def _settle(self) -> None:
+        """Let the robot come to rest on the floor, and put it at the origin."""
+        self._state = self._server.exchange(protocol.request(protocol.LOOK))
+        self._theta, self.time = self._yaw(), 0.0
+        self.step((0.0, 0.0), SETTLING_TIME)
+        _, roll, pitch = self.attitude()
+        if not max(abs(roll), abs(pitch)) < LARGEST_TILT:
+            raise ValueError(
+                f"{self._robot.name} cannot stand: put on its wheels it leans "
+                f"{math.degrees(roll):.1f} degrees aside and {math.degrees(pitch):.1f} forward "
+                f"after {SETTLING_TIME} s; bring the centre of mass between wheels and casters, "
+                "and the casters' lowest points to the height of the wheels'"
+            )
+        self.reset()

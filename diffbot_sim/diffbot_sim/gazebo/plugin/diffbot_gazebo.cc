@@ -1,0 +1,237 @@
+// Lets the program that started gzserver drive the robot, step by step.
+//
+// The two talk over a socket that the server inherits (environment variable DIFFBOT_SOCKET). The
+// physics stand still until a request says how many steps to go and which torques act on the
+// wheels in each of them; the answer is the state after the last one. In between, the server's
+// loop runs on, so that its windows stay alive. gazebo/protocol.py describes the messages.
+
+#include <gazebo/common/Events.hh>
+#include <gazebo/common/Plugin.hh>
+#include <gazebo/physics/physics.hh>
+#include <gazebo/transport/transport.hh>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using ignition::math::Inertiald;
+using ignition::math::MassMatrix3d;
+using ignition::math::Pose3d;
+using ignition::math::Quaterniond;
+using ignition::math::Vector3d;
+
+enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4 };
+
+struct Request {
+  std::uint32_t kind;
+  std::uint32_t steps;
+  double values[8];
+};
+
+struct Answer {
+  std::uint32_t notice;  // 1: said without having been asked
+  std::uint32_t paused;
+  double angle[2], rate[2], position[3], rotation[4], linear[3], angular[3];
+};
+
+// While nobody asks, the server's loop goes round once per this time, ms.
+constexpr int IDLE = 5;
+constexpr double LINE_WIDTH = 0.012, LINE_HEIGHT = 0.004;
+
+}  // namespace
+
+class DiffbotPlugin : public gazebo::WorldPlugin {
+ public:
+  void Load(gazebo::physics::WorldPtr world, sdf::ElementPtr sdf) override {
+    const char *socket = std::getenv("DIFFBOT_SOCKET");
+    if (socket == nullptr) {
+      gzerr << "DIFFBOT_SOCKET is not set: this world is for the simulator node of diffbot_sim\n";
+      return;
+    }
+    socket_ = std::atoi(socket);
+    world_ = world;
+    robot_name_ = sdf->Get<std::string>("robot");
+    joint_names_ = {sdf->Get<std::string>("left_joint"), sdf->Get<std::string>("right_joint")};
+    // Sensors and windows that come later have to know the lines too, hence the long queue.
+    node_ = boost::make_shared<gazebo::transport::Node>();
+    node_->Init(world->Name());
+    lines_ = node_->Advertise<gazebo::msgs::Visual>("~/visual", 100000);
+    begin_ = gazebo::event::Events::ConnectWorldUpdateBegin(
+        [this](const gazebo::common::UpdateInfo &) { OnBegin(); });
+    pause_ = gazebo::event::Events::ConnectPause([this](bool paused) { OnPause(paused); });
+  }
+
+ private:
+  void OnBegin() {
+    if (robot_ == nullptr && !FindRobot()) return;
+    if (remaining_ == 0) {
+      if (moving_) FinishSteps();
+      if (!Listen()) {
+        world_->SetPhysicsEnabled(false);
+        return;
+      }
+    }
+    world_->SetPhysicsEnabled(true);
+    for (int side : {0, 1}) joints_[side]->SetForce(0, torque_[side]);
+    --remaining_;
+  }
+
+  bool FindRobot() {
+    auto robot = world_->ModelByName(robot_name_);
+    if (robot == nullptr) return false;
+    for (int side : {0, 1}) {
+      joints_[side] = robot->GetJoint(joint_names_[side]);
+      if (joints_[side] == nullptr) {
+        gzerr << "the robot has no joint " << joint_names_[side] << "\n";
+        _exit(1);
+      }
+    }
+    body_ = joints_[0]->GetParent();
+    bare_ = body_->GetInertial()->Ign();
+    robot_ = robot;
+    Say(false);
+    return true;
+  }
+
+  void FinishSteps() {
+    moving_ = false;
+    Say(false);
+    if (pause_wanted_.exchange(false)) world_->SetPaused(true);
+  }
+
+  // Pauses begin between two requests only, so that a request once begun is always answered.
+  void OnPause(bool paused) {
+    if (paused && remaining_ > 0) {
+      pause_wanted_ = true;
+      world_->SetPaused(false);
+    } else if (robot_ != nullptr) {
+      Say(true);
+    }
+  }
+
+  // Serves requests until one moves the robot (true) or none comes (false).
+  bool Listen() {
+    for (pollfd entry{socket_, POLLIN, 0}; poll(&entry, 1, IDLE) > 0;) {
+      Request request;
+      // The program that started the server is gone, and with it the server's purpose.
+      if (recv(socket_, &request, sizeof request, 0) != sizeof request) _exit(0);
+      if (request.kind == STEP) {
+        Begin(request);
+        return true;
+      }
+      if (request.kind == PLACE) Place(request.values);
+      if (request.kind == PAYLOAD) Load(request.values);
+      if (request.kind == LINE) Draw(request.values);
+      Say(false);
+    }
+    return false;
+  }
+
+  // Values: torques left and right (N m), length of a step (s).
+  void Begin(const Request &request) {
+    auto physics = world_->Physics();
+    torque_ = {request.values[0], request.values[1]};
+    remaining_ = request.steps;
+    moving_ = true;
+    if (physics->GetMaxStepSize() != request.values[2])
+      physics->SetMaxStepSize(request.values[2]);
+  }
+
+  // Values: x, y (m), yaw (rad). Height and attitude stay as the robot stands.
+  void Place(const double *values) {
+    const auto now = body_->WorldPose();
+    robot_->SetLinkWorldPose(
+        Pose3d(values[0], values[1], now.Pos().Z(), now.Rot().Roll(), now.Rot().Pitch(), values[2]),
+        body_);
+    robot_->ResetPhysicsStates();
+  }
+
+  // Values: mass (kg), x, z (m), inertia (kg m^2) of a load on the body; see Simulator.set_payload.
+  void Load(const double *values) {
+    const auto angular = body_->WorldAngularVel();
+    const auto linear = body_->WorldLinearVel();
+    Inertiald inertia = bare_;
+    if (values[0] > 0.0) {
+      const Vector3d principal(values[3], values[3], values[3]);
+      inertia += Inertiald(MassMatrix3d(values[0], principal, Vector3d::Zero),
+                           Pose3d(values[1], 0.0, values[2], 0.0, 0.0, 0.0));
+    }
+    body_->SetInertial(boost::make_shared<gazebo::physics::Inertial>(inertia));
+    body_->UpdateMass();
+    // The velocities of a body are those of its centre of mass, which has just moved.
+    const auto arm = body_->WorldPose().Rot().RotateVector(inertia.Pose().Pos());
+    body_->SetAngularVel(angular);
+    body_->SetLinearVel(linear + angular.Cross(arm));
+  }
+
+  // Values: x, y of both ends (m), red, green, blue (0..1), height above the floor (m).
+  void Draw(const double *values) {
+    const double dx = values[2] - values[0], dy = values[3] - values[1];
+    gazebo::msgs::Visual line;
+    line.set_name("line_" + std::to_string(++drawn_));
+    line.set_parent_name(world_->Name());
+    line.set_cast_shadows(false);
+    auto *geometry = line.mutable_geometry();
+    geometry->set_type(gazebo::msgs::Geometry::BOX);
+    gazebo::msgs::Set(geometry->mutable_box()->mutable_size(),
+                      Vector3d(std::hypot(dx, dy) + LINE_WIDTH, LINE_WIDTH, LINE_HEIGHT));
+    gazebo::msgs::Set(line.mutable_pose(),
+                      Pose3d(values[0] + dx / 2, values[1] + dy / 2, values[7], 0.0, 0.0,
+                             std::atan2(dy, dx)));
+    const ignition::math::Color color(values[4], values[5], values[6]);
+    gazebo::msgs::Set(line.mutable_material()->mutable_ambient(), color);
+    gazebo::msgs::Set(line.mutable_material()->mutable_diffuse(), color);
+    gazebo::msgs::Set(line.mutable_material()->mutable_emissive(), color);
+    lines_->Publish(line);
+  }
+
+  void Say(bool notice) {
+    Answer answer{};
+    answer.notice = notice;
+    answer.paused = world_->IsPaused() || pause_wanted_;
+    const auto pose = body_->WorldPose();
+    const auto linear = body_->WorldLinearVel(), angular = body_->WorldAngularVel();
+    for (int side : {0, 1}) {
+      answer.angle[side] = joints_[side]->Position(0);
+      answer.rate[side] = joints_[side]->GetVelocity(0);
+    }
+    for (int axis : {0, 1, 2}) {
+      answer.position[axis] = pose.Pos()[axis];
+      answer.linear[axis] = linear[axis];
+      answer.angular[axis] = angular[axis];
+    }
+    const auto &turn = pose.Rot();
+    const std::array<double, 4> rotation{turn.W(), turn.X(), turn.Y(), turn.Z()};
+    std::copy(rotation.begin(), rotation.end(), answer.rotation);
+    send(socket_, &answer, sizeof answer, MSG_NOSIGNAL);
+  }
+
+  int socket_ = -1;
+  std::string robot_name_;
+  std::array<std::string, 2> joint_names_;
+  gazebo::physics::WorldPtr world_;
+  gazebo::physics::ModelPtr robot_;
+  gazebo::physics::LinkPtr body_;
+  std::array<gazebo::physics::JointPtr, 2> joints_;
+  Inertiald bare_;
+  gazebo::transport::NodePtr node_;
+  gazebo::transport::PublisherPtr lines_;
+  gazebo::event::ConnectionPtr begin_, pause_;
+  std::atomic<std::uint32_t> remaining_{0};
+  std::atomic<bool> pause_wanted_{false};
+  bool moving_ = false;
+  std::array<double, 2> torque_{};
+  unsigned long drawn_ = 0;
+};
+
+GZ_REGISTER_WORLD_PLUGIN(DiffbotPlugin)

@@ -1,0 +1,238 @@
+"""A Gazebo server as a child process, driven over a socket that it inherits."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from diffbot_sim.gazebo.installation import Installation
+from diffbot_sim.gazebo.protocol import ANSWER_SIZE, Answer
+from diffbot_sim.gazebo.world import WORLD
+
+# Wall time that the server may take, s: to start (the first time its files come from a cold disk),
+# to answer, and to end by itself.
+START_PATIENCE = 60.0
+ANSWER_PATIENCE = 20.0
+END_PATIENCE = 2.0
+
+_PORT_TAKEN = "Address already in use"
+_ATTEMPTS = 5
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+
+
+class GazeboError(RuntimeError):
+    """Gazebo did not start, ended, or does not answer; the message says which, and why."""
+
+
+class GazeboServer:
+    """gzserver with a world that has the plugin; the two end together, however one of them ends.
+
+    Args:
+        installation: the Gazebo to use.
+        plugin: file of the plugin.
+        world: file of the world; its folder is searched for models.
+        gui: open Gazebo's window, too.
+        camera: the world has a camera, which needs a display to draw on.
+        seed: of the server's random numbers.
+
+    Raises:
+        GazeboError: it did not start, or has no display.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        plugin: Path,
+        world: Path,
+        gui: bool = False,
+        camera: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.paused = False
+        self._installation = installation
+        self._world = world
+        self._log = world.with_name("gzserver.log")
+        self._processes: list[subprocess.Popen] = []
+        self._server: subprocess.Popen | None = None
+        self._socket: socket.socket | None = None
+        self._variables = {**os.environ, **installation.variables()}
+        for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
+            path = f"GAZEBO_{name}_PATH"
+            self._variables[path] = f"{folder}{os.pathsep}{self._variables[path]}"
+        # Gazebo's newer half finds others by multicast; each run keeps to itself.
+        self._variables["IGN_PARTITION"] = f"diffbot_{os.getpid()}"
+        self._chosen = os.environ.get("GAZEBO_MASTER_URI")
+        try:
+            if (gui or camera) and not os.environ.get("DISPLAY"):
+                self._variables["DISPLAY"] = self._virtual_display(gui)
+            self._start(seed)
+            if gui:
+                self._run(self._installation.program("gzclient"), [])
+        except BaseException:
+            self.close()
+            raise
+
+    def exchange(self, request: bytes) -> Answer:
+        """Send a request and return its answer.
+
+        Raises:
+            GazeboError: the server has ended, or does not answer although it is not paused.
+        """
+        try:
+            self._socket.send(request)
+        except OSError:
+            raise GazeboError(self._ending()) from None
+        return self._receive(ANSWER_PATIENCE)
+
+    def look_around(self) -> None:
+        """Bring `paused` up to date; raise GazeboError when the server has ended."""
+        while select.select([self._socket], [], [], 0.0)[0]:
+            self._read()
+
+    def set_paused(self, paused: bool) -> None:
+        """Let the world's time stand still, or go on, as Gazebo's own button does."""
+        words = ["world", "--world-name", WORLD, "--pause", str(int(paused))]
+        command = [self._installation.program("gz"), *words]
+        subprocess.run(command, env=self._variables, capture_output=True, timeout=ANSWER_PATIENCE)
+
+    def close(self) -> None:
+        """End the server and its window; returns when both are gone."""
+        if self._socket is not None:
+            self._socket.close()
+            # The plugin ends the server by itself, but not while the world is paused.
+            _wait(self._server)
+        for process in reversed(self._processes):
+            for number in (signal.SIGINT, signal.SIGKILL):
+                if process.poll() is None:
+                    process.send_signal(number)
+                    _wait(process)
+        self._processes.clear()
+
+    # The start.
+
+    def _start(self, seed: int) -> None:
+        words = ["--verbose", "--seed", str(seed), str(self._world)]
+        for attempt in range(_ATTEMPTS):
+            self._variables["GAZEBO_MASTER_URI"] = self._chosen or f"http://127.0.0.1:{free_port()}"
+            self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._variables["DIFFBOT_SOCKET"] = str(theirs.fileno())
+            with theirs:
+                program = self._installation.program("gzserver")
+                self._server = self._run(program, words, theirs.fileno())
+            try:
+                self.paused = self._receive(START_PATIENCE).paused
+                return
+            except GazeboError:
+                taken = _PORT_TAKEN in self._log.read_text(errors="replace")
+                if self._chosen or not taken or attempt == _ATTEMPTS - 1:
+                    raise
+                # Somebody took the port between our choice and the server's start.
+                self.close()
+
+    def _run(self, program: str, words: list[str], *inherited: int) -> subprocess.Popen:
+        with self._log.open("a") as log:
+            process = subprocess.Popen(
+                [program, *words],
+                env=self._variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=inherited,
+                # Ctrl-C at a terminal is for the node, which then ends the server.
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        self._processes.append(process)
+        return process
+
+    def _virtual_display(self, gui: bool) -> str:
+        """Start an X server that shows nothing, for the camera; returns its name."""
+        if gui:
+            raise GazeboError("gui:=true needs a display, and DISPLAY is not set; use gui:=false")
+        program = shutil.which("Xvfb")
+        if program is None:
+            raise GazeboError(
+                "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which "
+                "is then used, or do without pictures"
+            )
+        ours, theirs = os.pipe()
+        with open(ours) as answer:
+            words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+            self._run(program, words, theirs)
+            os.close(theirs)
+            number = answer.readline().strip()
+        if not number:
+            raise GazeboError(f"Xvfb did not start; its last words:\n{self._tail()}")
+        return f":{number}"
+
+    # Answers.
+
+    def _receive(self, patience: float) -> Answer:
+        end = time.monotonic() + patience
+        while True:
+            left = end - time.monotonic()
+            if select.select([self._socket], [], [], max(left, 0.0))[0]:
+                answer = self._read()
+                if not answer.notice:
+                    return answer
+            elif self.paused:
+                end = time.monotonic() + patience
+            else:
+                raise GazeboError(
+                    f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
+                )
+
+    def _read(self) -> Answer:
+        try:
+            data = self._socket.recv(2 * ANSWER_SIZE)
+        except OSError:
+            data = b""
+        if not data:
+            raise GazeboError(self._ending())
+        answer = Answer.unpack(data)
+        self.paused = answer.paused
+        return answer
+
+    def _ending(self) -> str:
+        status = _wait(self._server)
+        how = f"killed by signal {-status}" if status and status < 0 else f"status {status}"
+        advice = ""
+        if _PORT_TAKEN in self._log.read_text(errors="replace"):
+            advice = (
+                f" because the port of GAZEBO_MASTER_URI = {self._chosen} is taken: unset it, and "
+                "each run takes a free one"
+            )
+        return f"gzserver has ended ({how}){advice}; its last words:\n{self._tail()}"
+
+    def _tail(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return "\n".join(line for line in lines if "ALSA" not in line and line.strip())[-1500:]
+
+
+def _wait(process: subprocess.Popen) -> int | None:
+    """Return the exit status; None when the process goes on beyond END_PATIENCE."""
+    try:
+        return process.wait(END_PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def free_port() -> int:
+    """Return a TCP port of this machine that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _die_with_parent() -> None:
+    """In the child: be killed when the parent dies, even by kill -9."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+

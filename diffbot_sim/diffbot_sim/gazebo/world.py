@@ -1,0 +1,175 @@
+"""The world that Gazebo loads: level floor with a grid, light, the robot, and a camera on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from diffbot_description import Robot, urdf
+
+ROBOT = "robot"
+WORLD = "diffbot"
+
+# Half side of the floor that is drawn, m; that on which the robot stands has no end.
+FLOOR = 10
+LINE_WIDTH = 0.008
+
+
+@dataclass(frozen=True)
+class PhysicsSettings:
+    """Settings of ODE in Gazebo; the defaults are the best known.
+
+    Attributes:
+        inner_step: longest integration step, s.
+        solver: "world" (exact) or "quick" (iterative).
+        iterations: of the iterative solver.
+        stiffness: of the contacts, N/m; None for the robot's own.
+        damping: of the contacts, N s/m; None for the robot's own.
+        wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
+    """
+
+    inner_step: float = 0.001
+    solver: str = "world"
+    iterations: int = 50
+    stiffness: float | None = None
+    damping: float | None = None
+    wheel_friction: float | None = None
+
+
+def write_world(folder: Path, robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> Path:
+    """Write world and robot into the folder, which has to be on Gazebo's model path.
+
+    Args:
+        folder: exists and is empty.
+        robot: stands at the origin.
+        settings: of the physics.
+        pictures: folder that a camera fills with pictures, two per second of robot time.
+
+    Returns:
+        The world's file.
+    """
+    model = folder / ROBOT
+    model.mkdir()
+    (model / "robot.urdf").write_text(_robot(robot, settings))
+    (model / "model.config").write_text(
+        f'<model><name>{robot.name}</name><sdf version="1.6">robot.urdf</sdf></model>'
+    )
+    world = folder / "diffbot.world"
+    world.write_text(_world(robot, settings, pictures))
+    return world
+
+
+def _robot(robot: Robot, settings: PhysicsSettings) -> str:
+    """The robot's URDF with the contact settings that are asked for in place of its own."""
+    tree = ElementTree.fromstring(urdf(robot))
+    wheels = {child.get("link") for child in tree.iterfind("joint[@type='continuous']/child")}
+    for element in tree.iterfind("gazebo[kp]"):
+        friction = settings.wheel_friction if element.get("reference") in wheels else None
+        values = {"kp": settings.stiffness, "kd": settings.damping, "mu1": friction, "mu2": friction}
+        for name, value in values.items():
+            if value is not None:
+                element.find(name).text = str(value)
+    return ElementTree.tostring(tree, encoding="unicode")
+
+
+def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> str:
+    return f"""<?xml version="1.0"?>
+<sdf version="1.6">
+<world name="{WORLD}">
+  <physics type="ode">
+    <max_step_size>{settings.inner_step}</max_step_size>
+    <real_time_update_rate>0</real_time_update_rate>
+    <ode>
+      <solver><type>{settings.solver}</type><iters>{settings.iterations}</iters></solver>
+      <constraints><cfm>0</cfm><erp>0.2</erp></constraints>
+    </ode>
+  </physics>
+  <scene>
+    <ambient>0.55 0.55 0.58 1</ambient>
+    <background>0.86 0.90 0.94 1</background>
+    <shadows>true</shadows>
+    <grid>false</grid>
+  </scene>
+  <light name="sun" type="directional">
+    <pose>0 0 10 0 0 0</pose>
+    <cast_shadows>true</cast_shadows>
+    <diffuse>0.75 0.75 0.72 1</diffuse>
+    <specular>0.1 0.1 0.1 1</specular>
+    <direction>-0.4 0.3 -0.9</direction>
+  </light>
+  <gui>
+    <camera name="view"><pose>-1.8 -2.4 2.2 0 0.6 0.9</pose></camera>
+  </gui>
+{_floor()}
+  <include>
+    <uri>model://{ROBOT}</uri>
+    <name>{ROBOT}</name>
+    <pose>0 0 {robot.wheels.radius} 0 0 0</pose>
+  </include>
+{_camera(pictures) if pictures else ""}
+  <plugin name="diffbot" filename="libdiffbot_gazebo.so">
+    <robot>{ROBOT}</robot>
+    <left_joint>{robot.joints.left}</left_joint>
+    <right_joint>{robot.joints.right}</right_joint>
+  </plugin>
+</world>
+</sdf>
+"""
+
+
+def _floor() -> str:
+    """A plane without friction limit of its own; a line every metre, the axes in colour."""
+    lines = []
+    for i in range(-FLOOR, FLOOR + 1):
+        along_x, along_y = ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.62 0.65 0.68",) * 2
+        lines.append(_line(f"x{i}", f"0 {i} 0", (2 * FLOOR, LINE_WIDTH), along_x))
+        lines.append(_line(f"y{i}", f"{i} 0 0", (LINE_WIDTH, 2 * FLOOR), along_y))
+    return f"""  <model name="floor">
+    <static>true</static>
+    <link name="link">
+      <collision name="plane">
+        <geometry><plane><normal>0 0 1</normal></plane></geometry>
+        <surface><friction><ode><mu>1000</mu><mu2>1000</mu2></ode></friction></surface>
+      </collision>
+      <visual name="plane">
+        <cast_shadows>false</cast_shadows>
+        <geometry><plane><normal>0 0 1</normal><size>{2 * FLOOR} {2 * FLOOR}</size></plane></geometry>
+        {_colour("0.80 0.82 0.84")}
+      </visual>
+{"".join(lines)}    </link>
+  </model>"""
+
+
+def _line(name: str, position: str, size: tuple[float, float], colour: str) -> str:
+    return f"""      <visual name="line_{name}">
+        <cast_shadows>false</cast_shadows>
+        <pose>{position} 0 0 0</pose>
+        <geometry><box><size>{size[0]} {size[1]} 0.002</size></box></geometry>
+        {_colour(colour)}
+      </visual>
+"""
+
+
+def _colour(rgb: str) -> str:
+    return f"<material><ambient>{rgb} 1</ambient><diffuse>{rgb} 1</diffuse></material>"
+
+
+def _camera(pictures: Path) -> str:
+    return f"""  <model name="camera">
+    <static>true</static>
+    <pose>0.3 -3.4 2.9 0 0.68 1.5708</pose>
+    <link name="link">
+      <sensor name="camera" type="camera">
+        <always_on>true</always_on>
+        <update_rate>2</update_rate>
+        <camera>
+          <horizontal_fov>0.95</horizontal_fov>
+          <image><width>960</width><height>600</height><format>R8G8B8</format></image>
+          <clip><near>0.1</near><far>60</far></clip>
+          <save enabled="true"><path>{escape(str(pictures))}</path></save>
+        </camera>
+      </sensor>
+    </link>
+  </model>"""
