@@ -48,7 +48,11 @@ COMMANDS = {
         Command("echo", "TOPIC [--once]"),
         Command("test", "[PACKAGE ...] [-- PYTEST-ARGUMENTS ...]"),
         Command("python", "FILE [ARGUMENTS ...]"),
-        Command("setup", "", "only make the environment and build the workspace"),
+        Command(
+            "setup",
+            "[gazebo]",
+            "only make the environment and build the workspace (and get Gazebo)",
+        ),
         Command("clean", "", "remove .diffbot, which holds all that diffbot has made"),
     )
 }
@@ -67,6 +71,7 @@ def help_text() -> str:
         "The first call sets everything up, which takes a few minutes; later calls start at once.",
         "A sourced ROS 2 is used if there is one. Environment variables:",
         "  DIFFBOT_ROS=wheels|system   use ROS 2 from wheels, or the sourced one",
+        "  DIFFBOT_DEBIAN_MIRROR=URL   where sim:=gazebo gets Debian 11's packages from",
     ]
     return "\n".join(lines)
 

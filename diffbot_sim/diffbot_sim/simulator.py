@@ -19,6 +19,9 @@ class Simulator(Protocol):
 
     time: float
     """Robot time since the last reset, s."""
+    paused: bool
+    """Whether time is to stand still: the engine's owner, or its window, has stopped it. `step` is
+    not to be called meanwhile."""
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
         """Put the robot at rest at pose, wheel angles and time zero; a payload stays on it.
@@ -63,6 +66,9 @@ class Simulator(Protocol):
             ValueError: a value is not finite or is outside its range, or the robot would tip
                 over; nothing has changed then.
         """
+
+    def close(self) -> None:
+        """End what belongs to the engine, such as another program; nothing else may follow."""
 
 
 def check_torque(torque: tuple[float, float]) -> tuple[float, float]:

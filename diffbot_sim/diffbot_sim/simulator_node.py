@@ -1,8 +1,8 @@
 """The simulator node: an engine behind the topics that ros2_control speaks.
 
-Publishes `joint_states` and `clock` once per control period, `ground_truth` (nav_msgs/Odometry)
-when somebody listens, and `ground_truth/dynamic_parameters` (latched) with the closed-form K5..K8.
-Subscribes to `effort_controller/commands` ([left, right], N m). Serves `~/set_payload`.
+Publishes what simulator_topics.py lists. Subscribes to `effort_controller/commands` ([left, right],
+N m), and to `reference` for drawing it where the engine can. Serves `~/set_payload`, and
+`~/set_paused` (std_srvs/SetBool) to let the robot's time stand still or go on.
 
 In lock-step it publishes a state, waits for the command that answers it, and advances by one
 control period: a run repeats to the last digit and is as fast as its nodes. Else it runs on by
@@ -14,23 +14,21 @@ from __future__ import annotations
 import math
 import time
 
-from builtin_interfaces.msg import Time
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
-from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 
 from diffbot_description import load_robot
-from diffbot_msgs.msg import DynamicParameters
+from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
-from diffbot_node import Parameter, declare, pose_from_text, to_stamp
+from diffbot_node import Parameter, declare, pose_from_text
 from diffbot_sim.actuators import Actuator
 from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.pacing import Pacer
+from diffbot_sim.simulator_topics import SimulatorTopics
+from diffbot_sim.trails import Trail
 from diffbot_sim.virtual_robot import VirtualRobot
 
 PARAMETERS = (
@@ -48,6 +46,10 @@ PARAMETERS = (
     ),
     Parameter("torque_delay", 0, "control periods between command and torque", minimum=0),
     Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad"),
+    Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
+    Parameter("gui", False, "show the engine's own window (gazebo)"),
+    Parameter("camera", False, "put a camera into the world (gazebo)"),
+    Parameter("pictures", "pictures", "folder for what the camera takes"),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
     Parameter(
         "patience",
@@ -57,6 +59,9 @@ PARAMETERS = (
     ),
 )
 
+# Colours (red, green, blue) and heights (m) of the paths that the engine draws on its floor.
+DRIVEN_COLOUR, DRIVEN_HEIGHT = (0.95, 0.45, 0.10), 0.006
+WANTED_COLOUR, WANTED_HEIGHT = (0.15, 0.35, 0.75), 0.004
 # How often the node looks who is there, s of wall time; the first state is said again as often.
 LOOK_PERIOD = 0.05
 # Silence in lock-step is reported after this, s of wall time.
@@ -78,12 +83,20 @@ class SimulatorNode(Node):
         self.robot = load_robot(self.values.robot)
         self._virtual = self._make_robot()
         self._command = (0.0, 0.0)
+        self._unanswered = False
+        self._driven: Trail | None = None
         self._met = False
         self._answered = False
         self._warned = False
         self._last_answer = time.monotonic()
         self._pacer = Pacer(self.values.speed)
         self._make_topics()
+        if self.values.paused:
+            self._virtual.engine.paused = True
+            self.get_logger().info(
+                f"paused; to go on: ros2 service call {self.get_name()}/set_paused "
+                "std_srvs/srv/SetBool '{data: false}', or Gazebo's play button"
+            )
         self._publish_truth()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
@@ -92,8 +105,11 @@ class SimulatorNode(Node):
 
     def _make_robot(self) -> VirtualRobot:
         values, robot = self.values, self.robot
-        engine = make_simulator(values.engine, robot)
-        engine.reset(pose_from_text("start", values.start))
+        start = pose_from_text("start", values.start)
+        engine = make_simulator(
+            values.engine, robot, values.gui, values.pictures if values.camera else None, values.seed
+        )
+        engine.reset(start)
         counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
         actuator = Actuator(
             robot.limits.torque, values.torque_delay, values.torque_noise, values.seed
@@ -103,21 +119,17 @@ class SimulatorNode(Node):
         )
 
     def _make_topics(self) -> None:
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
-        self._joints_topic = self.create_publisher(JointState, "joint_states", 10)
-        self._pose_topic = self.create_publisher(Odometry, "ground_truth", 10)
-        self._truth_topic = self.create_publisher(
-            DynamicParameters, "ground_truth/dynamic_parameters", latched
-        )
+        self._topics = SimulatorTopics(self, self.robot)
         self._commands = self.create_subscription(
             Float64MultiArray, "effort_controller/commands", self._on_command, 10
         )
         self.create_service(SetPayload, "~/set_payload", self._on_set_payload)
-        joints = self.robot.joints
-        self._joints = JointState(name=[joints.left, joints.right])
-        self._odometry = Odometry(child_frame_id="base_link")
-        self._odometry.header.frame_id = "odom"
+        self.create_service(SetBool, "~/set_paused", self._on_set_paused)
+        draw = getattr(self._virtual.engine, "draw_line", None)
+        if draw is not None and self._virtual.engine.draws:
+            self._driven = Trail(lambda a, b: draw(a, b, DRIVEN_COLOUR, DRIVEN_HEIGHT))
+            self._wanted = Trail(lambda a, b: draw(a, b, WANTED_COLOUR, WANTED_HEIGHT))
+            self.create_subscription(PoseReference, "reference", self._on_reference, 10)
 
     # Time.
 
@@ -125,6 +137,7 @@ class SimulatorNode(Node):
         command = tuple(message.data)
         if len(command) == 2 and all(map(math.isfinite, command)):
             self._command = command
+            self._check_traction(command)
         else:
             # As ros2_control's forward controller does: the last torque stays on.
             self.get_logger().warning(
@@ -133,6 +146,23 @@ class SimulatorNode(Node):
                 throttle_duration_sec=1.0,
             )
         if self.values.lock_step:
+            self._unanswered = True
+            self._go_on()
+
+    def _check_traction(self, command: tuple[float, float]) -> None:
+        traction = self.robot.limits.traction
+        if max(map(abs, command)) > traction:
+            self.get_logger().warning(
+                f"torque {list(command)} N m is beyond limits.traction = {traction} N m of "
+                f"{self.robot.name}: its wheels may slip or lift, and odometry is then wrong; "
+                "lower torque_limit",
+                once=True,
+            )
+
+    def _go_on(self) -> None:
+        """Answer the command that waits, unless time stands still."""
+        if self._unanswered and not self._virtual.engine.paused:
+            self._unanswered = False
             self._answer()
 
     def _answer(self) -> None:
@@ -149,19 +179,22 @@ class SimulatorNode(Node):
 
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
-        self._virtual.advance(self._command)
-        self._publish_state()
+        if not self._virtual.engine.paused:
+            self._virtual.advance(self._command)
+            self._publish_state()
 
     def _look_around(self) -> None:
+        paused = self._virtual.engine.paused
+        self._go_on()
         drivers = self.count_publishers(self._commands.topic_name)
         if not drivers and self.values.leave_when_alone and self._leave():
             return
         self._met = self._met or drivers > 0
         if not self.values.lock_step:
             return
-        if not self._answered and self.count_publishers(self._joints_topic.topic) > 1:
+        if not self._answered and self._topics.has_rival():
             self.get_logger().error(
-                f"somebody else publishes {self._joints_topic.topic}, perhaps another simulator; "
+                f"somebody else publishes {self._topics.joints_topic}, perhaps another simulator; "
                 "stop it, or give each run its own ROS_DOMAIN_ID"
             )
             self.exit_code = 1
@@ -169,19 +202,23 @@ class SimulatorNode(Node):
         if not self._answered:
             # Said again until somebody is there to answer; the stamp stays the same.
             self._publish_state()
-        elif drivers and not self._warned and time.monotonic() - self._last_answer > SILENCE:
+        elif drivers and not paused and not self._warned and self._silence() > SILENCE:
             self._warned = True
             self.get_logger().warning(
                 f"no command for {SILENCE} s of wall time: the robot's time stands still in "
                 "lock-step until one comes"
             )
 
+    def _silence(self) -> float:
+        """Wall time since the last command was answered, s."""
+        return time.monotonic() - self._last_answer
+
     def _leave(self) -> bool:
         """Whether the node ends now that nobody is there."""
         if self._met:
             self.get_logger().info("nobody commands torque any more; the simulation ends")
             self.exit_code = 0
-        elif time.monotonic() - self._last_answer > self.values.patience:
+        elif self._silence() > self.values.patience:
             self.get_logger().error(
                 f"nobody commanded torque within {self.values.patience:g} s of wall time: start a "
                 f"node that publishes {self._commands.topic_name}"
@@ -190,43 +227,27 @@ class SimulatorNode(Node):
         return self.exit_code is not None
 
     def close(self) -> None:
-        """Nothing has to be said at the end."""
+        """End the engine; nothing has to be said."""
+        self._virtual.engine.close()
 
     # Messages.
 
     def _publish_state(self) -> None:
-        sample = self._virtual.sample
-        stamp = to_stamp(sample.stamp)
-        self._clock_topic.publish(ClockMessage(clock=stamp))
-        joints = self._joints
-        joints.header.stamp = stamp
-        joints.position = sample.position
-        joints.velocity = sample.velocity
-        joints.effort = sample.effort
-        self._joints_topic.publish(joints)
-        if self._pose_topic.get_subscription_count():
-            self._publish_pose(stamp)
+        sample, engine = self._virtual.sample, self._virtual.engine
+        self._topics.publish_sample(sample)
+        if self._topics.is_watched():
+            self._topics.publish_motion(sample.stamp, engine.pose(), engine.velocity())
+        if self._driven is not None:
+            self._driven.extend(engine.pose()[:2])
 
-    def _publish_pose(self, stamp: Time) -> None:
-        engine, message = self._virtual.engine, self._odometry
-        x, y, theta = engine.pose()
-        linear, angular = engine.velocity()
-        message.header.stamp = stamp
-        message.pose.pose.position.x, message.pose.pose.position.y = float(x), float(y)
-        message.pose.pose.orientation.z = math.sin(0.5 * theta)
-        message.pose.pose.orientation.w = math.cos(0.5 * theta)
-        message.twist.twist.linear.x = float(linear)
-        message.twist.twist.angular.z = float(angular)
-        self._pose_topic.publish(message)
+    def _on_reference(self, message: PoseReference) -> None:
+        if not self._virtual.engine.paused:
+            self._wanted.extend((message.x, message.y))
 
     def _publish_truth(self) -> None:
-        truth = self._virtual.engine.parameters()
-        message = DynamicParameters(
-            k5=truth.k5, k6=truth.k6, k7=truth.k7, k8=truth.k8, state=DynamicParameters.ESTIMATED
+        self._topics.publish_parameters(
+            self._virtual.sample.stamp, self._virtual.engine.parameters()
         )
-        message.header.stamp = to_stamp(self._virtual.sample.stamp)
-        message.header.frame_id = "base_link"
-        self._truth_topic.publish(message)
 
     def _on_set_payload(
         self, request: SetPayload.Request, response: SetPayload.Response
@@ -240,4 +261,13 @@ class SimulatorNode(Node):
             return response
         self._publish_truth()
         response.success = True
+        return response
+
+    def _on_set_paused(
+        self, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        self._virtual.engine.paused = request.data
+        self._last_answer = time.monotonic()
+        response.success = True
+        response.message = "time stands still" if request.data else "time goes on"
         return response

@@ -36,6 +36,9 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     elif command == "python":
         if not words:
             raise UsageError("FILE is missing, for example: ./diffbot python benchmarks/NAME.py")
+    elif command == "setup":
+        for word in words:
+            _check_one_of("part", word, ["gazebo"])
     elif words:
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
 

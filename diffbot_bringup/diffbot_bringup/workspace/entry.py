@@ -5,6 +5,8 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -16,6 +18,7 @@ from .checkout_lock import CheckoutLock
 from .choice import choose
 from .environment import Environment
 from .failure import SetupError, UsageError
+from .gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from .progress import say
 from .system import SystemEnvironment
 
@@ -58,6 +61,13 @@ def _main(root: Path, argv: list[str]) -> int:
     environment = choose(root)
     check_arguments(root, command, words, isinstance(environment, SystemEnvironment))
     workspace = set_up(root, environment)
+    if wants_gazebo(command, words):
+        try:
+            set_up_gazebo(root, environment, workspace)
+        except SetupError as error:
+            if command != "test":
+                raise
+            say(f"the tests with Gazebo are left out: {error}")
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
@@ -71,18 +81,32 @@ def set_up(root: Path, environment: Environment) -> Workspace:
     workspace = Workspace(root, environment)
     if environment.is_ready() and workspace.is_ready():
         return workspace
+    with _setting_up(root) as lock:
+        say(f"using {environment.title}")
+        environment.prepare(lock.descriptor)
+        workspace = Workspace(root, environment)  # another set-up may have run meanwhile
+        workspace.build(lock.descriptor)
+    return workspace
+
+
+def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) -> None:
+    """Get Gazebo and build its plugin; return at once when both are there."""
+    gazebo = GazeboSetup(root, environment.python, workspace.variables(os.environ))
+    if not gazebo.is_ready():
+        with _setting_up(root) as lock:
+            gazebo.prepare(lock.descriptor)
+
+
+@contextmanager
+def _setting_up(root: Path) -> Iterator[CheckoutLock]:
     previous = signal.signal(signal.SIGTERM, _terminated)
     start = time.monotonic()
     try:
         with CheckoutLock(root / ".diffbot" / "lock") as lock:
-            say(f"using {environment.title}")
-            environment.prepare(lock.descriptor)
-            workspace = Workspace(root, environment)  # another set-up may have run meanwhile
-            workspace.build(lock.descriptor)
+            yield lock
     finally:
         signal.signal(signal.SIGTERM, previous)
     say(f"set-up finished in {time.monotonic() - start:.1f} s")
-    return workspace
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
@@ -96,6 +120,7 @@ def _replace(
     """Become the command, so that signals and the exit status are its own."""
     variables = workspace.variables(os.environ)
     variables["DIFFBOT_ROOT"] = str(root)
+    variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
     variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))
     # -P keeps the current folder, where anything may lie, off the module path.
     options = ["-P"] if sys.version_info >= (3, 11) else []

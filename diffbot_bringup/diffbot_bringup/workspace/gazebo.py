@@ -1,6 +1,7 @@
 """Gazebo 11 for a checkout: the machine's own, or Debian 11's packages in .diffbot/gazebo."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -28,12 +29,12 @@ _HEADERS = (
     "libtbb-dev",
 )
 """For the plugin; taken without what they depend on, which it does not include."""
-_NOT_WANTED = frozenset(
-    # The C and C++ libraries must be the machine's own, newer ones: two in one process crash.
-    "libc6 libgcc-s1 libstdc++6 libcrypt1 gcc-10-base "
-    # Programs and settings of a whole system.
-    "coreutils debconf dpkg lsb-base mariadb-common mysql-common perl-base sensible-utils tar ucf "
-    "x11-common libsensors-config".split()
+# The C and C++ libraries must be the machine's own, newer ones: two in one process crash.
+_OF_THE_MACHINE = ("libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-10-base")
+# Programs and settings of a whole system.
+_OF_A_SYSTEM = (
+    *("coreutils", "debconf", "dpkg", "lsb-base", "libsensors-config", "mariadb-common"),
+    *("mysql-common", "perl-base", "sensible-utils", "tar", "ucf", "x11-common"),
 )
 _SPACE = 1_700_000_000
 """Bytes that packages and unpacked files need while both are there."""
@@ -75,30 +76,36 @@ class GazeboSetup:
         self._log.unlink(missing_ok=True)
         self._stamps.clear(_STEP)
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not self._build_plugin(lock):
-            self._make_prefix(lock)
-            if not self._build_plugin(lock):
-                raise SetupError(f"Gazebo in {self._prefix} is incomplete, see {self._log}")
+        try:
+            if not self._has_gazebo(lock):
+                self._make_prefix(lock)
+            with Step("Building the plugin for Gazebo"):
+                self._run_builder(lock)
+        except ChildError as error:
+            text = "\n".join(["the plugin for Gazebo was not built:", *error.tail])
+            raise SetupError(f"{text}\n(all of it: {error.log})") from error
         self._stamps.set(_STEP, self._key)
 
-    def _build_plugin(self, lock: int) -> bool:
-        """Build the plugin; False where there is no Gazebo to build it for."""
-        command = [self._python, "-m", "diffbot_sim.gazebo.plugin_build"]
-        variables = {**self._variables, FOLDER_VARIABLE: str(self.folder)}
+    def _has_gazebo(self, lock: int) -> bool:
         try:
-            with Step("Building the plugin for Gazebo"):
-                run(command, variables, self._log, lock)
+            self._run_builder(lock, "--find")
         except ChildError as error:
             if error.status == _NO_GAZEBO:
                 return False
-            text = "\n".join(["the plugin for Gazebo was not built:", *error.tail])
-            raise SetupError(f"{text}\n(all of it: {error.log})") from error
+            raise
         return True
+
+    def _run_builder(self, lock: int, *options: str) -> None:
+        command = [self._python, "-m", "diffbot_sim.gazebo.plugin_build", *options]
+        variables = {**self._variables, FOLDER_VARIABLE: str(self.folder)}
+        run(command, variables, self._log, lock)
 
     def _make_prefix(self, lock: int) -> None:
         mirror = self._mirror()
         if shutil.disk_usage(self.folder).free < _SPACE:
-            raise SetupError(f"Gazebo needs {_SPACE / 1e9} GB of disk while it is unpacked; free some")
+            raise SetupError(
+                f"Gazebo needs {_SPACE / 1e9} GB of disk while it is unpacked; free some"
+            )
         state = self.folder / "apt"
         archive = DebianArchive(mirror, _SUITE, state, self._log, lock)
         shutil.rmtree(self._prefix, ignore_errors=True)
@@ -106,7 +113,7 @@ class GazeboSetup:
             with Step(f"Asking {mirror} for Gazebo 11"):
                 archive.update()
                 names = [*archive.with_dependencies(_PROGRAMS), *_HEADERS]
-            names = [name for name in names if name not in _NOT_WANTED]
+            names = [x for x in names if x not in (*_OF_THE_MACHINE, *_OF_A_SYSTEM)]
             with Step(f"Fetching Gazebo 11, {len(names)} packages, 0.26 GB") as step:
                 files = archive.fetch(names, step.update)
         except ChildError as error:
@@ -139,7 +146,15 @@ class GazeboSetup:
 def _explanation(mirror: str, error: ChildError) -> str:
     reasons = [line for line in error.tail if line.startswith("E:")] or error.tail[-1:]
     return (
-        f"cannot get Gazebo 11 ({_SUITE}) from {mirror}: {' '.join(reasons[:1])}; check the network, "
-        f"or set {MIRROR_VARIABLE} to another Debian archive, and run diffbot again: it goes on "
-        f"where it stopped (details: {error.log})"
+        f"cannot get Gazebo 11 ({_SUITE}) from {mirror}: {' '.join(reasons[:1])}; check the "
+        f"network, or set {MIRROR_VARIABLE} to another Debian archive, and run diffbot again: it "
+        f"goes on where it stopped (details: {error.log})"
     )
+
+
+def wants_gazebo(command: str, words: list[str]) -> bool:
+    """Tell whether a command line of ./diffbot is going to need Gazebo."""
+    if command == "test":
+        packages = words[: words.index("--")] if "--" in words else words
+        return not packages or bool({"diffbot_bringup", "diffbot_sim"} & set(packages))
+    return any(re.fullmatch(r"(.*[:=])?gazebo", word) for word in words)

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
+
 from diffbot_description import Robot
 from diffbot_sim.simulator import Simulator
 
-ENGINES = ("ideal", "mujoco")
+ENGINES = ("ideal", "mujoco", "gazebo")
 
 
-def make_simulator(name: str, robot: Robot) -> Simulator:
+def make_simulator(
+    name: str,
+    robot: Robot,
+    gui: bool = False,
+    pictures: str | PathLike[str] | None = None,
+    seed: int = 0,
+) -> Simulator:
     """Return the robot at rest at the origin of the named engine.
 
     Args:
-        name: "ideal" (closed-form model, exact integration) or "mujoco" (contact physics).
+        name: "ideal" (closed-form model, exact integration), "mujoco" (contact physics) or
+            "gazebo" (Gazebo 11 with ODE).
         robot: from diffbot_description.load_robot.
+        gui: show the engine's own window; only gazebo has one.
+        pictures: folder that a camera in the world fills; only gazebo has one.
+        seed: of the engine's own random numbers; only gazebo has any.
 
     Raises:
-        ValueError: there is no such engine, or the robot cannot stand.
-        ImportError: the engine's library is not installed.
+        ValueError: there is no such engine, it has no window or camera, or the robot cannot stand.
+        ImportError: the engine is not installed.
+        RuntimeError: the engine does not start.
     """
+    if name == "gazebo":
+        from diffbot_sim.engines.gazebo_engine import GazeboSimulator
+
+        folder = None if pictures is None else Path(pictures).absolute()
+        return GazeboSimulator(robot, gui=gui, pictures=folder, seed=seed)
+    if gui or pictures is not None:
+        wish = "gui" if gui else "pictures"
+        raise ValueError(f"{wish}: sim:={name} has no window and no camera; use sim:=gazebo")
     # Imported on demand, so that the ideal engine works where MuJoCo is not installed.
     if name == "ideal":
         from diffbot_sim.engines.ideal import IdealSimulator

@@ -37,6 +37,7 @@ class IdealSimulator:
         self._radius = self._bare.wheel_radius
         self._half_track = self._bare.half_track
         self._load(self._bare)
+        self.paused = False
         self.reset()
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
@@ -93,6 +94,9 @@ class IdealSimulator:
     def parameters(self) -> DynamicParameters:
         """See Simulator.parameters."""
         return self._friction.parameters
+
+    def close(self) -> None:
+        """See Simulator.close."""
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""

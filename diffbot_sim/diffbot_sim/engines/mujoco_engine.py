@@ -54,6 +54,7 @@ class MujocoSimulator:
         self._speed = [int(joint.dofadr[0]) for joint in joints]
         self._wheels = [int(joint.bodyid[0]) for joint in joints]
         self._stand = self._settled()
+        self.paused = False
         self.reset()
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
@@ -119,6 +120,9 @@ class MujocoSimulator:
         """See Simulator.parameters."""
         mass, x, _, yaw_inertia = self._payload
         return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
+
+    def close(self) -> None:
+        """See Simulator.close."""
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""

@@ -1,6 +1,7 @@
 """Build the plugin for the Gazebo that is there, once.
 
-As a program it ends with status 0 when the plugin is ready and 3 where there is no Gazebo.
+As a program it ends with status 0 when the plugin is ready and 3 where there is no Gazebo; with
+--find it only looks for Gazebo.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ def main() -> int:
     if installation is None:
         print(MISSING)
         return NO_GAZEBO
+    if "--find" in sys.argv[1:]:
+        print(installation.prefix)
+        return 0
     try:
         print(plugin(installation))
     except (RuntimeError, OSError) as error:

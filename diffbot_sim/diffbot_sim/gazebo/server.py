@@ -235,4 +235,3 @@ def free_port() -> int:
 def _die_with_parent() -> None:
     """In the child: be killed when the parent dies, even by kill -9."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-

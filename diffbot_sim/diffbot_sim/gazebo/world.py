@@ -1,4 +1,4 @@
-"""The world that Gazebo loads: level floor with a grid, light, the robot, and a camera on demand."""
+"""The world that Gazebo loads: a floor with a grid, light, the robot, and a camera on demand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class PhysicsSettings:
     wheel_friction: float | None = None
 
 
-def write_world(folder: Path, robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> Path:
+def write_world(
+    folder: Path, robot: Robot, settings: PhysicsSettings, pictures: Path | None
+) -> Path:
     """Write world and robot into the folder, which has to be on Gazebo's model path.
 
     Args:
@@ -67,7 +69,12 @@ def _robot(robot: Robot, settings: PhysicsSettings) -> str:
     wheels = {child.get("link") for child in tree.iterfind("joint[@type='continuous']/child")}
     for element in tree.iterfind("gazebo[kp]"):
         friction = settings.wheel_friction if element.get("reference") in wheels else None
-        values = {"kp": settings.stiffness, "kd": settings.damping, "mu1": friction, "mu2": friction}
+        values = {
+            "kp": settings.stiffness,
+            "kd": settings.damping,
+            "mu1": friction,
+            "mu2": friction,
+        }
         for name, value in values.items():
             if value is not None:
                 element.find(name).text = str(value)
@@ -123,7 +130,9 @@ def _floor() -> str:
     """A plane without friction limit of its own; a line every metre, the axes in colour."""
     lines = []
     for i in range(-FLOOR, FLOOR + 1):
-        along_x, along_y = ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.62 0.65 0.68",) * 2
+        along_x, along_y = (
+            ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.62 0.65 0.68",) * 2
+        )
         lines.append(_line(f"x{i}", f"0 {i} 0", (2 * FLOOR, LINE_WIDTH), along_x))
         lines.append(_line(f"y{i}", f"{i} 0 0", (LINE_WIDTH, 2 * FLOOR), along_y))
     return f"""  <model name="floor">
@@ -135,7 +144,9 @@ def _floor() -> str:
       </collision>
       <visual name="plane">
         <cast_shadows>false</cast_shadows>
-        <geometry><plane><normal>0 0 1</normal><size>{2 * FLOOR} {2 * FLOOR}</size></plane></geometry>
+        <geometry>
+          <plane><normal>0 0 1</normal><size>{2 * FLOOR} {2 * FLOOR}</size></plane>
+        </geometry>
         {_colour("0.80 0.82 0.84")}
       </visual>
 {"".join(lines)}    </link>

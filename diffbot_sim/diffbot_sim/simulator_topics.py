@@ -1,0 +1,89 @@
+"""What every simulator of the suite publishes: wheels, clock, true motion and true parameters."""
+
+from __future__ import annotations
+
+import math
+
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+
+from arc_odometry import JointSample
+from diffbot_description import DynamicParameters as TrueParameters
+from diffbot_description import Robot
+from diffbot_msgs.msg import DynamicParameters
+from diffbot_node import to_stamp
+
+
+class SimulatorTopics:
+    """The publishers of a simulator node.
+
+    `joint_states` and `clock` once per control period, `ground_truth` (nav_msgs/Odometry, base_link
+    in odom) when somebody listens, `ground_truth/dynamic_parameters` (latched).
+
+    Args:
+        node: publishes.
+        robot: names the joints.
+    """
+
+    def __init__(self, node: Node, robot: Robot) -> None:
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._node = node
+        self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
+        self._joints_topic = node.create_publisher(JointState, "joint_states", 10)
+        self._pose_topic = node.create_publisher(Odometry, "ground_truth", 10)
+        self._truth_topic = node.create_publisher(
+            DynamicParameters, "ground_truth/dynamic_parameters", latched
+        )
+        self._joints = JointState(name=[robot.joints.left, robot.joints.right])
+        self._odometry = Odometry(child_frame_id="base_link")
+        self._odometry.header.frame_id = "odom"
+
+    @property
+    def joints_topic(self) -> str:
+        """Name of the topic of the joint states, resolved."""
+        return self._joints_topic.topic
+
+    def has_rival(self) -> bool:
+        """Tell whether somebody else publishes joint states, too."""
+        return self._node.count_publishers(self.joints_topic) > 1
+
+    def is_watched(self) -> bool:
+        """Tell whether somebody listens to the true motion."""
+        return self._pose_topic.get_subscription_count() > 0
+
+    def publish_sample(self, sample: JointSample) -> None:
+        """Publish the wheels' state and the time of it."""
+        stamp = to_stamp(sample.stamp)
+        self._clock_topic.publish(ClockMessage(clock=stamp))
+        joints = self._joints
+        joints.header.stamp = stamp
+        joints.position = sample.position
+        joints.velocity = sample.velocity
+        joints.effort = sample.effort
+        self._joints_topic.publish(joints)
+
+    def publish_motion(
+        self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
+    ) -> None:
+        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s)."""
+        message = self._odometry
+        x, y, theta = pose
+        message.header.stamp = to_stamp(stamp)
+        message.pose.pose.position.x, message.pose.pose.position.y = float(x), float(y)
+        message.pose.pose.orientation.z = math.sin(0.5 * theta)
+        message.pose.pose.orientation.w = math.cos(0.5 * theta)
+        message.twist.twist.linear.x = float(velocity[0])
+        message.twist.twist.angular.z = float(velocity[1])
+        self._pose_topic.publish(message)
+
+    def publish_parameters(self, stamp: float, truth: TrueParameters) -> None:
+        """Publish the closed-form K5..K8."""
+        message = DynamicParameters(
+            k5=truth.k5, k6=truth.k6, k7=truth.k7, k8=truth.k8, state=DynamicParameters.ESTIMATED
+        )
+        message.header.stamp = to_stamp(stamp)
+        message.header.frame_id = "base_link"
+        self._truth_topic.publish(message)
