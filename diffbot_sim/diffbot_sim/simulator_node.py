@@ -59,9 +59,9 @@ PARAMETERS = (
     ),
 )
 
-# Colours (red, green, blue) and heights (m) of the paths that the engine draws on its floor.
-DRIVEN_COLOUR, DRIVEN_HEIGHT = (0.95, 0.45, 0.10), 0.006
-WANTED_COLOUR, WANTED_HEIGHT = (0.15, 0.35, 0.75), 0.004
+# Colour (red, green, blue), height and width (m) of the paths that the engine draws on its floor.
+DRIVEN = ((0.9, 0.35, 0.05), 0.004, 0.008)
+WANTED = ((0.10, 0.25, 0.65), 0.002, 0.022)
 # How often the node looks who is there, s of wall time; the first state is said again as often.
 LOOK_PERIOD = 0.05
 # Silence in lock-step is reported after this, s of wall time.
@@ -107,7 +107,11 @@ class SimulatorNode(Node):
         values, robot = self.values, self.robot
         start = pose_from_text("start", values.start)
         engine = make_simulator(
-            values.engine, robot, values.gui, values.pictures if values.camera else None, values.seed
+            values.engine,
+            robot,
+            values.gui,
+            values.pictures if values.camera else None,
+            values.seed,
         )
         engine.reset(start)
         counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
@@ -127,8 +131,8 @@ class SimulatorNode(Node):
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
         draw = getattr(self._virtual.engine, "draw_line", None)
         if draw is not None and self._virtual.engine.draws:
-            self._driven = Trail(lambda a, b: draw(a, b, DRIVEN_COLOUR, DRIVEN_HEIGHT))
-            self._wanted = Trail(lambda a, b: draw(a, b, WANTED_COLOUR, WANTED_HEIGHT))
+            self._driven = Trail(lambda a, b: draw(a, b, *DRIVEN))
+            self._wanted = Trail(lambda a, b: draw(a, b, *WANTED))
             self.create_subscription(PoseReference, "reference", self._on_reference, 10)
 
     # Time.

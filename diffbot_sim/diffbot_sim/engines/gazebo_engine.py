@@ -10,8 +10,9 @@ from diffbot_description import DynamicParameters, Robot, RobotModel, closed_for
 from diffbot_sim.gazebo import protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation
 from diffbot_sim.gazebo.plugin_build import plugin
+from diffbot_sim.gazebo.robot_model import PhysicsSettings
 from diffbot_sim.gazebo.server import GazeboServer
-from diffbot_sim.gazebo.world import PhysicsSettings, write_world
+from diffbot_sim.gazebo.world import write_world
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
 SETTLING_TIME = 0.5
@@ -56,7 +57,7 @@ class GazeboSimulator:
         self.draws = gui or pictures is not None
         self._inner_step = self._settings.inner_step
         self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gazebo_")
-        world = write_world(Path(self._folder.name), robot, self._settings, pictures)
+        world = write_world(installation, Path(self._folder.name), robot, self._settings, pictures)
         self._server = GazeboServer(
             installation, plugin(installation), world, gui, pictures is not None, seed
         )
@@ -141,6 +142,7 @@ class GazeboSimulator:
         end: tuple[float, float],
         colour: tuple[float, float, float],
         height: float,
+        width: float,
     ) -> None:
         """Draw a line on the floor for window and camera.
 
@@ -149,8 +151,9 @@ class GazeboSimulator:
             end: likewise.
             colour: red, green, blue, 0..1.
             height: above the floor, m; the higher of two lines covers the other.
+            width: m.
         """
-        self._server.exchange(protocol.request(protocol.LINE, *start, *end, *colour, height))
+        self._server.exchange(protocol.request(protocol.LINE, *start, *end, *colour, height, width))
 
     def attitude(self) -> tuple[float, float, float]:
         """Height of the axle's midpoint above the floor (m), roll and pitch (rad) of the body."""

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 
 LOOK, STEP, PLACE, PAYLOAD, LINE = range(5)
-VALUES = 8
+VALUES = 9
 
 _REQUEST = struct.Struct(f"=II{VALUES}d")
 _ANSWER = struct.Struct("=II17d")
@@ -25,7 +25,7 @@ def request(kind: int, *values: float, steps: int = 0) -> bytes:
         STEP: torque left, right (N m), length of an inner step (s); `steps` of them are done.
         PLACE: x, y (m), yaw (rad) of base_link, at rest; height and attitude stay.
         PAYLOAD: mass (kg), x, z (m), inertia (kg m^2), as of Simulator.set_payload.
-        LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor (m).
+        LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
     """
     return _REQUEST.pack(kind, steps, *values, *(0.0,) * (VALUES - len(values)))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from diffbot_description import Robot, urdf
+from diffbot_description import Robot
+from diffbot_sim.gazebo.installation import Installation
+from diffbot_sim.gazebo.robot_model import PhysicsSettings, robot_sdf
 
 ROBOT = "robot"
 WORLD = "diffbot"
@@ -17,33 +17,17 @@ FLOOR = 10
 LINE_WIDTH = 0.008
 
 
-@dataclass(frozen=True)
-class PhysicsSettings:
-    """Settings of ODE in Gazebo; the defaults are the best known.
-
-    Attributes:
-        inner_step: longest integration step, s.
-        solver: "world" (exact) or "quick" (iterative).
-        iterations: of the iterative solver.
-        stiffness: of the contacts, N/m; None for the robot's own.
-        damping: of the contacts, N s/m; None for the robot's own.
-        wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
-    """
-
-    inner_step: float = 0.001
-    solver: str = "world"
-    iterations: int = 50
-    stiffness: float | None = None
-    damping: float | None = None
-    wheel_friction: float | None = None
-
-
 def write_world(
-    folder: Path, robot: Robot, settings: PhysicsSettings, pictures: Path | None
+    installation: Installation,
+    folder: Path,
+    robot: Robot,
+    settings: PhysicsSettings,
+    pictures: Path | None,
 ) -> Path:
     """Write world and robot into the folder, which has to be on Gazebo's model path.
 
     Args:
+        installation: the Gazebo that is going to load it.
         folder: exists and is empty.
         robot: stands at the origin.
         settings: of the physics.
@@ -51,34 +35,19 @@ def write_world(
 
     Returns:
         The world's file.
+
+    Raises:
+        RuntimeError: Gazebo refuses the robot.
     """
     model = folder / ROBOT
     model.mkdir()
-    (model / "robot.urdf").write_text(_robot(robot, settings))
+    (model / "model.sdf").write_text(robot_sdf(installation, robot, settings, folder))
     (model / "model.config").write_text(
-        f'<model><name>{robot.name}</name><sdf version="1.6">robot.urdf</sdf></model>'
+        f'<model><name>{robot.name}</name><sdf version="1.6">model.sdf</sdf></model>'
     )
     world = folder / "diffbot.world"
     world.write_text(_world(robot, settings, pictures))
     return world
-
-
-def _robot(robot: Robot, settings: PhysicsSettings) -> str:
-    """The robot's URDF with the contact settings that are asked for in place of its own."""
-    tree = ElementTree.fromstring(urdf(robot))
-    wheels = {child.get("link") for child in tree.iterfind("joint[@type='continuous']/child")}
-    for element in tree.iterfind("gazebo[kp]"):
-        friction = settings.wheel_friction if element.get("reference") in wheels else None
-        values = {
-            "kp": settings.stiffness,
-            "kd": settings.damping,
-            "mu1": friction,
-            "mu2": friction,
-        }
-        for name, value in values.items():
-            if value is not None:
-                element.find(name).text = str(value)
-    return ElementTree.tostring(tree, encoding="unicode")
 
 
 def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> str:
@@ -94,7 +63,7 @@ def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> st
     </ode>
   </physics>
   <scene>
-    <ambient>0.55 0.55 0.58 1</ambient>
+    <ambient>0.5 0.5 0.52 1</ambient>
     <background>0.86 0.90 0.94 1</background>
     <shadows>true</shadows>
     <grid>false</grid>
@@ -102,7 +71,7 @@ def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> st
   <light name="sun" type="directional">
     <pose>0 0 10 0 0 0</pose>
     <cast_shadows>true</cast_shadows>
-    <diffuse>0.75 0.75 0.72 1</diffuse>
+    <diffuse>0.55 0.55 0.53 1</diffuse>
     <specular>0.1 0.1 0.1 1</specular>
     <direction>-0.4 0.3 -0.9</direction>
   </light>
@@ -130,9 +99,7 @@ def _floor() -> str:
     """A plane without friction limit of its own; a line every metre, the axes in colour."""
     lines = []
     for i in range(-FLOOR, FLOOR + 1):
-        along_x, along_y = (
-            ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.62 0.65 0.68",) * 2
-        )
+        along_x, along_y = ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.5 0.53 0.56",) * 2
         lines.append(_line(f"x{i}", f"0 {i} 0", (2 * FLOOR, LINE_WIDTH), along_x))
         lines.append(_line(f"y{i}", f"{i} 0 0", (LINE_WIDTH, 2 * FLOOR), along_y))
     return f"""  <model name="floor">
@@ -147,7 +114,7 @@ def _floor() -> str:
         <geometry>
           <plane><normal>0 0 1</normal><size>{2 * FLOOR} {2 * FLOOR}</size></plane>
         </geometry>
-        {_colour("0.80 0.82 0.84")}
+        {_colour("0.74 0.76 0.78")}
       </visual>
 {"".join(lines)}    </link>
   </model>"""
@@ -170,7 +137,7 @@ def _colour(rgb: str) -> str:
 def _camera(pictures: Path) -> str:
     return f"""  <model name="camera">
     <static>true</static>
-    <pose>0.3 -3.4 2.9 0 0.68 1.5708</pose>
+    <pose>0.2 -2.5 2.0 0 0.66 1.5708</pose>
     <link name="link">
       <sensor name="camera" type="camera">
         <always_on>true</always_on>

@@ -35,7 +35,7 @@ enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4
 struct Request {
   std::uint32_t kind;
   std::uint32_t steps;
-  double values[8];
+  double values[9];
 };
 
 struct Answer {
@@ -46,7 +46,7 @@ struct Answer {
 
 // While nobody asks, the server's loop goes round once per this time, ms.
 constexpr int IDLE = 5;
-constexpr double LINE_WIDTH = 0.012, LINE_HEIGHT = 0.004;
+constexpr double LINE_HEIGHT = 0.002;
 
 }  // namespace
 
@@ -174,7 +174,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     body_->SetLinearVel(linear + angular.Cross(arm));
   }
 
-  // Values: x, y of both ends (m), red, green, blue (0..1), height above the floor (m).
+  // Values: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
   void Draw(const double *values) {
     const double dx = values[2] - values[0], dy = values[3] - values[1];
     gazebo::msgs::Visual line;
@@ -184,14 +184,14 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     auto *geometry = line.mutable_geometry();
     geometry->set_type(gazebo::msgs::Geometry::BOX);
     gazebo::msgs::Set(geometry->mutable_box()->mutable_size(),
-                      Vector3d(std::hypot(dx, dy) + LINE_WIDTH, LINE_WIDTH, LINE_HEIGHT));
+                      Vector3d(std::hypot(dx, dy) + values[8], values[8], LINE_HEIGHT));
     gazebo::msgs::Set(line.mutable_pose(),
                       Pose3d(values[0] + dx / 2, values[1] + dy / 2, values[7], 0.0, 0.0,
                              std::atan2(dy, dx)));
     const ignition::math::Color color(values[4], values[5], values[6]);
     gazebo::msgs::Set(line.mutable_material()->mutable_ambient(), color);
     gazebo::msgs::Set(line.mutable_material()->mutable_diffuse(), color);
-    gazebo::msgs::Set(line.mutable_material()->mutable_emissive(), color);
+    gazebo::msgs::Set(line.mutable_material()->mutable_emissive(), color * 0.3f);
     lines_->Publish(line);
   }
 
