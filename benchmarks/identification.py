@@ -4,7 +4,7 @@
 Prints one row per setting: over the seeds, the root mean square and the largest error in % of the
 closed form, and the share of runs whose interval of two standard deviations holds the truth.
 
-    ./diffbot python benchmarks/identification.py [--seeds 10]
+    ./diffbot python benchmarks/identification.py [--seeds 10] [--engine gazebo]
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ SETTINGS = (
     ("ideal", 30.0, 4096, 0.05),
     ("mujoco", 60.0, 0, 0.0),
     ("mujoco", 60.0, 4096, 0.0),
+    ("gazebo", 60.0, 0, 0.0),
+    ("gazebo", 60.0, 4096, 0.0),
 )
 HEADER = "robot engine  time counts noise |  rms error %: K5 K6 K7 K8 |  largest | inside 2 sigma %"
 
@@ -30,10 +32,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10, help="runs per row")
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--engine", nargs="+", default=["ideal", "mujoco"], help="of these only")
+    arguments = parser.parse_args()
+    seeds = range(arguments.seeds)
     print(HEADER)
     for robot in ("twil", "agv"):
         for engine, seconds, counts, noise in SETTINGS:
+            if engine not in arguments.engine:
+                continue
             runs = [rehearse(robot, engine, seed, seconds, counts, noise) for seed in seeds]
             errors = np.array([run.errors for run in runs])
             inside = np.mean([np.abs(run.normalised_errors) < 2.0 for run in runs], axis=0)

@@ -6,13 +6,14 @@ The nodes' torque limiter is left out; it does not touch an excitation inside th
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_description import load_robot
+from diffbot_description import Robot, load_robot
 from diffbot_ident.estimator import DynamicsEstimator, Estimate
 from diffbot_ident.excitation import Excitation, wheel_speed_limit
 from diffbot_ident.regression import PositionRegression
@@ -61,21 +62,26 @@ def rehearse(
 
     Args:
         robot_name: name of a robot, or the path of its YAML.
-        engine: "ideal" or "mujoco".
+        engine: "ideal", "mujoco" or "gazebo".
         seed: of the excitation and of the noise.
         seconds: robot time, s.
         encoder_counts: per wheel revolution; 0 for exact angles.
         torque_noise: standard deviation of the acting torque, as a share of it.
     """
     robot = load_robot(robot_name)
+    with closing(make_simulator(engine, robot)) as simulator:
+        virtual = VirtualRobot(
+            simulator,
+            Actuator(robot.limits.torque, 0, torque_noise, seed),
+            Encoders(encoder_counts, PERIOD, seed),
+            PERIOD,
+        )
+        return _identify(virtual, robot, seed, seconds)
+
+
+def _identify(virtual: VirtualRobot, robot: Robot, seed: int, seconds: float) -> Rehearsal:
     limits = np.array([robot.excitation.linear_velocity, robot.excitation.angular_velocity])
     geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
-    virtual = VirtualRobot(
-        make_simulator(engine, robot),
-        Actuator(robot.limits.torque, 0, torque_noise, seed),
-        Encoders(encoder_counts, PERIOD, seed),
-        PERIOD,
-    )
     excitation = Excitation(
         robot.excitation.amplitude,
         robot.excitation.hold,

@@ -80,7 +80,8 @@ class GazeboSimulator:
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
         """See Simulator.reset."""
         x, y, theta = check_pose(pose)
-        self._state = self._server.exchange(protocol.request(protocol.PLACE, x, y, theta))
+        place = protocol.request(protocol.PLACE, x, y, *self._stand, theta)
+        self._state = self._server.exchange(place)
         self._zero = self._raw_angles()
         self._theta = theta
         self.time = 0.0
@@ -92,7 +93,7 @@ class GazeboSimulator:
         count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
         self._inner_step = duration / count
         self._state = self._server.exchange(
-            protocol.request(protocol.STEP, left, right, self._inner_step, steps=count)
+            protocol.request(protocol.STEP, left, right, self._inner_step, steps=count), count
         )
         if not all(map(math.isfinite, (*self._state.rates, *self._state.position))):
             raise FloatingPointError(
@@ -185,7 +186,8 @@ class GazeboSimulator:
         self._state = self._server.exchange(protocol.request(protocol.LOOK))
         self._theta, self.time = self._yaw(), 0.0
         self.step((0.0, 0.0), SETTLING_TIME)
-        _, roll, pitch = self.attitude()
+        self._stand = self.attitude()
+        _, roll, pitch = self._stand
         if not max(abs(roll), abs(pitch)) < LARGEST_TILT:
             raise ValueError(
                 f"{self._robot.name} cannot stand: put on its wheels it leans "

@@ -1,7 +1,7 @@
 """MuJoCo model of a robot on a floor, made from its URDF.
 
 How near identification from it comes to the closed form, and why. Errors in % of K5, K6, K7, K8 by
-batch least squares from noise-free wheel speeds, 40 s (benchmarks/mujoco_contact.py prints this,
+batch least squares from noise-free wheel speeds, 40 s (benchmarks/contact_settings.py prints this,
 and for agv --robot agv --amplitude 4.5 9):
 
                                  twil, +-0.3 N m             twil, +-0.6 N m

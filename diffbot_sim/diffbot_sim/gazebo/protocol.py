@@ -23,7 +23,7 @@ def request(kind: int, *values: float, steps: int = 0) -> bytes:
     Its kind and values:
         LOOK: none; say the state.
         STEP: torque left, right (N m), length of an inner step (s); `steps` of them are done.
-        PLACE: x, y (m), yaw (rad) of base_link, at rest; height and attitude stay.
+        PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
         PAYLOAD: mass (kg), x, z (m), inertia (kg m^2), as of Simulator.set_payload.
         LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
     """

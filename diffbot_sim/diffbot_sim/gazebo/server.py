@@ -23,6 +23,8 @@ ANSWER_PATIENCE = 20.0
 END_PATIENCE = 2.0
 
 _PORT_TAKEN = "Address already in use"
+# Of sound, and of the solver, which mends what it complains of.
+_NOISE = ("ALSA", "ODE Message 3")
 _ATTEMPTS = 5
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
@@ -80,17 +82,22 @@ class GazeboServer:
             self.close()
             raise
 
-    def exchange(self, request: bytes) -> Answer:
-        """Send a request and return its answer.
+    def exchange(self, request: bytes, steps: int = 0) -> Answer:
+        """Send a request and return its answer; a pause does not keep it back.
+
+        Args:
+            request: of protocol.request.
+            steps: inner steps that it asks for.
 
         Raises:
-            GazeboError: the server has ended, or does not answer although it is not paused.
+            GazeboError: the server has ended, or does not answer.
         """
         try:
             self._socket.send(request)
         except OSError:
             raise GazeboError(self._ending()) from None
-        return self._receive(ANSWER_PATIENCE)
+        # One pass of the server's loop for each step, one more to answer.
+        return self._receive(ANSWER_PATIENCE, steps + 1)
 
     def look_around(self) -> None:
         """Bring `paused` up to date; raise GazeboError when the server has ended."""
@@ -98,10 +105,18 @@ class GazeboServer:
             self._read()
 
     def set_paused(self, paused: bool) -> None:
-        """Let the world's time stand still, or go on, as Gazebo's own button does."""
-        words = ["world", "--world-name", WORLD, "--pause", str(int(paused))]
-        command = [self._installation.program("gz"), *words]
-        subprocess.run(command, env=self._variables, capture_output=True, timeout=ANSWER_PATIENCE)
+        """Let the world's time stand still, or go on, as Gazebo's own button does.
+
+        Raises:
+            GazeboError: the server has ended, or does not do it.
+        """
+        self.look_around()
+        self._tell_world("--pause", int(paused))
+        end = time.monotonic() + ANSWER_PATIENCE
+        while self.paused != paused:
+            if not select.select([self._socket], [], [], max(end - time.monotonic(), 0.0))[0]:
+                raise GazeboError(self._silence(ANSWER_PATIENCE))
+            self._read()
 
     def close(self) -> None:
         """End the server and its window; returns when both are gone."""
@@ -128,7 +143,7 @@ class GazeboServer:
                 program = self._installation.program("gzserver")
                 self._server = self._run(program, words, theirs.fileno())
             try:
-                self.paused = self._receive(START_PATIENCE).paused
+                self._receive(START_PATIENCE)
                 return
             except GazeboError:
                 taken = _PORT_TAKEN in self._log.read_text(errors="replace")
@@ -175,20 +190,20 @@ class GazeboServer:
 
     # Answers.
 
-    def _receive(self, patience: float) -> Answer:
+    def _receive(self, patience: float, passes: int = 1) -> Answer:
         end = time.monotonic() + patience
+        waiting = True
         while True:
+            if waiting and self.paused:
+                # The server's loop has stopped, or stops just now, before it saw the request.
+                self._tell_world("--multi-step", passes)
+                waiting = False
             left = end - time.monotonic()
-            if select.select([self._socket], [], [], max(left, 0.0))[0]:
-                answer = self._read()
-                if not answer.notice:
-                    return answer
-            elif self.paused:
-                end = time.monotonic() + patience
-            else:
-                raise GazeboError(
-                    f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
-                )
+            if not select.select([self._socket], [], [], max(left, 0.0))[0]:
+                raise GazeboError(self._silence(patience))
+            answer = self._read()
+            if not answer.notice:
+                return answer
 
     def _read(self) -> Answer:
         try:
@@ -200,6 +215,14 @@ class GazeboServer:
         answer = Answer.unpack(data)
         self.paused = answer.paused
         return answer
+
+    def _tell_world(self, option: str, value: int) -> None:
+        words = ["world", "--world-name", WORLD, option, str(value)]
+        command = [self._installation.program("gz"), *words]
+        subprocess.run(command, env=self._variables, capture_output=True, timeout=ANSWER_PATIENCE)
+
+    def _silence(self, patience: float) -> str:
+        return f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
 
     def _ending(self) -> str:
         status = _wait(self._server)
@@ -214,7 +237,8 @@ class GazeboServer:
 
     def _tail(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines()
-        return "\n".join(line for line in lines if "ALSA" not in line and line.strip())[-1500:]
+        words = [line for line in lines if line.strip() and not any(x in line for x in _NOISE)]
+        return "\n".join(words)[-1500:]
 
 
 def _wait(process: subprocess.Popen) -> int | None:

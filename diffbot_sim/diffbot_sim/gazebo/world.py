@@ -59,7 +59,7 @@ def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> st
     <real_time_update_rate>0</real_time_update_rate>
     <ode>
       <solver><type>{settings.solver}</type><iters>{settings.iterations}</iters></solver>
-      <constraints><cfm>0</cfm><erp>0.2</erp></constraints>
+      <constraints><cfm>{settings.mixing}</cfm><erp>0.2</erp></constraints>
     </ode>
   </physics>
   <scene>

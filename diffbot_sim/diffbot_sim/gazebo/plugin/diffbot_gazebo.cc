@@ -147,12 +147,10 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       physics->SetMaxStepSize(request.values[2]);
   }
 
-  // Values: x, y (m), yaw (rad). Height and attitude stay as the robot stands.
+  // Values: x, y, z (m), roll, pitch, yaw (rad) of the body, which is then at rest.
   void Place(const double *values) {
-    const auto now = body_->WorldPose();
-    robot_->SetLinkWorldPose(
-        Pose3d(values[0], values[1], now.Pos().Z(), now.Rot().Roll(), now.Rot().Pitch(), values[2]),
-        body_);
+    const Pose3d pose(values[0], values[1], values[2], values[3], values[4], values[5]);
+    robot_->SetLinkWorldPose(pose, body_);
     robot_->ResetPhysicsStates();
   }
 
@@ -166,9 +164,13 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       inertia += Inertiald(MassMatrix3d(values[0], principal, Vector3d::Zero),
                            Pose3d(values[1], 0.0, values[2], 0.0, 0.0, 0.0));
     }
-    body_->SetInertial(boost::make_shared<gazebo::physics::Inertial>(inertia));
+    const std::array<Vector3d, 2> anchors{joints_[0]->Anchor(0), joints_[1]->Anchor(0)};
+    // Link::SetInertial does nothing.
+    *body_->GetInertial() = inertia;
     body_->UpdateMass();
-    // The velocities of a body are those of its centre of mass, which has just moved.
+    // A joint keeps its place by the centre of mass, which has just moved.
+    for (int side : {0, 1}) joints_[side]->SetAnchor(0, anchors[side]);
+    // The velocities of a body are those of its centre of mass, too.
     const auto arm = body_->WorldPose().Rot().RotateVector(inertia.Pose().Pos());
     body_->SetAngularVel(angular);
     body_->SetLinearVel(linear + angular.Cross(arm));

@@ -1,47 +1,54 @@
 #!/usr/bin/env python3
-"""How near identification from the mujoco engine comes to the closed form, by contact settings.
+"""How near identification from an engine with contacts comes to the closed form, by its settings.
 
-    python3 benchmarks/mujoco_contact.py [--robot twil] [--amplitude 0.3 0.6] [--time 40]
+    ./diffbot python benchmarks/contact_settings.py [--engine gazebo] [--robot twil]
+        [--amplitude 0.3 0.6] [--time 40]
 
 For each choice of settings: the robot is driven by random binary wheel torques, K5..K8 follow
 from noise-free wheel speeds by batch least squares on integrals over 0.2 s, and the errors in %
 of the closed form are printed, next to what causes them:
 
     K5*     error of K5 when the regression has the term v omega^2 of the lateral creep too
-    creep   coefficient of that term, ms; mujoco_model's docstring says what is expected
+    creep   coefficient of that term, ms; mujoco_model's docstring says what is expected of MuJoCo
     side    largest lateral speed of the axle, mm/s (0 for a wheel that rolls without slip)
     slip    largest difference between rim and axle speed, mm/s
     sink    largest change of the axle's height, um;  pitch: largest, urad
-    steps/s inner steps per second of one core
+    steps/s inner steps per second of wall time
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 
 from diffbot_description import Robot, load_robot
+from diffbot_sim.engines.gazebo_engine import GazeboSimulator
 from diffbot_sim.engines.mujoco_engine import MujocoSimulator
 from diffbot_sim.engines.mujoco_model import ContactSettings
+from diffbot_sim.gazebo.robot_model import PhysicsSettings
+
+Engine = MujocoSimulator | GazeboSimulator
 
 SAMPLE = 0.001
 WINDOW = 200
-BEST = ContactSettings()
-SETTINGS = {
-    "default": BEST,
-    "friction solref 4 ms": replace(BEST, friction_time_constant=0.004),
-    "friction solref 2 ms": replace(BEST, friction_time_constant=0.002),
-    "inner step 1 ms": replace(BEST, inner_step=0.001),
-    "inner step 0.25 ms": replace(BEST, inner_step=0.00025),
-    "normal solref 20 ms": replace(BEST, time_constant=0.02),
-    "solimp 0.9 0.95": replace(BEST, impedance=(0.9, 0.95)),
-    "impratio 1": replace(BEST, impratio=1.0),
-    "pyramidal cone": replace(BEST, elliptic=False),
-    "friction 1": replace(BEST, wheel_friction=1.0),
-    "friction 2": replace(BEST, wheel_friction=2.0),
+MUJOCO = ContactSettings()
+MUJOCO_SETTINGS = {
+    "default": MUJOCO,
+    "friction solref 4 ms": replace(MUJOCO, friction_time_constant=0.004),
+    "friction solref 2 ms": replace(MUJOCO, friction_time_constant=0.002),
+    "inner step 1 ms": replace(MUJOCO, inner_step=0.001),
+    "inner step 0.25 ms": replace(MUJOCO, inner_step=0.00025),
+    "normal solref 20 ms": replace(MUJOCO, time_constant=0.02),
+    "solimp 0.9 0.95": replace(MUJOCO, impedance=(0.9, 0.95)),
+    "impratio 1": replace(MUJOCO, impratio=1.0),
+    "pyramidal cone": replace(MUJOCO, elliptic=False),
+    "friction 1": replace(MUJOCO, wheel_friction=1.0),
+    "friction 2": replace(MUJOCO, wheel_friction=2.0),
     "MuJoCo's own, solref 4 ms": ContactSettings(
         friction_time_constant=0.004,
         impedance=(0.9, 0.95),
@@ -50,9 +57,27 @@ SETTINGS = {
         wheel_friction=1.0,
     ),
 }
+GAZEBO = PhysicsSettings()
+GAZEBO_SETTINGS = {
+    "default": GAZEBO,
+    "quick, 50 iterations": replace(GAZEBO, solver="quick"),
+    "quick, 200 iterations": replace(GAZEBO, solver="quick", iterations=200),
+    "no mixing": replace(GAZEBO, mixing=0.0),
+    "inner step 0.5 ms": replace(GAZEBO, inner_step=0.0005),
+    "stiffness 1e6": replace(GAZEBO, stiffness=1e6),
+    "stiffness 1e8": replace(GAZEBO, stiffness=1e8),
+    "damping 1e2": replace(GAZEBO, damping=1e2),
+    "damping 1e4": replace(GAZEBO, damping=1e4),
+    "friction 1": replace(GAZEBO, wheel_friction=1.0),
+    "friction 2": replace(GAZEBO, wheel_friction=2.0),
+}
+ENGINES: dict[str, tuple[Callable[..., Engine], dict]] = {
+    "mujoco": (MujocoSimulator, MUJOCO_SETTINGS),
+    "gazebo": (GazeboSimulator, GAZEBO_SETTINGS),
+}
 
 
-def drive(sim: MujocoSimulator, robot: Robot, amplitude: float, duration: float) -> np.ndarray:
+def drive(sim: Engine, robot: Robot, amplitude: float, duration: float) -> np.ndarray:
     """Rows [v, omega by the wheels, v true, v sideways, tau_l, tau_r, height, pitch] per SAMPLE."""
     rng = np.random.default_rng(1)
     r, b = robot.wheels.radius, robot.wheels.half_track
@@ -95,17 +120,18 @@ def fit(rate: np.ndarray, *terms: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(regressors, np.diff(rate[::WINDOW]), rcond=None)[0]
 
 
-def inner_speed(sim: MujocoSimulator, inner_step: float) -> float:
-    """Inner steps per second of CPU time in control periods of 10 ms."""
-    start = time.process_time()
+def inner_speed(sim: Engine, inner_step: float) -> float:
+    """Inner steps per second of wall time in control periods of 10 ms."""
+    start = time.perf_counter()
     for _ in range(200):
         sim.step((0.0, 0.0), 0.01)
-    return 2.0 / inner_step / (time.process_time() - start)
+    return 2.0 / inner_step / (time.perf_counter() - start)
 
 
-def report(label: str, robot: Robot, settings: ContactSettings, amplitude: float, t: float) -> str:
+def report(
+    label: str, sim: Engine, robot: Robot, inner_step: float, amplitude: float, t: float
+) -> str:
     """One line of the table."""
-    sim = MujocoSimulator(robot, settings)
     rows = drive(sim, robot, amplitude, t)
     v, omega, true_v, sideways, left, right, height, pitch = rows.T
     k5, k7 = fit(v, omega**2, left + right)
@@ -125,27 +151,33 @@ def report(label: str, robot: Robot, settings: ContactSettings, amplitude: float
         f"{label:26s}"
         + "".join(f"{e:8.2f}" for e in errors)
         + "".join(f"{c:9.3g}" for c in causes)
-        + f"{inner_speed(sim, settings.inner_step):9.0f}"
+        + f"{inner_speed(sim, inner_step):9.0f}"
     )
 
 
 def main() -> None:
     """Print the table for the amplitudes of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", choices=ENGINES, default="mujoco")
     parser.add_argument("--robot", default="twil", help="name or file, as for load_robot")
     parser.add_argument("--amplitude", type=float, nargs="+", default=[0.3, 0.6], help="N m")
     parser.add_argument("--time", type=float, default=40.0, help="s of robot time per line")
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
+    engine, choices = ENGINES[arguments.engine]
     for amplitude in arguments.amplitude:
-        print(f"{robot.name}, +-{amplitude} N m, {arguments.time} s; errors in %")
+        print(
+            f"{arguments.engine}, {robot.name}, +-{amplitude} N m, {arguments.time} s; errors in %"
+        )
         print(
             f"{'settings':26s}"
             + "".join(f"{h:>8s}" for h in ("K5", "K6", "K7", "K8", "K5*"))
             + "".join(f"{h:>9s}" for h in ("creep", "side", "slip", "sink", "pitch", "steps/s"))
         )
-        for label, settings in SETTINGS.items():
-            print(report(label, robot, settings, amplitude, arguments.time), flush=True)
+        for label, settings in choices.items():
+            with closing(engine(robot, settings)) as sim:
+                line = report(label, sim, robot, settings.inner_step, amplitude, arguments.time)
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The engines side by side: identification, parking and a figure-8 of one robot.
+
+Each engine does the same with the same seeds: the robot's own encoders, torque up to its traction
+limit, the standard laws as launch/*.launch.xml run them. Printed is, over the seeds,
+
+    K5..K8    root mean square and largest error of 60 s of identification with exact wheel angles
+              and with the robot's encoders, % of the closed form, and the share of the latter whose
+              interval of two standard deviations holds the truth
+    parking   longest time until the true pose stays within 1 cm and 1 degree of the goal's
+    figure-8  largest root mean square of the true pose and of the drift of odometry over the lap
+              after convergence; 2 m x 1 m, 20 s per lap, from 0.5 m beside
+    speed     robot time per wall time in periods of 10 ms, in one process, without ROS
+
+    ./diffbot python benchmarks/engines.py [--engines ideal mujoco gazebo] [--robot twil]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import closing
+
+import numpy as np
+from figure_eight import figure_eight, start_beside
+
+from diffbot_bringup.drive_rehearsal import PERIOD, dynamics_of, rehearse_drive
+from diffbot_bringup.rehearsal import rehearse
+from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
+from diffbot_description import Robot, load_robot
+from diffbot_sim.engines import ENGINES, make_simulator
+from diffbot_sim.simulator import Simulator
+
+GOALS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
+EIGHT = (1.0, 0.5, 20.0)  # amplitudes in m and period in s
+
+
+def identification(robot: Robot, engine: str, seeds: range) -> list[str]:
+    """Lines on K5..K8."""
+    lines = []
+    for counts in (0, robot.encoder.counts):
+        runs = [rehearse(str(robot.path), engine, seed, 60.0, counts) for seed in seeds]
+        errors = np.array([run.errors for run in runs])
+        for name, row in (
+            ("rms", np.sqrt(np.mean(errors**2, axis=0))),
+            ("largest", np.max(np.abs(errors), axis=0)),
+        ):
+            cells = " / ".join(f"{value:.2f}" for value in row)
+            lines.append(f"K5 / K6 / K7 / K8, {counts or 'no'} counts: {name} % | {cells}")
+    inside = np.mean([np.abs(run.normalised_errors) < 2.0 for run in runs])
+    return [*lines, f"intervals that hold the truth, % | {100.0 * inside:.0f}"]
+
+
+def parking(simulator: Simulator, robot: Robot, seeds: range) -> list[str]:
+    """Lines on parking from rest at the origin, perturbed by up to 1 mm and 1 mrad."""
+    lines = []
+    for goal in GOALS:
+        for name, tuned in LAWS.items():
+            times = []
+            for seed in seeds:
+                start = np.random.default_rng(seed).uniform(-1e-3, 1e-3, 3)
+                law = tuned(*_limits(simulator, robot), mean_velocity=True)
+                run = rehearse_drive(
+                    simulator,
+                    robot,
+                    law,
+                    lambda t, goal=goal: Reference(*goal),
+                    12.0,
+                    start=tuple(map(float, start)),
+                    seed=seed,
+                )
+                times.append(run.true.settling_time)
+            x, y, theta = goal
+            lines.append(f"{name} to ({x:g}, {y:g}, {theta:g}), s | {max(times):.2f}")
+    return lines
+
+
+def eight(simulator: Simulator, robot: Robot, seeds: range) -> list[str]:
+    """Lines on the figure-8."""
+    trajectory = figure_eight(*EIGHT, backwards=False)
+    period = EIGHT[2]
+    runs = [
+        rehearse_drive(
+            simulator,
+            robot,
+            tuned_backstepping(*_limits(simulator, robot), mean_velocity=True),
+            trajectory.at,
+            2.0 * period,
+            start=start_beside(trajectory, seed),
+            seed=seed,
+        )
+        for seed in seeds
+    ]
+    lines = []
+    for name in ("true", "drift"):
+        distance, heading = np.max([getattr(run, name).rms(period) for run in runs], axis=0)
+        cell = f"{1e3 * distance:.2f} mm, {np.degrees(heading):.3f}°"
+        lines.append(f"figure-8, {name} rms | {cell}")
+    return lines
+
+
+def speed(simulator: Simulator) -> list[str]:
+    """Line on the speed; the robot stands, and turns a little."""
+    simulator.reset()
+    start = time.perf_counter()
+    for _ in range(500):
+        simulator.step((0.01, -0.01), PERIOD)
+    return [f"speed, × real time | {500 * PERIOD / (time.perf_counter() - start):.0f}"]
+
+
+def _limits(simulator: Simulator, robot: Robot) -> tuple:
+    limits = robot.limits
+    speeds = (limits.linear_velocity, limits.angular_velocity)
+    return dynamics_of(simulator), limits.traction, *speeds
+
+
+def main() -> None:
+    """Print the lines, engine by engine."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--robot", default="twil", help="name or path of a robot")
+    parser.add_argument("--seeds", type=int, default=5, help="runs per line")
+    arguments = parser.parse_args()
+    robot, seeds = load_robot(arguments.robot), range(arguments.seeds)
+    for engine in arguments.engines:
+        print(f"# {robot.name}, {engine}, {len(seeds)} seeds", flush=True)
+        with closing(make_simulator(engine, robot)) as simulator:
+            for part in (parking, eight):
+                print(*part(simulator, robot, seeds), sep="\n", flush=True)
+            print(*speed(simulator), sep="\n", flush=True)
+        print(*identification(robot, engine, seeds), sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
