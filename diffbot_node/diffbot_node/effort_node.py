@@ -238,7 +238,10 @@ class EffortNode(Node, ABC):
         if self._pending is not None:
             self.resume()
             return
-        if time.monotonic() - self._received_wall > LONGEST_REPEAT:
+        if self.get_clock().ros_time_is_active:
+            # A simulator that is paused says its state again and again.
+            self.keep_waiting()
+        elif time.monotonic() - self._received_wall > LONGEST_REPEAT:
             self.refused += 1
             self.complain(
                 f"joint states repeat the stamp {stamp} s: time step must be > 0; check that the "

@@ -32,6 +32,10 @@ class RunnableNode(Protocol):
         """Called once, with the context still valid, on every way out."""
 
 
+class _Interrupted(BaseException):
+    """A signal came while the node was made, which may take long: it waits for other programs."""
+
+
 def _make_executor() -> Executor:
     try:
         # Half the CPU of the single-threaded executor; there from Jazzy on.
@@ -48,8 +52,9 @@ def run_node(
     """Create a node, run it to its end, close it, and return the process's exit status.
 
     A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, or by an exception in a
-    callback (status 1). What is wrong with the command line, with its parameters or its
-    installation (a ValueError or ImportError of `create`) is printed as a plain sentence.
+    callback (status 1). What is wrong with the command line, with its parameters, its installation
+    or a program that it starts (a ValueError, ImportError or OSError of `create`) is printed
+    as a plain sentence.
 
     Args:
         create: makes the node, a RunnableNode.
@@ -57,9 +62,12 @@ def run_node(
         interrupted: exit status after a signal; 0 for nodes that work until one comes.
     """
     signals: list[int] = []
+    creating = False
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
+        if creating:
+            raise _Interrupted
 
     for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
@@ -71,10 +79,15 @@ def run_node(
         return 1
     try:
         try:
+            creating = True
             node = create()
-        except (ValueError, ImportError) as error:
+        except (ValueError, ImportError, OSError) as error:
             get_logger("diffbot").fatal(str(error))
             return 1
+        except _Interrupted:
+            return interrupted
+        finally:
+            creating = False
         return _spin(node, signals, interrupted)
     finally:
         rclpy.try_shutdown()

@@ -189,24 +189,25 @@ class SimulatorNode(Node):
 
     def _look_around(self) -> None:
         paused = self._virtual.engine.paused
+        if paused:
+            self._last_answer = time.monotonic()
         self._go_on()
         drivers = self.count_publishers(self._commands.topic_name)
         if not drivers and self.values.leave_when_alone and self._leave():
             return
         self._met = self._met or drivers > 0
-        if not self.values.lock_step:
-            return
-        if not self._answered and self._topics.has_rival():
+        waiting = self.values.lock_step and not self._answered
+        if waiting and self._topics.has_rival():
             self.get_logger().error(
                 f"somebody else publishes {self._topics.joints_topic}, perhaps another simulator; "
                 "stop it, or give each run its own ROS_DOMAIN_ID"
             )
             self.exit_code = 1
-            return
-        if not self._answered:
-            # Said again until somebody is there to answer; the stamp stays the same.
+        elif waiting or paused:
+            # Said again until somebody is there to answer, and so that a robot whose time stands
+            # still is not taken for a dead one; the stamp stays the same.
             self._publish_state()
-        elif drivers and not paused and not self._warned and self._silence() > SILENCE:
+        elif self.values.lock_step and drivers and not self._warned and self._silence() > SILENCE:
             self._warned = True
             self.get_logger().warning(
                 f"no command for {SILENCE} s of wall time: the robot's time stands still in "
@@ -271,7 +272,6 @@ class SimulatorNode(Node):
         self, request: SetBool.Request, response: SetBool.Response
     ) -> SetBool.Response:
         self._virtual.engine.paused = request.data
-        self._last_answer = time.monotonic()
         response.success = True
         response.message = "time stands still" if request.data else "time goes on"
         return response

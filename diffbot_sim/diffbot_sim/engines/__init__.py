@@ -31,7 +31,7 @@ def make_simulator(
     Raises:
         ValueError: there is no such engine, it has no window or camera, or the robot cannot stand.
         ImportError: the engine is not installed.
-        RuntimeError: the engine does not start.
+        OSError: the engine does not start.
     """
     if name == "gazebo":
         from diffbot_sim.engines.gazebo_engine import GazeboSimulator

@@ -35,7 +35,7 @@ class GazeboSimulator:
     Raises:
         ImportError: there is no Gazebo 11 on this machine.
         ValueError: the robot cannot stand on its wheels and casters.
-        RuntimeError: Gazebo does not start; the message holds its last words.
+        OSError: Gazebo does not start; the message holds its last words.
     """
 
     def __init__(

@@ -30,6 +30,10 @@ _LIBRARY_FOLDERS = (
 )
 
 
+class GazeboError(ConnectionError):
+    """Gazebo did not start, ended, or does not answer; the message says which, and why."""
+
+
 @dataclass(frozen=True)
 class Installation:
     """A Gazebo 11 with the headers that the plugin needs.

@@ -12,7 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from diffbot_sim.gazebo.installation import MISSING, Installation, find_installation
+from diffbot_sim.gazebo.installation import (
+    MISSING,
+    GazeboError,
+    Installation,
+    find_installation,
+)
 
 SOURCE = Path(__file__).with_name("plugin") / "diffbot_gazebo.cc"
 NO_GAZEBO = 3
@@ -25,7 +30,7 @@ def plugin(installation: Installation) -> Path:
     """Return the plugin's file for this Gazebo; it is built, in about 20 s, if it is missing.
 
     Raises:
-        RuntimeError: the compiler refuses it; the message holds what it says.
+        GazeboError: the compiler refuses it; the message holds what it says.
     """
     command = _command(installation)
     key = hashlib.sha256(SOURCE.read_bytes() + "\0".join(command).encode()).hexdigest()[:16]
@@ -37,7 +42,7 @@ def plugin(installation: Installation) -> Path:
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     result = subprocess.run([*command, "-o", str(temporary)], capture_output=True, text=True)
     if result.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\n{result.stderr.strip()}")
+        raise GazeboError(f"{' '.join(command)}\n{result.stderr.strip()}")
     os.replace(temporary, file)
     return file
 
@@ -68,7 +73,7 @@ def main() -> int:
         return 0
     try:
         print(plugin(installation))
-    except (RuntimeError, OSError) as error:
+    except OSError as error:
         print(error)
         return 1
     return 0

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from diffbot_description import Robot, urdf
-from diffbot_sim.gazebo.installation import Installation
+from diffbot_sim.gazebo.installation import GazeboError, Installation
 
 _NAME = "numbered_{}_"
 _NUMBER = re.compile(r"numbered_(\d+)_")
@@ -57,7 +57,7 @@ def robot_sdf(
         folder: for the URDF on its way.
 
     Raises:
-        RuntimeError: Gazebo refuses the URDF; the message holds what it says.
+        GazeboError: Gazebo refuses the URDF; the message holds what it says.
     """
     tree = ElementTree.fromstring(urdf(robot))
     _set_contacts(tree, settings)
@@ -97,7 +97,7 @@ def _convert(installation: Installation, tree: Element, folder: Path) -> str:
     )
     start = result.stdout.find("<sdf")
     if result.returncode != 0 or start < 0:
-        raise RuntimeError(f"Gazebo cannot read {file}:\n{result.stdout}{result.stderr}")
+        raise GazeboError(f"Gazebo cannot read {file}:\n{result.stdout}{result.stderr}")
     return result.stdout[start:]
 
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from diffbot_sim.gazebo.installation import Installation
+from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.protocol import ANSWER_SIZE, Answer
 from diffbot_sim.gazebo.world import WORLD
 
@@ -28,10 +28,6 @@ _NOISE = ("ALSA", "ODE Message 3")
 _ATTEMPTS = 5
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
-
-
-class GazeboError(RuntimeError):
-    """Gazebo did not start, ended, or does not answer; the message says which, and why."""
 
 
 class GazeboServer:
@@ -72,12 +68,17 @@ class GazeboServer:
         # Gazebo's newer half finds others by multicast; each run keeps to itself.
         self._variables["IGN_PARTITION"] = f"diffbot_{os.getpid()}"
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
+        display = self._variables.pop("DISPLAY", None)
         try:
-            if (gui or camera) and not os.environ.get("DISPLAY"):
-                self._variables["DISPLAY"] = self._virtual_display(gui)
+            if (gui or camera) and not display:
+                display = self._virtual_display(gui)
+            # Without a camera the server needs no display, and starts faster without.
+            if camera:
+                self._variables["DISPLAY"] = display
             self._start(seed)
             if gui:
-                self._run(self._installation.program("gzclient"), [])
+                self._variables["DISPLAY"] = display
+                self._run(installation.program("gzclient"), [])
         except BaseException:
             self.close()
             raise

@@ -37,7 +37,7 @@ def write_world(
         The world's file.
 
     Raises:
-        RuntimeError: Gazebo refuses the robot.
+        GazeboError: Gazebo refuses the robot.
     """
     model = folder / ROBOT
     model.mkdir()
