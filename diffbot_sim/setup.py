@@ -1,5 +1,7 @@
 """Installs the package; colcon runs it."""
 
+from glob import glob
+
 from setuptools import find_packages, setup
 
 PACKAGE = "diffbot_sim"
@@ -8,9 +10,11 @@ setup(
     name=PACKAGE,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
+    package_data={"diffbot_sim.gazebo": ["plugin/*.cc"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
+        (f"share/{PACKAGE}/worlds", glob("worlds/gz_floor.sdf") + glob("worlds/*.world")),
     ],
     install_requires=["setuptools"],
     extras_require={"mujoco": ["mujoco"], "test": ["pytest", "hypothesis", "scipy"]},
@@ -19,5 +23,11 @@ setup(
     maintainer_email="maintainers@example.org",
     description="Simulated differential-drive robots that speak the topics of ros2_control.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["simulator = diffbot_sim.executables:simulator"]},
+    entry_points={
+        "console_scripts": [
+            "simulator = diffbot_sim.executables:simulator",
+            "gz_simulator = diffbot_sim.executables:gz_simulator",
+            "ros2_control_simulator = diffbot_sim.executables:ros2_control_simulator",
+        ]
+    },
 )

@@ -6,6 +6,7 @@ Lages (2017), section 5.3. Subscribes to `joint_states`; publishes `effort_contr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +37,13 @@ PARAMETERS = (
         "position",
         "velocities from differences of the wheels' angles, or as the joint states report them",
         choices=("position", "velocity"),
+    ),
+    Parameter(
+        "effort_source",
+        "joint_states",
+        "the torque that acted over a control period: as the joint states report it, or what was "
+        "commanded at its beginning, for drivers that report none or a wrong one",
+        choices=("joint_states", "commands"),
     ),
     Parameter("results", "", "folder for the parameter file, made if need be; empty: none"),
     Parameter(
@@ -96,6 +104,12 @@ class IdentNode(EffortNode):
             return f"{missing} more subscribers of {self._parameters_topic.topic} are awaited"
         return super().waits_for()
 
+    def required_fields(self) -> tuple[str, ...]:
+        """What the joint states must hold; the effort only where it is used."""
+        if self.values.effort_source == "commands":
+            return ("position", "velocity")
+        return super().required_fields()
+
     def on_sample(self, sample: JointSample) -> tuple[float, float]:
         """Identify from the sample and give the next PRBS torque, N m."""
         if self._start is None:
@@ -104,6 +118,8 @@ class IdentNode(EffortNode):
                 f"exciting robot '{self.robot.name}' for {self.values.duration:g} s"
             )
         self._newest = sample.stamp
+        if self.values.effort_source == "commands":
+            sample = replace(sample, effort=self.commanded)
         self._estimator.update(sample)
         velocity = self._estimator.velocity or (0.0, 0.0)
         if too_fast := self._beyond_limits(*velocity):

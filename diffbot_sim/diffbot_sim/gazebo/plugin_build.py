@@ -38,9 +38,12 @@ def plugin(installation: Installation) -> Path:
     file = installation.folder / f"plugin-{key}" / "libdiffbot_gazebo.so"
     if file.is_file():
         return file
+    print("building the plugin for Gazebo, once, in about 20 s", file=sys.stderr, flush=True)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    result = subprocess.run([*command, "-o", str(temporary)], capture_output=True, text=True)
+    result = subprocess.run(
+        [*command, "-o", str(temporary)], cwd=SOURCE.parent, capture_output=True, text=True
+    )
     if result.returncode != 0:
         raise GazeboError(f"{' '.join(command)}\n{result.stderr.strip()}")
     os.replace(temporary, file)
@@ -54,7 +57,7 @@ def _command(installation: Installation) -> list[str]:
         *os.environ.get("CXX", "c++").split(),
         *_OPTIONS,
         *includes,
-        str(SOURCE),
+        SOURCE.name,
         # What the libraries themselves need is found by the server that loads the plugin.
         "-Wl,--allow-shlib-undefined",
         f"-L{installation.library_folder()}",

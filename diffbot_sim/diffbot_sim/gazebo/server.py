@@ -56,7 +56,6 @@ class GazeboServer:
     ) -> None:
         self.paused = False
         self._installation = installation
-        self._world = world
         self._log = world.with_name("gzserver.log")
         self._processes: list[subprocess.Popen] = []
         self._server: subprocess.Popen | None = None
@@ -75,7 +74,9 @@ class GazeboServer:
             # Without a camera the server needs no display, and starts faster without.
             if camera:
                 self._variables["DISPLAY"] = display
-            self._start(seed)
+            # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
+            looks = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
+            self._start(["--verbose", "--seed", str(seed), *looks, str(world)])
             if gui:
                 self._variables["DISPLAY"] = display
                 self._run(installation.program("gzclient"), [])
@@ -97,8 +98,8 @@ class GazeboServer:
             self._socket.send(request)
         except OSError:
             raise GazeboError(self._ending()) from None
-        # One pass of the server's loop for each step, one more to answer.
-        return self._receive(ANSWER_PATIENCE, steps + 1)
+        # One pass of the server's loop for each step, one before a change, one to answer.
+        return self._receive(ANSWER_PATIENCE, steps + 2)
 
     def look_around(self) -> None:
         """Bring `paused` up to date; raise GazeboError when the server has ended."""
@@ -134,8 +135,7 @@ class GazeboServer:
 
     # The start.
 
-    def _start(self, seed: int) -> None:
-        words = ["--verbose", "--seed", str(seed), str(self._world)]
+    def _start(self, words: list[str]) -> None:
         for attempt in range(_ATTEMPTS):
             self._variables["GAZEBO_MASTER_URI"] = self._chosen or f"http://127.0.0.1:{free_port()}"
             self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -78,12 +78,14 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       if (moving_) FinishSteps();
       if (!Listen()) {
         world_->SetPhysicsEnabled(false);
+        settled_ = true;
         return;
       }
     }
     world_->SetPhysicsEnabled(true);
     for (int side : {0, 1}) joints_[side]->SetForce(0, torque_[side]);
     --remaining_;
+    settled_ = false;
   }
 
   bool FindRobot() {
@@ -123,6 +125,11 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool Listen() {
     for (pollfd entry{socket_, POLLIN, 0}; poll(&entry, 1, IDLE) > 0;) {
       Request request;
+      // A change comes to contacts that are up to date. Else it would depend on how soon after a
+      // step it comes in which order they are solved, and with that the last digits.
+      if (!settled_ && recv(socket_, &request, sizeof request, MSG_PEEK) == sizeof request &&
+          (request.kind == PLACE || request.kind == PAYLOAD))
+        return false;
       // The program that started the server is gone, and with it the server's purpose.
       if (recv(socket_, &request, sizeof request, 0) != sizeof request) _exit(0);
       if (request.kind == STEP) {
@@ -132,6 +139,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       if (request.kind == PLACE) Place(request.values);
       if (request.kind == PAYLOAD) Load(request.values);
       if (request.kind == LINE) Draw(request.values);
+      if (request.kind == PLACE || request.kind == PAYLOAD) settled_ = false;
       Say(false);
     }
     return false;
@@ -232,6 +240,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   std::atomic<std::uint32_t> remaining_{0};
   std::atomic<bool> pause_wanted_{false};
   bool moving_ = false;
+  bool settled_ = false;  // the contacts are those of where the robot is now
   std::array<double, 2> torque_{};
   unsigned long drawn_ = 0;
 };

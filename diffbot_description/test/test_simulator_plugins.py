@@ -1,0 +1,61 @@
+"""What the URDF holds for each simulator, and nothing else."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from diffbot_description import load_robot, urdf
+
+TWIL = load_robot("twil")
+
+
+def plugins(simulator, **arguments):
+    root = ElementTree.fromstring(urdf(TWIL, simulator=simulator, **arguments))
+    return [plugin for gazebo in root.findall("gazebo") for plugin in gazebo.findall("plugin")]
+
+
+def named(found, name):
+    return [plugin for plugin in found if plugin.get("name") == name]
+
+
+def test_none_has_no_plugins():
+    assert plugins("none") == []
+
+
+def test_gz_has_stock_systems_only():
+    found = plugins("gz")
+    files = [plugin.get("filename") for plugin in found]
+    assert sorted(files) == [
+        "gz-sim-apply-joint-force-system",
+        "gz-sim-apply-joint-force-system",
+        "gz-sim-joint-state-publisher-system",
+        "gz-sim-odometry-publisher-system",
+    ]
+    forces = named(found, "gz::sim::systems::ApplyJointForce")
+    assert [f.findtext("joint_name") for f in forces] == ["left_wheel_joint", "right_wheel_joint"]
+    (states,) = named(found, "gz::sim::systems::JointStatePublisher")
+    assert [j.text for j in states.findall("joint_name")] == [
+        "left_wheel_joint",
+        "right_wheel_joint",
+    ]
+    (odometry,) = named(found, "gz::sim::systems::OdometryPublisher")
+    assert odometry.findtext("odom_publish_frequency") == "100"
+
+
+@pytest.mark.parametrize(
+    "simulator, name",
+    [
+        ("gz_ros2_control", "gz_ros2_control::GazeboSimROS2ControlPlugin"),
+        ("gazebo_ros", "gazebo_ros2_control"),
+    ],
+)
+def test_ros2_control_gets_the_controllers(simulator, name):
+    found = plugins(simulator, controllers="/some/where.yaml")
+    (control,) = named(found, name)
+    assert control.findtext("parameters") == "/some/where.yaml"
+    assert len(found) == 2  # and the true pose
+
+
+def test_unknown_simulator_is_refused():
+    with pytest.raises(ValueError, match="'gzz': must be one of none, gz,"):
+        urdf(TWIL, simulator="gzz")

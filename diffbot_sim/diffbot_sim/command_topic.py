@@ -1,0 +1,39 @@
+"""The torque commands that a simulator obeys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+
+COMMANDS = "effort_controller/commands"
+
+
+class CommandTopic:
+    """Subscription of `effort_controller/commands`, [left, right] in N m.
+
+    Args:
+        node: whose subscription it is.
+        on_command: called with every command; after one that is refused with the last good one,
+            which stays on, as with ros2_control's forward controller.
+    """
+
+    def __init__(self, node: Node, on_command: Callable[[tuple[float, float]], None]) -> None:
+        self._node = node
+        self._on_command = on_command
+        self._command = (0.0, 0.0)
+        node.create_subscription(Float64MultiArray, COMMANDS, self._receive, 10)
+
+    def _receive(self, message: Float64MultiArray) -> None:
+        command = tuple(message.data)
+        if len(command) == 2 and all(map(math.isfinite, command)):
+            self._command = command
+        else:
+            self._node.get_logger().warning(
+                f"command {list(command)} refused: must be 2 finite torques [left, right] in N m; "
+                f"{list(self._command)} N m stays on",
+                throttle_duration_sec=1.0,
+            )
+        self._on_command(self._command)

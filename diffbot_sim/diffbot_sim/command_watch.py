@@ -1,0 +1,44 @@
+"""Whether anybody is there to command a simulated robot."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.node import Node
+
+
+class CommandWatch:
+    """Counts who publishes a topic of commands; it subscribes to nothing.
+
+    Args:
+        node: asks for it.
+        topic: name of the topic, relative to the node's namespace.
+        patience: wall time to wait for the first commander, s.
+    """
+
+    def __init__(self, node: Node, topic: str, patience: float) -> None:
+        self._node = node
+        self._topic = node.resolve_topic_name(topic)
+        self._patience = patience
+        self._met = False
+        self._since = time.monotonic()
+
+    def keep_waiting(self) -> None:
+        """What is waited for is on its way: patience begins anew."""
+        self._since = time.monotonic()
+
+    def end(self) -> int | None:
+        """Exit status when nobody commands any more (0) or never did (1); None to go on."""
+        if self._node.count_publishers(self._topic):
+            self._met = True
+            return None
+        if self._met:
+            self._node.get_logger().info("nobody commands torque any more; the simulation ends")
+            return 0
+        if time.monotonic() - self._since > self._patience:
+            self._node.get_logger().error(
+                f"nobody commanded torque within {self._patience:g} s of wall time: start a node "
+                f"that publishes {self._topic}"
+            )
+            return 1
+        return None

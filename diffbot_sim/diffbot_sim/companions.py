@@ -1,0 +1,102 @@
+"""Programs that a node starts, watches, and ends with itself."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+# s that a program has to end after SIGINT, and then after SIGTERM.
+GRACE = (3.0, 1.5)
+PR_SET_PDEATHSIG = 1
+# Loaded here: between fork and exec of a process with threads nothing may be loaded.
+_LIBC = ctypes.CDLL(None)
+
+
+def _die_with_parent() -> None:
+    """Run in the new process: the kernel ends it when its parent is killed outright."""
+    # What a shell starts in the background ignores SIGINT, and so would its children.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Companion:
+    """One program.
+
+    Args:
+        name: how people call it.
+        command: its command line.
+        environment: variables on top of this process's own.
+
+    Raises:
+        OSError: it could not be started.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            list(command),
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            preexec_fn=_die_with_parent,
+        )
+
+    @property
+    def status(self) -> int | None:
+        """Exit status; None while it runs."""
+        return self._process.poll()
+
+    @property
+    def number(self) -> int:
+        """Its process number."""
+        return self._process.pid
+
+
+def stop_all(companions: Sequence[Companion], grace: tuple[float, float] = GRACE) -> None:
+    """End the companions and what they have started: SIGINT, later SIGTERM, later SIGKILL."""
+    numbers = {n for c in companions if c.status is None for n in _family(c.number)}
+    for number, patience in zip(
+        (signal.SIGINT, signal.SIGTERM, signal.SIGKILL), (*grace, 1.0), strict=True
+    ):
+        _signal(numbers, number)
+        end = time.monotonic() + patience
+        while (numbers := _alive(numbers, companions)) and time.monotonic() < end:
+            time.sleep(0.02)
+        if not numbers:
+            return
+
+
+def _family(number: int) -> list[int]:
+    """The process and its descendants; programs such as `gz` may start others."""
+    found = [number]
+    for task in Path(f"/proc/{number}/task").glob("*"):
+        with contextlib.suppress(OSError, ValueError):
+            for child in (task / "children").read_text().split():
+                found += _family(int(child))
+    return found
+
+
+def _signal(numbers: set[int], number: int) -> None:
+    for process in numbers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
+def _alive(numbers: set[int], companions: Sequence[Companion]) -> set[int]:
+    ended = {c.number for c in companions if c.status is not None}
+    return {n for n in numbers - ended if _runs(n)}
+
+
+def _runs(number: int) -> bool:
+    try:
+        # "number (name) state ...": a zombie has ended, only nobody has asked for its status.
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return False

@@ -1,0 +1,89 @@
+"""The order in which a simulator with ros2_control is started, with stand-ins for its programs."""
+
+import sys
+import time
+
+import pytest
+
+from diffbot_description import load_robot
+from diffbot_sim import ros2_control_commands
+from diffbot_sim.ros2_control_program import Ros2ControlProgram
+
+# Writes down what it was called with; lasting programs wait, the others leave with CODE.
+SCRIPT = """#!{python} -IS
+import os, sys, time
+name = os.path.basename(sys.argv[0])
+with open({log!r}, "a") as file:
+    print(name, *sys.argv[1:2], file=file)
+fails = {log!r} + ".fail"
+if name in ("gz", "gzserver", "parameter_bridge", "robot_state_publisher"):
+    time.sleep(100)
+if name == "spawner" and os.path.exists(fails):
+    os.remove(fails)
+    sys.exit(1)
+"""
+EXECUTABLES = {
+    "ros_gz_sim": "create",
+    "ros_gz_bridge": "parameter_bridge",
+    "gazebo_ros": "spawn_entity.py",
+    "controller_manager": "spawner",
+    "robot_state_publisher": "robot_state_publisher",
+}
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """A prefix with stand-ins for every program; what they were called with."""
+    text = SCRIPT.format(python=sys.executable, log=str(tmp_path / "log"))
+    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    packages = {p for names in ros2_control_commands.PACKAGES.values() for p in names}
+    for package in packages | set(ros2_control_commands.CONTROL_PACKAGES):
+        (index / package).touch()
+    paths = [tmp_path / "lib" / package / name for package, name in EXECUTABLES.items()]
+    for path in (*paths, tmp_path / "bin" / "gz", tmp_path / "bin" / "gzserver"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    return tmp_path / "log"
+
+
+def run(program, timeout=20.0):
+    """Look after the program until the robot can be driven; returns what went wrong."""
+    program.check()
+    program.start()
+    end = time.monotonic() + timeout
+    try:
+        while not program.is_ready:
+            assert time.monotonic() < end
+            if said := program.fault():
+                return said
+            time.sleep(0.02)
+        return program.fault()
+    finally:
+        program.stop()
+
+
+@pytest.mark.parametrize(
+    "sim, server, spawn",
+    [("gz_ros2_control", "gz sim", "create"), ("gazebo_ros", "gzserver", "spawn_entity.py")],
+)
+def test_torque_controller_before_joint_states_and_both_after_the_robot(log, sim, server, spawn):
+    program = Ros2ControlProgram(sim, load_robot("twil"), (0.0, 0.0, 0.0), 1.0, False, 10.0)
+    (log.parent / "log.fail").touch()  # the first spawner fails and is tried again
+    assert run(program) is None
+    called = log.read_text().splitlines()
+    assert any(line.startswith(server) for line in called)
+    steps = [line for line in called if line.startswith((spawn, "spawner"))]
+    assert steps[0].startswith(spawn)
+    assert steps[1:] == ["spawner effort_controller"] * 2 + ["spawner joint_state_broadcaster"]
+
+
+def test_server_that_ends_is_told(log):
+    (log.parent / "bin" / "gz").write_text("#!/bin/sh\nexit 7\n")
+    robot = load_robot("twil")
+    program = Ros2ControlProgram("gz_ros2_control", robot, (0.0, 0.0, 0.0), 1.0, False, 10.0)
+    (log.parent / "lib" / "ros_gz_sim" / "create").write_text("#!/bin/sh\nsleep 100\n")
+    assert run(program) == "gz server has ended with status 7"

@@ -1,0 +1,99 @@
+"""Which torque acted when, in a simulator that is advanced period by period."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_sim.actuators import Actuator
+from diffbot_sim.encoders import Encoders
+from diffbot_sim.stepped_robot import SteppedRobot, WheelReading
+
+MS = 1_000_000
+
+
+def make(counts=0, delay=0, grips=True):
+    return SteppedRobot(Actuator(5.0, delay), Encoders(counts, 0.01), 0.01, grips)
+
+
+def reading(ms, angle=0.0, speed=0.0):
+    return WheelReading(ms * MS, (angle, -angle), (speed, -speed))
+
+
+def period(robot, torque, ms, speed):
+    robot.command(torque)
+    robot.step()
+    return robot.read(reading(ms, 0.1 * speed, speed))
+
+
+def test_first_sample_has_no_torque():
+    sample = make().begin(reading(0, 0.3))
+    assert (sample.stamp, sample.position, sample.effort) == (0.0, (0.3, -0.3), (0.0, 0.0))
+
+
+def test_one_sample_per_period_whatever_is_said_in_between():
+    robot = make()
+    robot.begin(reading(0))
+    assert robot.command((0.5, -9.0)) == (0.5, -5.0)
+    assert robot.read(reading(0)) is None  # not asked to step yet
+    robot.step()
+    assert robot.is_moving
+    for ms in (0, 1, 5, 9):
+        assert robot.read(reading(ms, 0.01 * ms, 0.1 * ms)) is None
+    sample = robot.read(reading(10, 0.1, 1.0))
+    assert sample.effort == (0.5, -5.0)
+    assert (sample.stamp, sample.position, sample.velocity) == (0.01, (0.1, -0.1), (1.0, -1.0))
+    assert not robot.is_moving
+    assert robot.read(reading(10, 0.1, 1.0)) is None  # said again
+
+
+@given(torques=st.lists(st.floats(-5, 5), min_size=1, max_size=20), first=st.integers(0, 10**6))
+def test_every_sample_has_the_torque_of_its_own_period(torques, first):
+    robot = make()
+    robot.begin(reading(first))
+    for number, torque in enumerate(torques, start=1):
+        sample = period(robot, (torque, torque), first + 10 * number, float(number))
+        assert sample.effort == (torque, torque)
+        assert math.isclose(sample.stamp, (first + 10 * number) / 1000)
+
+
+def test_torque_that_moved_nothing_at_the_start_is_not_reported():
+    robot = make()
+    robot.begin(reading(0))
+    assert period(robot, (0.4, 0.4), 10, 0.0).effort == (0.0, 0.0)
+    assert robot.ignored == 1
+    assert period(robot, (0.4, 0.4), 20, 0.2).effort == (0.4, 0.4)
+    # From then on rest is rest: torques may balance each other.
+    assert period(robot, (0.4, 0.4), 30, 0.2).effort == (0.4, 0.4)
+    assert robot.ignored == 1
+
+
+def test_friction_may_hold_a_wheel():
+    robot = make(grips=False)
+    robot.begin(reading(0))
+    assert period(robot, (0.4, 0.4), 10, 0.0).effort == (0.4, 0.4)
+
+
+def test_delay_is_between_the_torque_reported_and_the_torque_sent():
+    robot = make(delay=1)
+    robot.begin(reading(0))
+    assert robot.command((0.4, 0.2)) == (0.0, 0.0)
+    robot.step()
+    assert robot.read(reading(10)).effort == (0.4, 0.2)
+    assert robot.command((0.0, 0.0)) == (0.4, 0.2)
+
+
+def test_encoders_count_from_the_first_reading():
+    robot = make(counts=100)
+    first = robot.begin(reading(0, 12.0)).velocity
+    assert first == (0.0, 0.0)
+
+
+def test_a_command_that_is_no_number_changes_nothing():
+    robot = make()
+    robot.begin(reading(0))
+    robot.command((0.1, 0.2))
+    with pytest.raises(ValueError, match="finite"):
+        robot.command((math.nan, 0.0))
+    assert robot.acting == (0.1, 0.2)

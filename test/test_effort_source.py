@@ -1,0 +1,66 @@
+"""The ident node with a driver that reports no torque: what was commanded counts."""
+
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+
+from diffbot_ident.ident_node import IdentNode  # noqa: E402
+from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
+from diffbot_sim.simulator_topics import SimulatorTopics  # noqa: E402
+
+
+@pytest.fixture
+def mute(monkeypatch):
+    """Simulators that say nothing of the torque, as gz_ros2_control."""
+    publish = SimulatorTopics.publish_sample
+
+    def publish_without_effort(self, sample):
+        publish(self, type(sample)(sample.stamp, sample.position, sample.velocity, (NAN, NAN)))
+
+    monkeypatch.setattr(SimulatorTopics, "publish_sample", publish_without_effort)
+
+
+NAN = float("nan")
+
+
+def identify(source):
+    """Run the ident node for 10 s of robot time; returns it, ended, and the simulator."""
+    words = ["engine:=ideal", "encoder_counts:=0", "duration:=10.0", "ident:use_sim_time:=true"]
+    words.append(f"effort_source:={source}")
+    rclpy.init(args=["--ros-args", *(w for word in words for w in ("-p", word))])
+    nodes = [SimulatorNode(), IdentNode()]
+    executor = SingleThreadedExecutor()
+    for node in nodes:
+        executor.add_node(node)
+    try:
+        end = time.monotonic() + 60.0
+        while nodes[1].exit_code is None and time.monotonic() < end:
+            executor.spin_once(timeout_sec=0.05)
+            if source == "joint_states" and nodes[1].refused > 3:
+                break
+        estimate = nodes[1]._estimator.estimate()
+        return nodes[1].exit_code, nodes[1].refused, estimate, nodes[0]._virtual.engine
+    finally:
+        for node in nodes:
+            node.destroy_node()
+        rclpy.shutdown()
+
+
+def test_commands_take_the_place_of_the_effort(domain, mute):
+    code, refused, estimate, engine = identify("commands")
+    assert (code, refused) == (0, 0)
+    truth = engine.parameters()
+    for value, wanted in zip(
+        estimate.values, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True
+    ):
+        assert value == pytest.approx(wanted, rel=0.01)
+
+
+def test_effort_that_is_no_number_is_refused_otherwise(domain, mute):
+    code, refused, _, _ = identify("joint_states")
+    assert refused > 3
+    assert code is None

@@ -1,0 +1,153 @@
+"""Launch files and settings of today's Gazebo: they fit each other and the simulators' systems."""
+
+import os
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from ament_index_python.packages import get_package_share_directory
+
+from diffbot_bringup.xml_launch import Resolver, check, declared, read
+from diffbot_description import load_robot, urdf
+from diffbot_sim import gz_commands, ros2_control_commands
+from diffbot_sim.gz_parameters import PARAMETERS as GZ_PARAMETERS
+from diffbot_sim.gz_topics import SIDES
+from diffbot_sim.ros2_control_simulator_node import PARAMETERS as ROS2_CONTROL_PARAMETERS
+
+BRINGUP = Path(get_package_share_directory("diffbot_bringup"))
+TWIL = load_robot("twil")
+# Types that ros_gz_bridge converts into each other.
+PAIRS = {
+    "std_msgs/msg/Float64": "gz.msgs.Double",
+    "sensor_msgs/msg/JointState": "gz.msgs.Model",
+    "nav_msgs/msg/Odometry": "gz.msgs.Odometry",
+}
+
+
+def offered_by_gz(robot):
+    """Topics of Gazebo that the robot's systems hear or say, by what gz-sim's sources name them."""
+    root = ElementTree.fromstring(urdf(robot, simulator="gz"))
+    heard, said = set(), set()
+    for plugin in root.iterfind("gazebo/plugin"):
+        kind = plugin.get("name").rpartition("::")[2]
+        if kind == "ApplyJointForce":
+            joint = plugin.findtext("joint_name")
+            heard.add(f"/model/{gz_commands.MODEL}/joint/{joint}/cmd_force")
+        elif kind == "JointStatePublisher":
+            said.add(plugin.findtext("topic"))
+        elif kind == "OdometryPublisher":
+            said.add(plugin.findtext("odom_topic"))
+    return heard, said
+
+
+def test_bridge_names_each_topic_once_and_only_what_the_systems_offer():
+    entries = yaml.safe_load((BRINGUP / "config" / "gz_bridge.yaml").read_text())
+    ros = [entry["ros_topic_name"] for entry in entries]
+    assert len(ros) == len(set(ros))
+    assert all(name.startswith(gz_commands.PREFIX) for name in ros)
+    assert all(PAIRS[entry["ros_type_name"]] == entry["gz_type_name"] for entry in entries)
+    main, second = gz_commands.split_bridge(entries)
+    heard, said = offered_by_gz(TWIL)
+    topics = {
+        way: [entry["gz_topic_name"] for entry in main if entry["direction"] == way]
+        for way in ("ROS_TO_GZ", "GZ_TO_ROS")
+    }
+    assert sorted(topics["ROS_TO_GZ"]) == sorted(heard)
+    assert sorted(topics["GZ_TO_ROS"]) == sorted(said)
+    # The second bridge hears what the first one says.
+    assert sorted(entry["gz_topic_name"] for entry in second) == sorted(heard)
+    assert {entry["direction"] for entry in second} == {"GZ_TO_ROS"}
+    assert [f"gz/{side}_wheel_torque_seen" for side in SIDES] == [
+        entry["ros_topic_name"] for entry in second
+    ]
+
+
+def test_names_of_the_robots_own_joints_reach_bridge_and_controllers(tmp_path):
+    text = TWIL.path.read_text().replace("left_wheel_joint", "wheel_l")
+    file = tmp_path / "own.yaml"
+    file.write_text(text.replace("right_wheel_joint", "wheel_r"))
+    robot = load_robot(file)
+    heard, _ = offered_by_gz(robot)
+    main, _ = gz_commands.split_bridge(gz_commands.bridge_entries(robot))
+    assert {e["gz_topic_name"] for e in main if e["direction"] == "ROS_TO_GZ"} == heard
+    controllers = yaml.safe_load(ros2_control_commands.controllers_text(robot))
+    joints = controllers["effort_controller"]["ros__parameters"]["joints"]
+    assert joints == ["wheel_l", "wheel_r"]
+
+
+def test_controllers_are_the_ones_that_are_spawned():
+    settings = yaml.safe_load(ros2_control_commands.controllers_text(TWIL))
+    manager = settings["controller_manager"]["ros__parameters"]
+    for name in ros2_control_commands.CONTROLLERS:
+        assert name in settings
+        assert "type" in manager[name]
+    period = settings["joint_state_broadcaster"]["ros__parameters"]["update_rate"]
+    assert period == 100
+    assert manager["update_rate"] % period == 0
+
+
+def test_world_is_the_one_that_the_commands_name():
+    world = ElementTree.fromstring(gz_commands.world_text(2.5)).find("world")
+    assert world.get("name") == gz_commands.WORLD
+    assert world.findtext("physics/real_time_factor") == "2.5"
+    assert float(world.findtext("physics/max_step_size")) == gz_commands.STEP
+    systems = {plugin.get("filename")[7:-7] for plugin in world.findall("plugin")}
+    assert systems == {"physics", "user-commands", "scene-broadcaster"}
+    friction = float(world.findtext("model/link/collision/surface/friction/ode/mu"))
+    assert friction >= TWIL.contact.wheel_friction  # the smaller one of two counts
+
+
+def test_world_of_gazebo_11_goes_at_the_speed_asked_for():
+    world = ElementTree.fromstring(ros2_control_commands.gazebo_world_text(0.5)).find("world")
+    assert world.findtext("physics/real_time_update_rate") == "500"
+
+
+@pytest.mark.parametrize("sim", ["gz_ros2_control", "gazebo_ros"])
+def test_description_for_ros2_control_has_its_hardware_and_no_comments(sim, tmp_path):
+    text = ros2_control_commands.description(TWIL, sim, tmp_path / "c.yaml")
+    assert "<!--" not in text
+    root = ElementTree.fromstring(text)
+    plugin = root.findtext("ros2_control/hardware/plugin")
+    assert plugin == ros2_control_commands.HARDWARE[sim]
+
+
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("gz", GZ_PARAMETERS),
+        ("gz_ros2_control", ROS2_CONTROL_PARAMETERS),
+        ("gazebo_ros", ROS2_CONTROL_PARAMETERS),
+    ],
+)
+def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
+    path = BRINGUP / "launch" / f"{name}.launch.xml"
+    root = read(path).root
+    check(root)
+    assert all(argument.description for argument in declared(root))
+    resolver = Resolver(os.environ)
+    resolver.file(path, ())
+    (process,) = resolver.processes
+    assert process.name.startswith(("gz_simulator", "ros2_control_simulator"))
+    given = set(re.findall(r'<param name="(\w+)"', path.read_text()))
+    assert given <= {parameter.name for parameter in parameters}
+
+
+def test_what_is_not_installed_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    with pytest.raises(ImportError, match=r"sim:=gz needs ros_gz_sim of a ROS 2 install: sudo apt"):
+        gz_commands.require_packages("gz", "ros_gz_sim")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ImportError, match="needs the program 'gz', which comes with ros_gz_sim"):
+        gz_commands.require_program("gz", "gz", "ros_gz_sim")
+
+
+def test_spawning_gives_ros_numbers_with_a_decimal_point(prefix):
+    prefix.executable("create", package="ros_gz_sim")
+    words = gz_commands.spawn_command(Path("/r.urdf"), TWIL, (1.0, -1e-7, 0.5))[2:]
+    given = dict(word.split(":=") for word in words if ":=" in word)
+    assert given["x"] == "1.000000000"
+    assert given["y"] == "-0.000000100"
+    assert given["z"] == f"{TWIL.wheels.radius:.9f}"
+    assert (given["world"], given["name"]) == ("diffbot", "robot")
