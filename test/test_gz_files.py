@@ -11,10 +11,13 @@ from ament_index_python.packages import get_package_share_directory
 
 from diffbot_bringup.xml_launch import Resolver, check, declared, read
 from diffbot_description import load_robot, urdf
-from diffbot_sim import gz_commands, ros2_control_commands
-from diffbot_sim.gz_parameters import PARAMETERS as GZ_PARAMETERS
-from diffbot_sim.gz_topics import SIDES
-from diffbot_sim.ros2_control_simulator_node import PARAMETERS as ROS2_CONTROL_PARAMETERS
+from diffbot_sim.gz import commands as gz_commands
+from diffbot_sim.gz.parameters import PARAMETERS as GZ_PARAMETERS
+from diffbot_sim.gz.topics import SIDES
+from diffbot_sim.ros2_control import commands as ros2_control_commands
+from diffbot_sim.ros2_control.ros2_control_simulator_node import (
+    PARAMETERS as ROS2_CONTROL_PARAMETERS,
+)
 
 BRINGUP = Path(get_package_share_directory("diffbot_bringup"))
 TWIL = load_robot("twil")

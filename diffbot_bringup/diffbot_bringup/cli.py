@@ -6,6 +6,7 @@ exists, and a command is imported when it is called.
 
 import ast
 import importlib
+import os
 import signal
 import sys
 from dataclasses import dataclass
@@ -94,6 +95,10 @@ def main(argv: list[str] | None = None) -> int:
         return int(module.main(words[1:]))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read what is printed, as head does, has enough; Python would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
 
 
 if __name__ == "__main__":

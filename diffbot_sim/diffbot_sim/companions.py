@@ -18,11 +18,11 @@ PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
 
-def _die_with_parent() -> None:
-    """Run in the new process: the kernel ends it when its parent is killed outright."""
+def _die_with_parent(number: int) -> None:
+    """Run in the new process: the kernel sends it the signal when its parent is killed outright."""
     # What a shell starts in the background ignores SIGINT, and so would its children.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    _LIBC.prctl(PR_SET_PDEATHSIG, number)
 
 
 class Companion:
@@ -31,27 +31,51 @@ class Companion:
     Args:
         name: how people call it.
         command: its command line.
-        environment: variables on top of this process's own.
+        environment: variables on top of this process's own; None takes one away.
+        output: file that gets what it says; None leaves it on the terminal.
+        inherited: file descriptors that it gets.
+        death_signal: what ends it when this process is killed outright.
 
     Raises:
         OSError: it could not be started.
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str | None] | None = None,
+        output: Path | None = None,
+        inherited: Sequence[int] = (),
+        death_signal: int = signal.SIGTERM,
     ) -> None:
         self.name = name
-        self._process = subprocess.Popen(
-            list(command),
-            env={**os.environ, **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            preexec_fn=_die_with_parent,
-        )
+        variables = {**os.environ, **(environment or {})}
+        with contextlib.ExitStack() as files:
+            log = None if output is None else files.enter_context(output.open("a"))
+            self._process = subprocess.Popen(
+                list(command),
+                env={key: value for key, value in variables.items() if value is not None},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=None if log is None else subprocess.STDOUT,
+                pass_fds=inherited,
+                # Ctrl-C at a terminal is for the node, which then ends its companions.
+                start_new_session=True,
+                preexec_fn=lambda: _die_with_parent(death_signal),
+            )
 
     @property
     def status(self) -> int | None:
         """Exit status; None while it runs."""
         return self._process.poll()
+
+    def wait(self, patience: float) -> int | None:
+        """Return its exit status; None when it runs on for longer than patience, s."""
+        try:
+            return self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            return None
 
     @property
     def number(self) -> int:

@@ -22,7 +22,7 @@ def gz_simulator() -> int:
     """Run the simulator node for Gazebo; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from diffbot_node import run_node
-    from diffbot_sim.gz_simulator_node import GzSimulatorNode
+    from diffbot_sim.gz.gz_simulator_node import GzSimulatorNode
 
     return run_node(GzSimulatorNode)
 
@@ -31,6 +31,6 @@ def ros2_control_simulator() -> int:
     """Run the simulator node for simulators with ros2_control inside; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from diffbot_node import run_node
-    from diffbot_sim.ros2_control_simulator_node import Ros2ControlSimulatorNode
+    from diffbot_sim.ros2_control.ros2_control_simulator_node import Ros2ControlSimulatorNode
 
     return run_node(Ros2ControlSimulatorNode)

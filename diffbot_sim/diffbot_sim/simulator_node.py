@@ -11,12 +11,10 @@ itself with the latest command, as a robot does.
 
 from __future__ import annotations
 
-import math
 import time
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from diffbot_description import load_robot
@@ -24,6 +22,8 @@ from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import Parameter, declare, pose_from_text
 from diffbot_sim.actuators import Actuator
+from diffbot_sim.command_topic import COMMANDS, CommandTopic
+from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.pacing import Pacer
@@ -85,7 +85,6 @@ class SimulatorNode(Node):
         self._command = (0.0, 0.0)
         self._unanswered = False
         self._driven: Trail | None = None
-        self._met = False
         self._answered = False
         self._warned = False
         self._last_answer = time.monotonic()
@@ -124,9 +123,8 @@ class SimulatorNode(Node):
 
     def _make_topics(self) -> None:
         self._topics = SimulatorTopics(self, self.robot)
-        self._commands = self.create_subscription(
-            Float64MultiArray, "effort_controller/commands", self._on_command, 10
-        )
+        self._commands = CommandTopic(self, self._on_command)
+        self._watch = CommandWatch(self, COMMANDS, self.values.patience)
         self.create_service(SetPayload, "~/set_payload", self._on_set_payload)
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
         draw = getattr(self._virtual.engine, "draw_line", None)
@@ -137,18 +135,9 @@ class SimulatorNode(Node):
 
     # Time.
 
-    def _on_command(self, message: Float64MultiArray) -> None:
-        command = tuple(message.data)
-        if len(command) == 2 and all(map(math.isfinite, command)):
-            self._command = command
-            self._check_traction(command)
-        else:
-            # As ros2_control's forward controller does: the last torque stays on.
-            self.get_logger().warning(
-                f"command {list(command)} refused: must be 2 finite torques [left, right] in N m; "
-                f"{list(self._command)} N m stays on",
-                throttle_duration_sec=1.0,
-            )
+    def _on_command(self, command: tuple[float, float]) -> None:
+        self._command = command
+        self._check_traction(command)
         if self.values.lock_step:
             self._unanswered = True
             self._go_on()
@@ -192,10 +181,10 @@ class SimulatorNode(Node):
         if paused:
             self._last_answer = time.monotonic()
         self._go_on()
-        drivers = self.count_publishers(self._commands.topic_name)
-        if not drivers and self.values.leave_when_alone and self._leave():
+        if self.values.leave_when_alone:
+            self.exit_code = self._watch.end()
+        if self.exit_code is not None:
             return
-        self._met = self._met or drivers > 0
         waiting = self.values.lock_step and not self._answered
         if waiting and self._topics.has_rival():
             self.get_logger().error(
@@ -207,29 +196,17 @@ class SimulatorNode(Node):
             # Said again until somebody is there to answer, and so that a robot whose time stands
             # still is not taken for a dead one; the stamp stays the same.
             self._publish_state()
-        elif self.values.lock_step and drivers and not self._warned and self._silence() > SILENCE:
+        elif self.values.lock_step and not self._warned and self._is_silent():
             self._warned = True
             self.get_logger().warning(
                 f"no command for {SILENCE} s of wall time: the robot's time stands still in "
                 "lock-step until one comes"
             )
 
-    def _silence(self) -> float:
-        """Wall time since the last command was answered, s."""
-        return time.monotonic() - self._last_answer
-
-    def _leave(self) -> bool:
-        """Whether the node ends now that nobody is there."""
-        if self._met:
-            self.get_logger().info("nobody commands torque any more; the simulation ends")
-            self.exit_code = 0
-        elif self._silence() > self.values.patience:
-            self.get_logger().error(
-                f"nobody commanded torque within {self.values.patience:g} s of wall time: start a "
-                f"node that publishes {self._commands.topic_name}"
-            )
-            self.exit_code = 1
-        return self.exit_code is not None
+    def _is_silent(self) -> bool:
+        """Whether those who command say nothing."""
+        silence = time.monotonic() - self._last_answer
+        return silence > SILENCE and self.count_publishers(COMMANDS) > 0
 
     def close(self) -> None:
         """End the engine; nothing has to be said."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from pathlib import Path
 
+from diffbot_sim.companions import Companion, stop_all
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.protocol import ANSWER_SIZE, Answer
 from diffbot_sim.gazebo.world import WORLD
@@ -26,8 +25,6 @@ _PORT_TAKEN = "Address already in use"
 # Of sound, and of the solver, which mends what it complains of.
 _NOISE = ("ALSA", "ODE Message 3")
 _ATTEMPTS = 5
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
 
 
 class GazeboServer:
@@ -57,23 +54,22 @@ class GazeboServer:
         self.paused = False
         self._installation = installation
         self._log = world.with_name("gzserver.log")
-        self._processes: list[subprocess.Popen] = []
-        self._server: subprocess.Popen | None = None
+        self._companions: list[Companion] = []
+        self._server: Companion | None = None
         self._socket: socket.socket | None = None
-        self._variables = {**os.environ, **installation.variables()}
+        self._variables: dict[str, str | None] = installation.variables()
         for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
             path = f"GAZEBO_{name}_PATH"
             self._variables[path] = f"{folder}{os.pathsep}{self._variables[path]}"
         # Gazebo's newer half finds others by multicast; each run keeps to itself.
         self._variables["IGN_PARTITION"] = f"diffbot_{os.getpid()}"
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
-        display = self._variables.pop("DISPLAY", None)
+        display = os.environ.get("DISPLAY")
         try:
             if (gui or camera) and not display:
                 display = self._virtual_display(gui)
             # Without a camera the server needs no display, and starts faster without.
-            if camera:
-                self._variables["DISPLAY"] = display
+            self._variables["DISPLAY"] = display if camera else None
             # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
             looks = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
             self._start(["--verbose", "--seed", str(seed), *looks, str(world)])
@@ -125,13 +121,9 @@ class GazeboServer:
         if self._socket is not None:
             self._socket.close()
             # The plugin ends the server by itself, but not while the world is paused.
-            _wait(self._server)
-        for process in reversed(self._processes):
-            for number in (signal.SIGINT, signal.SIGKILL):
-                if process.poll() is None:
-                    process.send_signal(number)
-                    _wait(process)
-        self._processes.clear()
+            self._server.wait(END_PATIENCE)
+        stop_all(self._companions, (END_PATIENCE, END_PATIENCE))
+        self._companions.clear()
 
     # The start.
 
@@ -153,21 +145,18 @@ class GazeboServer:
                 # Somebody took the port between our choice and the server's start.
                 self.close()
 
-    def _run(self, program: str, words: list[str], *inherited: int) -> subprocess.Popen:
-        with self._log.open("a") as log:
-            process = subprocess.Popen(
-                [program, *words],
-                env=self._variables,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                pass_fds=inherited,
-                # Ctrl-C at a terminal is for the node, which then ends the server.
-                start_new_session=True,
-                preexec_fn=_die_with_parent,
-            )
-        self._processes.append(process)
-        return process
+    def _run(self, program: str, words: list[str], *inherited: int) -> Companion:
+        companion = Companion(
+            Path(program).name,
+            [program, *words],
+            self._variables,
+            self._log,
+            inherited,
+            # Gazebo's own ways to end may take long, and there is nothing to be saved.
+            signal.SIGKILL,
+        )
+        self._companions.append(companion)
+        return companion
 
     def _virtual_display(self, gui: bool) -> str:
         """Start an X server that shows nothing, for the camera; returns its name."""
@@ -220,13 +209,14 @@ class GazeboServer:
     def _tell_world(self, option: str, value: int) -> None:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
-        subprocess.run(command, env=self._variables, capture_output=True, timeout=ANSWER_PATIENCE)
+        # Whether it has worked is seen by what the server says next.
+        Companion("gz", command, self._variables, self._log).wait(ANSWER_PATIENCE)
 
     def _silence(self, patience: float) -> str:
         return f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
 
     def _ending(self) -> str:
-        status = _wait(self._server)
+        status = self._server.wait(END_PATIENCE)
         how = f"killed by signal {-status}" if status and status < 0 else f"status {status}"
         advice = ""
         if _PORT_TAKEN in self._log.read_text(errors="replace"):
@@ -242,21 +232,8 @@ class GazeboServer:
         return "\n".join(words)[-1500:]
 
 
-def _wait(process: subprocess.Popen) -> int | None:
-    """Return the exit status; None when the process goes on beyond END_PATIENCE."""
-    try:
-        return process.wait(END_PATIENCE)
-    except subprocess.TimeoutExpired:
-        return None
-
-
 def free_port() -> int:
     """Return a TCP port of this machine that nobody listens on at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _die_with_parent() -> None:
-    """In the child: be killed when the parent dies, even by kill -9."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

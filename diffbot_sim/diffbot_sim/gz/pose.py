@@ -9,7 +9,7 @@ LONGEST_GAP = 0.1
 
 
 class GzPose:
-    """Sets poses back by half a step of the physics (see gz_topics) and derives velocities.
+    """Sets poses back by half a step of the physics (see topics.py) and derives velocities.
 
     Gazebo's own velocities are not used: where the heading passes ±pi, its yaw rate is wrong by
     hundreds of rad/s for some samples.

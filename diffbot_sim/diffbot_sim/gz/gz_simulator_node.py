@@ -27,10 +27,11 @@ from diffbot_sim.command_topic import COMMANDS, CommandTopic
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz_parameters import PARAMETERS, steps_per_period
-from diffbot_sim.gz_program import GzProgram
-from diffbot_sim.gz_topics import GzTopics
-from diffbot_sim.gz_world import GzWorld
+from diffbot_sim.gz.parameters import PARAMETERS, steps_per_period
+from diffbot_sim.gz.program import GzProgram
+from diffbot_sim.gz.topics import GzTopics
+from diffbot_sim.gz.world import GzWorld
+from diffbot_sim.not_offered import refuse_not_offered
 from diffbot_sim.pacing import Pacer
 from diffbot_sim.simulator_topics import SimulatorTopics
 from diffbot_sim.stepped_robot import SteppedRobot, WheelReading
@@ -52,6 +53,7 @@ class GzSimulatorNode(Node):
         super().__init__("simulator")
         self.exit_code: int | None = None
         self.values = declare(self, PARAMETERS)
+        refuse_not_offered(self.values)
         if self.values.start_gazebo:
             GzProgram.check()
         self.robot = load_robot(self.values.robot)

@@ -21,8 +21,8 @@ from std_msgs.msg import Float64
 
 from diffbot_description import Robot
 from diffbot_node import seconds
-from diffbot_sim.gz_commands import PREFIX, STEP
-from diffbot_sim.gz_pose import GzPose
+from diffbot_sim.gz.commands import PREFIX, STEP
+from diffbot_sim.gz.pose import GzPose
 from diffbot_sim.stepped_robot import NANOSECONDS, WheelReading
 
 SIDES = ("left", "right")

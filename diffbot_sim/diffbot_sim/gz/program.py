@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 
 from diffbot_description import Robot, urdf
-from diffbot_sim import gz_commands
 from diffbot_sim.companions import Companion, stop_all
+from diffbot_sim.gz import commands
 
 SIM = "gz"
 # Wall time after which a spawning that failed is tried again, s.
@@ -38,29 +38,29 @@ class GzProgram:
         """Whether the robot is in the world; set by whoever has seen it there."""
         self._retry_at = 0.0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.partition = gz_commands.partition()
+        self.partition = commands.partition()
 
     @staticmethod
     def check() -> None:
         """Raise ImportError unless all is installed; the message says what is not, and the way."""
-        gz_commands.require_packages(SIM, "ros_gz_sim", "ros_gz_bridge", "ros_gz_interfaces")
-        gz_commands.require_program(SIM, "gz", "ros_gz_sim, in a sourced ROS 2 install")
+        commands.require_packages(SIM, "ros_gz_sim", "ros_gz_bridge", "ros_gz_interfaces")
+        commands.require_program(SIM, "gz", "ros_gz_sim, in a sourced ROS 2 install")
 
     def start(self) -> None:
         """Start everything."""
         self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gz_")
         world, self._urdf = self._file("world.sdf"), self._file("robot.urdf")
-        world.write_text(gz_commands.world_text(FASTEST))
+        world.write_text(commands.world_text(FASTEST))
         self._urdf.write_text(urdf(self._robot, simulator=SIM))
-        self._add("gz server", gz_commands.server_command(world, running=False))
-        main, second = gz_commands.split_bridge(gz_commands.bridge_entries(self._robot))
+        self._add("gz server", commands.server_command(world, running=False))
+        main, second = commands.split_bridge(commands.bridge_entries(self._robot))
         for name, entries, control in (("gz_bridge", main, True), ("gz_seen", second, False)):
             file = self._file(f"{name}.yaml")
             file.write_text(yaml.safe_dump(entries))
-            self._add(name, gz_commands.bridge_command(file, name, control))
+            self._add(name, commands.bridge_command(file, name, control))
         self._spawn()
         if self._gui:
-            self._add("gz window", gz_commands.window_command())
+            self._add("gz window", commands.window_command())
 
     def fault(self) -> str | None:
         """What has gone wrong, if anything; also tries again to spawn the robot."""
@@ -88,7 +88,7 @@ class GzProgram:
 
     def _spawn(self) -> None:
         self._retry_at = 0.0
-        command = gz_commands.spawn_command(self._urdf, self._robot, self._start)
+        command = commands.spawn_command(self._urdf, self._robot, self._start)
         self._spawning = Companion("spawning", command, self._environment)
 
     def _add(self, name: str, command: Sequence[str]) -> None:

@@ -23,8 +23,9 @@ from diffbot_node import Parameter, declare, pose_from_text, seconds
 from diffbot_sim.command_topic import COMMANDS
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.ros2_control_commands import HARDWARE
-from diffbot_sim.ros2_control_program import Ros2ControlProgram
+from diffbot_sim.not_offered import NOT_OFFERED, refuse_not_offered
+from diffbot_sim.ros2_control.commands import HARDWARE
+from diffbot_sim.ros2_control.program import Ros2ControlProgram
 
 PARAMETERS = (
     Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
@@ -32,6 +33,7 @@ PARAMETERS = (
     Parameter("speed", 1.0, "simulated time per wall time", above=0.0, maximum=10.0),
     Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad"),
     Parameter("gui", False, "open the simulator's window"),
+    *NOT_OFFERED,
     Parameter("start_simulator", True, "start the simulator; false: it runs already"),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
     Parameter(
@@ -56,6 +58,7 @@ class Ros2ControlSimulatorNode(Node):
         super().__init__("simulator")
         self.exit_code: int | None = None
         self.values = values = declare(self, PARAMETERS)
+        refuse_not_offered(values)
         self.robot = load_robot(values.robot)
         start = pose_from_text("start", values.start)
         self._program = Ros2ControlProgram(

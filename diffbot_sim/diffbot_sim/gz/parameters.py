@@ -1,7 +1,8 @@
 """Parameters of the simulator node for Gazebo (Ionic or newer)."""
 
 from diffbot_node import Parameter
-from diffbot_sim.gz_commands import STEP
+from diffbot_sim.gz.commands import STEP
+from diffbot_sim.not_offered import NOT_OFFERED
 
 PARAMETERS = (
     Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
@@ -17,6 +18,7 @@ PARAMETERS = (
     Parameter("torque_delay", 0, "control periods between command and torque", minimum=0),
     Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad"),
     Parameter("gui", False, "open Gazebo's window"),
+    *NOT_OFFERED,
     Parameter("start_gazebo", True, "start Gazebo and its bridge; false: they run already"),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
     Parameter(

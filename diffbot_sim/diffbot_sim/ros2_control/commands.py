@@ -12,7 +12,7 @@ import yaml
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
 from diffbot_description import Robot, urdf
-from diffbot_sim.gz_commands import MODEL, QUIET, executable
+from diffbot_sim.gz.commands import MODEL, QUIET, executable
 
 # Class of the hardware and packages that each of them needs besides ros2_control's own.
 HARDWARE = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
-from diffbot_sim.gz_commands import CONTROL_SERVICE
+from diffbot_sim.gz.commands import CONTROL_SERVICE
 
 
 class GzWorld:

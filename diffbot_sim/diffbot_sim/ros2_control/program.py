@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from diffbot_description import Robot
-from diffbot_sim import gz_commands
-from diffbot_sim import ros2_control_commands as commands
 from diffbot_sim.companions import Companion, stop_all
+from diffbot_sim.gz import commands as gz_commands
+from diffbot_sim.ros2_control import commands
 
 # Wall time after which a step that failed is tried again, s.
 RETRY = 2.0

@@ -1,0 +1,178 @@
+"""The graph of launch/ident.launch.xml with Gazebo: results, pauses, interruption, a killed server.
+
+All runs end with no process left, Gazebo's server included.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import CommandRecorder, processes_by_number, processes_of, run, start  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
+
+RUN = ("sim:=gazebo", "seed:=3", "encoder_counts:=0", "duration:=12.0")
+LONG = ("sim:=gazebo", "speed:=1.0", "duration:=600.0")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(gazebo, domain):
+    yield
+    left = processes_by_number(domain)
+    for number, _ in left:
+        os.kill(number, signal.SIGKILL)
+    assert left == []
+
+
+class Watcher(CommandRecorder):
+    """Keeps commands and robot times, and pauses."""
+
+    def __init__(self):
+        super().__init__()
+        self.times = []
+        self.node.create_subscription(Clock, "clock", self.on_clock, 100)
+        self.pause = self.node.create_client(SetBool, "simulator/set_paused")
+
+    def on_clock(self, message):
+        self.times.append(message.clock.sec + 1e-9 * message.clock.nanosec)
+
+    def set_paused(self, value):
+        assert self.spin(self.pause.service_is_ready)
+        future = self.pause.call_async(SetBool.Request(data=value))
+        assert self.spin(future.done) and future.result().success
+
+    def is_still(self, wall_time):
+        """Whether robot time stands still for this long, s."""
+        self.spin(lambda: False, 0.2)
+        before = self.times[-1]
+        self.spin(lambda: False, wall_time)
+        return self.times[-1] == before
+
+
+@pytest.fixture
+def watcher(domain):
+    made = Watcher()
+    yield made
+    made.close()
+
+
+def summary(results):
+    with open(results / "summary.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+@pytest.fixture(scope="module")
+def plain(gazebo, tmp_path_factory):
+    """Summary of a run with nothing special."""
+    results = tmp_path_factory.mktemp("plain")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(100 + os.getpid() % 100))
+        status, output = run("ident", results, *RUN)
+    assert status == 0, output
+    assert "Traceback" not in output
+    return summary(results)
+
+
+def test_ident_finds_the_closed_form(plain):
+    assert (plain["outcome"], plain["sim"], plain["robot"]) == ("completed", "gazebo", "twil")
+    for number in (5, 6, 7, 8):
+        said = plain["parameters"][f"K{number}"]
+        assert said["value"] == pytest.approx(said["closed_form"], rel=0.01)
+
+
+def test_a_run_repeats_to_the_last_digit(plain, tmp_path):
+    status, output = run("ident", tmp_path, *RUN)
+    assert status == 0, output
+    assert summary(tmp_path)["parameters"] == plain["parameters"]
+
+
+def test_pauses_stop_time_and_change_no_digit(plain, tmp_path, watcher):
+    """Paused from the start, and again in the middle by the service."""
+    process = start("ident", tmp_path, *RUN, "paused:=true")
+    assert watcher.spin(lambda: watcher.commands and len(watcher.times) > 10)
+    assert watcher.is_still(0.5) and watcher.times[-1] == 0.0
+    watcher.set_paused(False)
+    assert watcher.spin(lambda: watcher.times[-1] > 1.0)
+    watcher.set_paused(True)
+    assert 1.0 < watcher.times[-1] < 12.0 and watcher.is_still(0.5)
+    assert process.poll() is None
+    watcher.set_paused(False)
+    assert watcher.spin(lambda: process.poll() is not None), "the launch did not end"
+    output = process.stdout.read()
+    assert process.returncode == 0, output
+    assert summary(tmp_path)["parameters"] == plain["parameters"]
+
+
+def test_a_killed_server_ends_the_run_with_zero_torque_and_the_reason(tmp_path, domain, watcher):
+    process = start("ident", tmp_path, *LONG)
+    assert watcher.spin(lambda: len(watcher.commands) > 100 and any(watcher.commands[-1]))
+    (server,) = [pid for pid, command in processes_by_number(domain) if "gzserver" in command]
+    os.kill(server, signal.SIGKILL)
+    begin = time.monotonic()
+    assert watcher.spin(lambda: process.poll() is not None), "the launch did not end"
+    assert time.monotonic() - begin < 20.0
+    watcher.spin(lambda: False, timeout=0.5)
+    output = process.stdout.read()
+    assert process.returncode == 1, output
+    assert "gzserver has ended (killed by signal 9)" in output and "Traceback" not in output
+    assert watcher.commands[-1] == (0.0, 0.0)
+
+
+def test_an_interrupted_run_ends_with_zero_torque_and_without_server(tmp_path, domain, watcher):
+    process = start("ident", tmp_path, *LONG)
+    assert watcher.spin(lambda: len(watcher.commands) > 100 and any(watcher.commands[-1]))
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    assert watcher.spin(lambda: process.poll() is not None), "the launch did not end"
+    assert time.monotonic() - begin < 20.0
+    watcher.spin(lambda: False, timeout=0.5)
+    output = process.stdout.read()
+    assert watcher.commands[-1] == (0.0, 0.0), output
+    assert "Traceback" not in output
+    assert processes_of(domain) == []
+
+
+def start_simulator(*parameters):
+    words = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]
+    words += ["--ros-args", "-p", "engine:=gazebo"]
+    for parameter in parameters:
+        words += ["-p", parameter]
+    return subprocess.Popen(words, start_new_session=True)
+
+
+def test_free_running_keeps_the_pace_of_the_wall_clock(domain, watcher):
+    """3 s without lock-step and without commands, a pause, a go, a pause, and Ctrl-C in it."""
+    process = start_simulator("lock_step:=false", "speed:=1.0")
+    try:
+        assert watcher.spin(lambda: watcher.times and watcher.times[-1] > 0.5)
+        begin, first = time.monotonic(), watcher.times[-1]
+        watcher.spin(lambda: False, timeout=3.0)
+        passed = time.monotonic() - begin
+        assert watcher.times[-1] - first == pytest.approx(passed, rel=0.1)
+        watcher.set_paused(True)
+        assert watcher.is_still(0.5)
+        watcher.set_paused(False)
+        now = watcher.times[-1]
+        assert watcher.spin(lambda: watcher.times[-1] > now + 0.2)
+        watcher.set_paused(True)
+    finally:
+        process.send_signal(signal.SIGINT)
+    assert process.wait(15.0) == 0
+
+
+def test_a_port_that_is_taken_ends_the_run_with_a_clear_message(tmp_path, monkeypatch):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setenv("GAZEBO_MASTER_URI", f"http://127.0.0.1:{other.getsockname()[1]}")
+        status, output = run("ident", tmp_path, *RUN)
+    assert status == 1, output
+    assert "GAZEBO_MASTER_URI" in output and "is taken" in output and "Traceback" not in output
