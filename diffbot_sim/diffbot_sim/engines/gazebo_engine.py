@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
+from diffbot_description.consistency import support_span
 from diffbot_sim.gazebo import protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation
 from diffbot_sim.gazebo.plugin_build import plugin
@@ -113,8 +114,11 @@ class GazeboSimulator:
         return self._state.rates
 
     def pose(self) -> tuple[float, float, float]:
-        """See Simulator.pose."""
-        return self._state.position[0], self._state.position[1], self._theta
+        """See Simulator.pose; at the time of the velocities, as the wheels' angles."""
+        (x, y, _), (vx, vy, _) = self._state.position, self._state.linear
+        half_step = 0.5 * self._inner_step
+        theta = self._theta - half_step * self._state.angular[2]
+        return x - half_step * vx, y - half_step * vy, theta
 
     def velocity(self) -> tuple[float, float]:
         """See Simulator.velocity; v lies along the heading, omega about the vertical."""
@@ -130,12 +134,24 @@ class GazeboSimulator:
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
+        self._check_balance(self._bare.with_payload(mass, x, yaw_inertia), mass, x)
         before = self.wheel_angles()
         self._payload = (mass, x, z, yaw_inertia)
         self._state = self._server.exchange(protocol.request(protocol.PAYLOAD, *self._payload))
         # A joint of a body whose centre of mass moves begins anew at angle 0.
         now = self._raw_angles()
         self._zero = (now[0] - before[0], now[1] - before[1])
+
+    def _check_balance(self, loaded: RobotModel, mass: float, x: float) -> None:
+        total = loaded.mass_body + 2.0 * loaded.wheel_mass
+        centre = loaded.mass_body * loaded.com_offset / total
+        rear, front = support_span(self._robot)
+        if not rear < centre < front:
+            raise ValueError(
+                f"payload (mass, x) = {(mass, x)} (kg, m) puts the centre of mass of "
+                f"{self._robot.name} at x = {centre:.3g} m, but wheels and casters carry it only "
+                f"from {rear:.3g} to {front:.3g} m: it would tip over; bring the load between them"
+            )
 
     def draw_line(
         self,

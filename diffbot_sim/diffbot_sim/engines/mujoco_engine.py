@@ -104,8 +104,10 @@ class MujocoSimulator:
         return float(qvel[self._speed[0]]), float(qvel[self._speed[1]])
 
     def pose(self) -> tuple[float, float, float]:
-        """See Simulator.pose."""
-        return float(self._data.qpos[0]), float(self._data.qpos[1]), self._theta
+        """See Simulator.pose; at the time of the velocities, as the wheels' angles."""
+        half_step = 0.5 * self._model.opt.timestep
+        x, y = (self._data.qpos[:2] - half_step * self._data.qvel[:2]).tolist()
+        return x, y, self._theta - half_step * self.velocity()[1]
 
     def velocity(self) -> tuple[float, float]:
         """See Simulator.velocity; v lies along the heading, omega about the vertical."""
