@@ -9,6 +9,7 @@ from pathlib import Path
 from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
 from diffbot_description.consistency import support_span
 from diffbot_sim.gazebo import protocol
+from diffbot_sim.gazebo.camera import wait_for_picture
 from diffbot_sim.gazebo.installation import MISSING, find_installation
 from diffbot_sim.gazebo.plugin_build import plugin
 from diffbot_sim.gazebo.robot_model import PhysicsSettings
@@ -63,6 +64,8 @@ class GazeboSimulator:
             installation, plugin(installation), world, gui, pictures is not None, seed
         )
         try:
+            if pictures is not None:
+                wait_for_picture(pictures, self._server.look_around)
             self._settle()
         except BaseException:
             self.close()

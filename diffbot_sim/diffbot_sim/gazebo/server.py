@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import socket
 import time
 from pathlib import Path
 
 from diffbot_sim.companions import Companion, stop_all
+from diffbot_sim.gazebo.camera import start_display
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.protocol import ANSWER_SIZE, Answer
 from diffbot_sim.gazebo.world import WORLD
@@ -66,8 +66,10 @@ class GazeboServer:
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
         display = os.environ.get("DISPLAY")
         try:
-            if (gui or camera) and not display:
-                display = self._virtual_display(gui)
+            if gui and not display:
+                raise GazeboError("gui:=true needs a display, and DISPLAY is not set; leave it out")
+            if camera and not display:
+                display = start_display(self._run)
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
             # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
@@ -157,26 +159,6 @@ class GazeboServer:
         )
         self._companions.append(companion)
         return companion
-
-    def _virtual_display(self, gui: bool) -> str:
-        """Start an X server that shows nothing, for the camera; returns its name."""
-        if gui:
-            raise GazeboError("gui:=true needs a display, and DISPLAY is not set; use gui:=false")
-        program = shutil.which("Xvfb")
-        if program is None:
-            raise GazeboError(
-                "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which "
-                "is then used, or do without pictures"
-            )
-        ours, theirs = os.pipe()
-        with open(ours) as answer:
-            words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
-            self._run(program, words, theirs)
-            os.close(theirs)
-            number = answer.readline().strip()
-        if not number:
-            raise GazeboError(f"Xvfb did not start; its last words:\n{self._tail()}")
-        return f":{number}"
 
     # Answers.
 

@@ -2,11 +2,8 @@
 
 Gazebo's physics (DART) first changes the speeds by a step's accelerations and then moves everything
 by the new speeds: positions are half a step ahead of the speeds. At 1 ms this is a twentieth of a
-control period between torque and motion. The identification takes it for physics: with the stock
-systems of gz-sim 9 and torques known exactly, 20 s of twil's excitation gave K6 2.3 % off (agv:
-4.0 %), K5, K7 and K8 as below. With positions set back by half a step the errors are those of the
-exact solution of the model: K5 0.16, K6 0.17, K7 0.00, K8 0.01 % (agv: 0.15, 0.15, 0.00, 0.00 %;
-`ideal`: 0.18, 0.18, 0.00, 0.00 %).
+control period between torque and motion, which the identification takes for physics: K6 comes out
+wrong by percents. So positions are set back by half a step.
 """
 
 from __future__ import annotations
