@@ -21,36 +21,35 @@ from diffbot_description import load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import Parameter, declare, pose_from_text
-from diffbot_sim.actuators import Actuator
 from diffbot_sim.command_topic import COMMANDS, CommandTopic
 from diffbot_sim.command_watch import CommandWatch
-from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.pacing import Pacer
+from diffbot_sim.simulator_parameters import (
+    LEAVE_WHEN_ALONE,
+    ROBOT,
+    SENSORS_AND_MOTORS,
+    START,
+    make_actuator,
+    make_encoders,
+)
 from diffbot_sim.simulator_topics import SimulatorTopics
 from diffbot_sim.trails import Trail
 from diffbot_sim.virtual_robot import VirtualRobot
 
 PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    ROBOT,
     Parameter("engine", "mujoco", "physics engine", choices=tuple(ENGINES)),
     Parameter("period", 0.01, "control period, s", above=0.0, maximum=0.1),
     Parameter("lock_step", True, "wait for the command that answers each joint state"),
     Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
-    Parameter("seed", 0, "seed of the sensors' and actuators' noise", minimum=0),
-    Parameter(
-        "encoder_counts", -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
-    ),
-    Parameter(
-        "torque_noise", 0.0, "standard deviation of the torque, as a share of it", minimum=0.0
-    ),
-    Parameter("torque_delay", 0, "control periods between command and torque", minimum=0),
-    Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad"),
+    *SENSORS_AND_MOTORS,
+    START,
     Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
     Parameter("gui", False, "show the engine's own window (gazebo)"),
     Parameter("camera", False, "put a camera into the world (gazebo)"),
     Parameter("pictures", "pictures", "folder for what the camera takes"),
-    Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
+    LEAVE_WHEN_ALONE,
     Parameter(
         "patience",
         20.0,
@@ -113,12 +112,8 @@ class SimulatorNode(Node):
             values.seed,
         )
         engine.reset(start)
-        counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
-        actuator = Actuator(
-            robot.limits.torque, values.torque_delay, values.torque_noise, values.seed
-        )
         return VirtualRobot(
-            engine, actuator, Encoders(counts, values.period, values.seed), values.period
+            engine, make_actuator(robot, values), make_encoders(robot, values), values.period
         )
 
     def _make_topics(self) -> None:

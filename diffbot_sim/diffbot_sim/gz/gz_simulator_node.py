@@ -22,10 +22,8 @@ from rclpy.node import Node
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_node import declare, pose_from_text
-from diffbot_sim.actuators import Actuator
 from diffbot_sim.command_topic import COMMANDS, CommandTopic
 from diffbot_sim.command_watch import CommandWatch
-from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.parameters import PARAMETERS, steps_per_period
 from diffbot_sim.gz.program import GzProgram
@@ -33,6 +31,7 @@ from diffbot_sim.gz.topics import GzTopics
 from diffbot_sim.gz.world import GzWorld
 from diffbot_sim.not_offered import refuse_not_offered
 from diffbot_sim.pacing import Pacer
+from diffbot_sim.simulator_parameters import make_actuator, make_encoders
 from diffbot_sim.simulator_topics import SimulatorTopics
 from diffbot_sim.stepped_robot import SteppedRobot, WheelReading
 
@@ -84,16 +83,11 @@ class GzSimulatorNode(Node):
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
 
     def _make_robot(self) -> SteppedRobot:
-        values, robot = self.values, self.robot
-        counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
-        actuator = Actuator(
-            robot.limits.torque, values.torque_delay, values.torque_noise, values.seed
-        )
         return SteppedRobot(
-            actuator,
-            Encoders(counts, values.period, values.seed),
-            values.period,
-            grips=not any(robot.friction.coulomb),
+            make_actuator(self.robot, self.values),
+            make_encoders(self.robot, self.values),
+            self.values.period,
+            grips=not any(self.robot.friction.coulomb),
         )
 
     # A control period: command, torque seen, step, state.

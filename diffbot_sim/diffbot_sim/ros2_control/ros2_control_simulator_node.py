@@ -26,16 +26,21 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.not_offered import NOT_OFFERED, refuse_not_offered
 from diffbot_sim.ros2_control.commands import HARDWARE
 from diffbot_sim.ros2_control.program import Ros2ControlProgram
+from diffbot_sim.simulator_parameters import (
+    LEAVE_WHEN_ALONE,
+    ROBOT,
+    START,
+)
 
 PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    ROBOT,
     Parameter("sim", "gz_ros2_control", "simulator to start", choices=tuple(HARDWARE)),
     Parameter("speed", 1.0, "simulated time per wall time", above=0.0, maximum=10.0),
-    Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad"),
+    START,
     Parameter("gui", False, "open the simulator's window"),
     *NOT_OFFERED,
     Parameter("start_simulator", True, "start the simulator; false: it runs already"),
-    Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
+    LEAVE_WHEN_ALONE,
     Parameter(
         "patience",
         60.0,
