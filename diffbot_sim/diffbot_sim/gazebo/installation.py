@@ -67,12 +67,18 @@ class Installation:
         """Return the folder of the libraries that the plugin is linked with."""
         return self.prefix / _LIBRARIES
 
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables that its programs need, and nothing else may have."""
+    def variables(self, home: Path) -> dict[str, str]:
+        """Return the environment variables that its programs need, and nothing else may have.
+
+        Args:
+            home: folder for what they write; else each run would leave files in ~/.gazebo.
+        """
         share, libraries = self.prefix / "usr/share/gazebo-11", self.library_folder()
         variables = {
             # No address: a model that is missing is an error and not a download.
             "GAZEBO_MODEL_DATABASE_URI": "",
+            "HOME": str(home),
+            "XAUTHORITY": os.environ.get("XAUTHORITY", os.path.expanduser("~/.Xauthority")),
             "GAZEBO_IP": "127.0.0.1",
             "IGN_IP": "127.0.0.1",
             "GAZEBO_RESOURCE_PATH": str(share),
@@ -93,8 +99,8 @@ class Installation:
 def find_installation() -> Installation | None:
     """Return the machine's own Gazebo 11 or the private one; None where there is neither."""
     named = os.environ.get(FOLDER_VARIABLE)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(named) if named else cache / "diffbot" / "gazebo"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(named or f"{cache}/diffbot/gazebo")
     for prefix in (folder / "prefix", Path("/")):
         headers = (prefix / _HEADERS / "gazebo-11/gazebo/gazebo.hh").is_file()
         if headers and shutil.which(str(prefix / "usr/bin/gzserver")):

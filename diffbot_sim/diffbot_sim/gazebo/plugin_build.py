@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,12 +42,21 @@ def plugin(installation: Installation) -> Path:
     print("building the plugin for Gazebo, once, in about 20 s", file=sys.stderr, flush=True)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    result = subprocess.run(
-        [*command, "-o", str(temporary)], cwd=SOURCE.parent, capture_output=True, text=True
-    )
+    try:
+        result = subprocess.run(
+            [*command, "-o", str(temporary)], cwd=SOURCE.parent, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        raise GazeboError(
+            f"no C++ compiler {command[0]!r} to build the plugin for Gazebo with: sudo apt install "
+            "g++, or set CXX to another"
+        ) from None
     if result.returncode != 0:
         raise GazeboError(f"{' '.join(command)}\n{result.stderr.strip()}")
     os.replace(temporary, file)
+    for old in installation.folder.glob("plugin-*"):
+        if old != file.parent:
+            shutil.rmtree(old, ignore_errors=True)
     return file
 
 

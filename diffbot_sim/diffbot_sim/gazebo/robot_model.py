@@ -91,7 +91,7 @@ def _convert(installation: Installation, tree: Element, folder: Path) -> str:
     ElementTree.ElementTree(tree).write(file, encoding="unicode")
     result = subprocess.run(
         [installation.program("gz"), "sdf", "--print", str(file)],
-        env={**os.environ, **installation.variables()},
+        env={**os.environ, **installation.variables(folder)},
         capture_output=True,
         text=True,
     )

@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from pathlib import Path
+from uuid import uuid4
 
 from diffbot_sim.companions import Companion, stop_all
 from diffbot_sim.gazebo.camera import start_display
@@ -57,19 +58,19 @@ class GazeboServer:
         self._companions: list[Companion] = []
         self._server: Companion | None = None
         self._socket: socket.socket | None = None
-        self._variables: dict[str, str | None] = installation.variables()
+        self._variables: dict[str, str | None] = installation.variables(world.parent)
         for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
             path = f"GAZEBO_{name}_PATH"
             self._variables[path] = f"{folder}{os.pathsep}{self._variables[path]}"
         # Gazebo's newer half finds others by multicast; each run keeps to itself.
-        self._variables["IGN_PARTITION"] = f"diffbot_{os.getpid()}"
+        self._variables["IGN_PARTITION"] = f"diffbot_{uuid4().hex}"
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
         display = os.environ.get("DISPLAY")
         try:
             if gui and not display:
                 raise GazeboError("gui:=true needs a display, and DISPLAY is not set; leave it out")
             if camera and not display:
-                display = start_display(self._run)
+                display = start_display(self._run_plainly)
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
             # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
@@ -122,6 +123,7 @@ class GazeboServer:
         """End the server and its window; returns when both are gone."""
         if self._socket is not None:
             self._socket.close()
+        if self._server is not None:
             # The plugin ends the server by itself, but not while the world is paused.
             self._server.wait(END_PATIENCE)
         stop_all(self._companions, (END_PATIENCE, END_PATIENCE))
@@ -145,13 +147,25 @@ class GazeboServer:
                 if self._chosen or not taken or attempt == _ATTEMPTS - 1:
                     raise
                 # Somebody took the port between our choice and the server's start.
-                self.close()
+                self._socket.close()
+                stop_all([self._server])
+                self._log.write_text("")
 
     def _run(self, program: str, words: list[str], *inherited: int) -> Companion:
+        return self._run_plainly(program, words, *inherited, variables=self._variables)
+
+    def _run_plainly(
+        self,
+        program: str,
+        words: list[str],
+        *inherited: int,
+        variables: dict[str, str | None] | None = None,
+    ) -> Companion:
+        """Start a program of the machine, which must not see Gazebo's older libraries."""
         companion = Companion(
             Path(program).name,
             [program, *words],
-            self._variables,
+            variables,
             self._log,
             inherited,
             # Gazebo's own ways to end may take long, and there is nothing to be saved.
@@ -192,7 +206,9 @@ class GazeboServer:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
         # Whether it has worked is seen by what the server says next.
-        Companion("gz", command, self._variables, self._log).wait(ANSWER_PATIENCE)
+        companion = Companion("gz", command, self._variables, self._log)
+        if companion.wait(ANSWER_PATIENCE) is None:
+            stop_all([companion])
 
     def _silence(self, patience: float) -> str:
         return f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
@@ -201,7 +217,7 @@ class GazeboServer:
         status = self._server.wait(END_PATIENCE)
         how = f"killed by signal {-status}" if status and status < 0 else f"status {status}"
         advice = ""
-        if _PORT_TAKEN in self._log.read_text(errors="replace"):
+        if self._chosen and _PORT_TAKEN in self._log.read_text(errors="replace"):
             advice = (
                 f" because the port of GAZEBO_MASTER_URI = {self._chosen} is taken: unset it, and "
                 "each run takes a free one"

@@ -11,6 +11,7 @@ from diffbot_sim.gazebo.robot_model import PhysicsSettings, robot_sdf
 
 ROBOT = "robot"
 WORLD = "diffbot"
+PICTURES = "pictures"
 
 # Half side of the floor that is drawn, m; that on which the robot stands has no end.
 FLOOR = 10
@@ -39,6 +40,11 @@ def write_world(
     Raises:
         GazeboError: Gazebo refuses the robot.
     """
+    if pictures is not None:
+        pictures.mkdir(parents=True, exist_ok=True)
+        # Gazebo gives the path to a shell; this one holds no surprise.
+        (folder / PICTURES).symlink_to(pictures)
+        pictures = folder / PICTURES
     model = folder / ROBOT
     model.mkdir()
     (model / "model.sdf").write_text(robot_sdf(installation, robot, settings, folder))

@@ -16,11 +16,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -101,24 +102,34 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     body_ = joints_[0]->GetParent();
     bare_ = body_->GetInertial()->Ign();
     robot_ = robot;
-    Say(false);
+    Say(false, world_->IsPaused());
     return true;
   }
 
   void FinishSteps() {
-    moving_ = false;
-    Say(false);
-    if (pause_wanted_.exchange(false)) world_->SetPaused(true);
+    bool pause;
+    {
+      std::lock_guard<std::mutex> lock(pausing_);
+      moving_ = false;
+      pause = std::exchange(pause_wanted_, false);
+    }
+    Say(false, pause);
+    if (pause) world_->SetPaused(true);
   }
 
   // Pauses begin between two requests only, so that a request once begun is always answered.
+  // Gazebo's window asks for them in another thread.
   void OnPause(bool paused) {
-    if (paused && remaining_ > 0) {
-      pause_wanted_ = true;
-      world_->SetPaused(false);
-    } else if (robot_ != nullptr) {
-      Say(true);
+    bool later;
+    {
+      std::lock_guard<std::mutex> lock(pausing_);
+      later = paused && moving_;
+      if (later) pause_wanted_ = true;
     }
+    if (later)
+      world_->SetPaused(false);
+    else if (robot_ != nullptr)
+      Say(true, paused);
   }
 
   // Serves requests until one moves the robot (true) or none comes (false).
@@ -140,7 +151,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       if (request.kind == PAYLOAD) Load(request.values);
       if (request.kind == LINE) Draw(request.values);
       if (request.kind == PLACE || request.kind == PAYLOAD) settled_ = false;
-      Say(false);
+      Say(false, world_->IsPaused());
     }
     return false;
   }
@@ -150,7 +161,10 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     auto physics = world_->Physics();
     torque_ = {request.values[0], request.values[1]};
     remaining_ = request.steps;
-    moving_ = true;
+    {
+      std::lock_guard<std::mutex> lock(pausing_);
+      moving_ = true;
+    }
     if (physics->GetMaxStepSize() != request.values[2])
       physics->SetMaxStepSize(request.values[2]);
   }
@@ -205,10 +219,10 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     lines_->Publish(line);
   }
 
-  void Say(bool notice) {
+  void Say(bool notice, bool paused) {
     Answer answer{};
     answer.notice = notice;
-    answer.paused = world_->IsPaused() || pause_wanted_;
+    answer.paused = paused;
     const auto pose = body_->WorldPose();
     const auto linear = body_->WorldLinearVel(), angular = body_->WorldAngularVel();
     for (int side : {0, 1}) {
@@ -237,9 +251,10 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   gazebo::transport::NodePtr node_;
   gazebo::transport::PublisherPtr lines_;
   gazebo::event::ConnectionPtr begin_, pause_;
-  std::atomic<std::uint32_t> remaining_{0};
-  std::atomic<bool> pause_wanted_{false};
+  std::uint32_t remaining_ = 0;
+  std::mutex pausing_;  // for the two below
   bool moving_ = false;
+  bool pause_wanted_ = false;
   bool settled_ = false;  // the contacts are those of where the robot is now
   std::array<double, 2> torque_{};
   unsigned long drawn_ = 0;
