@@ -12,7 +12,7 @@ limit, the standard laws as launch/*.launch.xml run them. Printed is, over the s
               after convergence; 2 m x 1 m, 20 s per lap, from 0.5 m beside
     speed     robot time per wall time in periods of 10 ms, in one process, without ROS
 
-    ./diffbot python benchmarks/engines.py [--engines ideal mujoco gazebo] [--robot twil]
+    ./diffbot python benchmarks/engines.py --engines ideal mujoco gazebo [--robot twil]
 """
 
 from __future__ import annotations

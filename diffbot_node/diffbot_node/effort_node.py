@@ -241,6 +241,12 @@ class EffortNode(Node, ABC):
         if self.get_clock().ros_time_is_active:
             # A simulator that is paused says its state again and again.
             self.keep_waiting()
+            if time.monotonic() - self._reminded > WAITING_PERIOD:
+                self._reminded = time.monotonic()
+                self.get_logger().info(
+                    f"the simulator's time stands still at {stamp:g} s; to let it go on press its "
+                    "play button, or call simulator/set_paused with data: false"
+                )
         elif time.monotonic() - self._received_wall > LONGEST_REPEAT:
             self.refused += 1
             self.complain(

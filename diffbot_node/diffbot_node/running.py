@@ -66,7 +66,8 @@ def run_node(
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
-        if creating:
+        # The first one only: what it interrupts has to clean up.
+        if creating and len(signals) == 1:
             raise _Interrupted
 
     for number in ENDING_SIGNALS:
@@ -80,6 +81,8 @@ def run_node(
     try:
         try:
             creating = True
+            if signals:
+                return interrupted
             node = create()
         except (ValueError, ImportError, OSError) as error:
             get_logger("diffbot").fatal(str(error))

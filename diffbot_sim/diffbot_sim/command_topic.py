@@ -8,6 +8,8 @@ from collections.abc import Callable
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
+from diffbot_description import Robot
+
 COMMANDS = "effort_controller/commands"
 
 
@@ -16,12 +18,16 @@ class CommandTopic:
 
     Args:
         node: whose subscription it is.
+        robot: more torque than its wheels carry without slip is warned of, once.
         on_command: called with every command; after one that is refused with the last good one,
             which stays on, as with ros2_control's forward controller.
     """
 
-    def __init__(self, node: Node, on_command: Callable[[tuple[float, float]], None]) -> None:
+    def __init__(
+        self, node: Node, robot: Robot, on_command: Callable[[tuple[float, float]], None]
+    ) -> None:
         self._node = node
+        self._robot = robot
         self._on_command = on_command
         self._command = (0.0, 0.0)
         node.create_subscription(Float64MultiArray, COMMANDS, self._receive, 10)
@@ -30,6 +36,7 @@ class CommandTopic:
         command = tuple(message.data)
         if len(command) == 2 and all(map(math.isfinite, command)):
             self._command = command
+            self._check_traction()
         else:
             self._node.get_logger().warning(
                 f"command {list(command)} refused: must be 2 finite torques [left, right] in N m; "
@@ -37,3 +44,13 @@ class CommandTopic:
                 throttle_duration_sec=1.0,
             )
         self._on_command(self._command)
+
+    def _check_traction(self) -> None:
+        traction = self._robot.limits.traction
+        if max(map(abs, self._command)) > traction:
+            self._node.get_logger().warning(
+                f"torque {list(self._command)} N m is beyond limits.traction = {traction} N m of "
+                f"{self._robot.name}: its wheels may slip or lift, and odometry is then wrong; "
+                "lower torque_limit",
+                once=True,
+            )

@@ -82,45 +82,28 @@ class Companion:
         """Its process number."""
         return self._process.pid
 
+    def signal(self, number: int) -> bool:
+        """Send a signal to it and to all that it has started; False when none of them is left.
+
+        Programs such as `gz` start others and may end before them.
+        """
+        self._process.poll()  # else it would stay as a zombie and count as running
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
 
 def stop_all(companions: Sequence[Companion], grace: tuple[float, float] = GRACE) -> None:
     """End the companions and what they have started: SIGINT, later SIGTERM, later SIGKILL."""
-    numbers = {n for c in companions if c.status is None for n in _family(c.number)}
+    running = list(companions)
     for number, patience in zip(
         (signal.SIGINT, signal.SIGTERM, signal.SIGKILL), (*grace, 1.0), strict=True
     ):
-        _signal(numbers, number)
+        running = [companion for companion in running if companion.signal(number)]
         end = time.monotonic() + patience
-        while (numbers := _alive(numbers, companions)) and time.monotonic() < end:
+        while (running := [c for c in running if c.signal(0)]) and time.monotonic() < end:
             time.sleep(0.02)
-        if not numbers:
+        if not running:
             return
-
-
-def _family(number: int) -> list[int]:
-    """The process and its descendants; programs such as `gz` may start others."""
-    found = [number]
-    for task in Path(f"/proc/{number}/task").glob("*"):
-        with contextlib.suppress(OSError, ValueError):
-            for child in (task / "children").read_text().split():
-                found += _family(int(child))
-    return found
-
-
-def _signal(numbers: set[int], number: int) -> None:
-    for process in numbers:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, number)
-
-
-def _alive(numbers: set[int], companions: Sequence[Companion]) -> set[int]:
-    ended = {c.number for c in companions if c.status is not None}
-    return {n for n in numbers - ended if _runs(n)}
-
-
-def _runs(number: int) -> bool:
-    try:
-        # "number (name) state ...": a zombie has ended, only nobody has asked for its status.
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):
-        return False

@@ -104,21 +104,16 @@ class SimulatorNode(Node):
     def _make_robot(self) -> VirtualRobot:
         values, robot = self.values, self.robot
         start = pose_from_text("start", values.start)
-        engine = make_simulator(
-            values.engine,
-            robot,
-            values.gui,
-            values.pictures if values.camera else None,
-            values.seed,
-        )
+        # The cheap things first: they refuse what is wrong before a server is started.
+        actuator, encoders = make_actuator(robot, values), make_encoders(robot, values)
+        pictures = values.pictures if values.camera else None
+        engine = make_simulator(values.engine, robot, values.gui, pictures, values.seed)
         engine.reset(start)
-        return VirtualRobot(
-            engine, make_actuator(robot, values), make_encoders(robot, values), values.period
-        )
+        return VirtualRobot(engine, actuator, encoders, values.period)
 
     def _make_topics(self) -> None:
         self._topics = SimulatorTopics(self, self.robot)
-        self._commands = CommandTopic(self, self._on_command)
+        self._commands = CommandTopic(self, self.robot, self._on_command)
         self._watch = CommandWatch(self, COMMANDS, self.values.patience)
         self.create_service(SetPayload, "~/set_payload", self._on_set_payload)
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
@@ -132,20 +127,9 @@ class SimulatorNode(Node):
 
     def _on_command(self, command: tuple[float, float]) -> None:
         self._command = command
-        self._check_traction(command)
         if self.values.lock_step:
             self._unanswered = True
             self._go_on()
-
-    def _check_traction(self, command: tuple[float, float]) -> None:
-        traction = self.robot.limits.traction
-        if max(map(abs, command)) > traction:
-            self.get_logger().warning(
-                f"torque {list(command)} N m is beyond limits.traction = {traction} N m of "
-                f"{self.robot.name}: its wheels may slip or lift, and odometry is then wrong; "
-                "lower torque_limit",
-                once=True,
-            )
 
     def _go_on(self) -> None:
         """Answer the command that waits, unless time stands still."""
@@ -176,16 +160,13 @@ class SimulatorNode(Node):
         if paused:
             self._last_answer = time.monotonic()
         self._go_on()
-        if self.values.leave_when_alone:
+        if self.exit_code is None and self.values.leave_when_alone:
             self.exit_code = self._watch.end()
         if self.exit_code is not None:
             return
         waiting = self.values.lock_step and not self._answered
-        if waiting and self._topics.has_rival():
-            self.get_logger().error(
-                f"somebody else publishes {self._topics.joints_topic}, perhaps another simulator; "
-                "stop it, or give each run its own ROS_DOMAIN_ID"
-            )
+        if waiting and (rival := self._topics.rival()):
+            self.get_logger().error(rival)
             self.exit_code = 1
         elif waiting or paused:
             # Said again until somebody is there to answer, and so that a robot whose time stands

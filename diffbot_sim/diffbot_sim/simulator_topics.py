@@ -17,53 +17,28 @@ from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import to_stamp
 
 
-class SimulatorTopics:
-    """The publishers of a simulator node.
+class TruthTopics:
+    """Publishers of what is true of a simulated robot; never an input of what drives it.
 
-    `joint_states` and `clock` once per control period, `ground_truth` (nav_msgs/Odometry, base_link
-    in odom) when somebody listens, `ground_truth/dynamic_parameters` (latched).
+    `ground_truth` (nav_msgs/Odometry, base_link in odom) and `ground_truth/dynamic_parameters`
+    (latched).
 
     Args:
         node: publishes.
-        robot: names the joints.
     """
 
-    def __init__(self, node: Node, robot: Robot) -> None:
+    def __init__(self, node: Node) -> None:
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._node = node
-        self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
-        self._joints_topic = node.create_publisher(JointState, "joint_states", 10)
-        self._pose_topic = node.create_publisher(Odometry, "ground_truth", 10)
-        self._truth_topic = node.create_publisher(
+        self._motion_topic = node.create_publisher(Odometry, "ground_truth", 10)
+        self._parameters_topic = node.create_publisher(
             DynamicParameters, "ground_truth/dynamic_parameters", latched
         )
-        self._joints = JointState(name=[robot.joints.left, robot.joints.right])
         self._odometry = Odometry(child_frame_id="base_link")
         self._odometry.header.frame_id = "odom"
 
-    @property
-    def joints_topic(self) -> str:
-        """Name of the topic of the joint states, resolved."""
-        return self._joints_topic.topic
-
-    def has_rival(self) -> bool:
-        """Tell whether somebody else publishes joint states, too."""
-        return self._node.count_publishers(self.joints_topic) > 1
-
     def is_watched(self) -> bool:
         """Tell whether somebody listens to the true motion."""
-        return self._pose_topic.get_subscription_count() > 0
-
-    def publish_sample(self, sample: JointSample) -> None:
-        """Publish the wheels' state and the time of it."""
-        stamp = to_stamp(sample.stamp)
-        self._clock_topic.publish(ClockMessage(clock=stamp))
-        joints = self._joints
-        joints.header.stamp = stamp
-        joints.position = sample.position
-        joints.velocity = sample.velocity
-        joints.effort = sample.effort
-        self._joints_topic.publish(joints)
+        return self._motion_topic.get_subscription_count() > 0
 
     def publish_motion(
         self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
@@ -77,7 +52,7 @@ class SimulatorTopics:
         message.pose.pose.orientation.w = math.cos(0.5 * theta)
         message.twist.twist.linear.x = float(velocity[0])
         message.twist.twist.angular.z = float(velocity[1])
-        self._pose_topic.publish(message)
+        self._motion_topic.publish(message)
 
     def publish_parameters(self, stamp: float, truth: TrueParameters) -> None:
         """Publish the closed-form K5..K8."""
@@ -86,4 +61,43 @@ class SimulatorTopics:
         )
         message.header.stamp = to_stamp(stamp)
         message.header.frame_id = "base_link"
-        self._truth_topic.publish(message)
+        self._parameters_topic.publish(message)
+
+
+class SimulatorTopics(TruthTopics):
+    """All publishers of a simulator node that drives the robot itself.
+
+    Besides what is true: `joint_states` and `clock`, once per control period.
+
+    Args:
+        node: publishes.
+        robot: names the joints.
+    """
+
+    def __init__(self, node: Node, robot: Robot) -> None:
+        super().__init__(node)
+        self._node = node
+        self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
+        self._joints_topic = node.create_publisher(JointState, "joint_states", 10)
+        self._joints = JointState(name=[robot.joints.left, robot.joints.right])
+
+    def publish_sample(self, sample: JointSample) -> None:
+        """Publish the wheels' state and the time of it."""
+        stamp = to_stamp(sample.stamp)
+        self._clock_topic.publish(ClockMessage(clock=stamp))
+        joints = self._joints
+        joints.header.stamp = stamp
+        joints.position = sample.position
+        joints.velocity = sample.velocity
+        joints.effort = sample.effort
+        self._joints_topic.publish(joints)
+
+    def rival(self) -> str | None:
+        """What is wrong when somebody else publishes joint states, too; else None."""
+        topic = self._joints_topic.topic
+        if self._node.count_publishers(topic) == 1:
+            return None
+        return (
+            f"somebody else publishes {topic}, perhaps another simulator; stop it, or give each "
+            "run its own ROS_DOMAIN_ID"
+        )

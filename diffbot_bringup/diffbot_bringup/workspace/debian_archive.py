@@ -93,6 +93,7 @@ class DebianArchive:
             # root's apt would hand the downloads to a user who cannot write here.
             "APT::Sandbox::User": "root",
             "APT::Architecture": "amd64",
+            "APT::Default-Release": "",
         }
         words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         environment = {**os.environ, "LC_ALL": "C"}
@@ -130,12 +131,15 @@ def own_mirror() -> str | None:
     if system.get("ID") != "debian":
         return None
     command = ["apt-get", "indextargets", "--format", "$(COMPONENT) $(RELEASE) $(REPO_URI)"]
+    names = (system.get("VERSION_CODENAME"), "stable", "oldstable", "testing")
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
-    main = f"main {system.get('VERSION_CODENAME')} "
-    return next((x.removeprefix(main) for x in output.splitlines() if x.startswith(main)), None)
+    for component, release, address in (line.split(" ", 2) for line in output.splitlines()):
+        if component == "main" and release in names:
+            return address
+    return None
 
 
 def _os_release() -> dict[str, str]:

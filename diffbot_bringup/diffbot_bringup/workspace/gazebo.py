@@ -52,19 +52,22 @@ class GazeboSetup:
     """
 
     def __init__(self, root: Path, python: Path, variables: dict[str, str]) -> None:
-        self.folder = root / ".diffbot" / "gazebo"
+        self.folder = Path(os.environ.get(FOLDER_VARIABLE) or root / ".diffbot" / "gazebo")
         self._prefix = self.folder / "prefix"
+        self._contents = Stamps(self.folder)
         self._python = python
         self._variables = variables
         self._log = root / ".diffbot" / "log" / "gazebo.log"
         self._stamps = Stamps(root / ".diffbot" / "stamps")
         plugin = root / "diffbot_sim" / "diffbot_sim" / "gazebo" / "plugin"
         sources = [file.read_bytes() for file in sorted(plugin.iterdir())]
-        self._key = digest(str(self.folder), _SUITE, *_PROGRAMS, *_HEADERS, *sources)
+        self._packages = digest(_SUITE, *_PROGRAMS, *_HEADERS)
+        self._key = digest(str(self.folder), self._packages, *sources)
 
     def is_ready(self) -> bool:
         """Tell whether prepare would have nothing to do."""
-        return self._stamps.is_current(_STEP, self._key) and self.folder.is_dir()
+        there = shutil.which("gzserver") or (self._prefix / "usr/bin/gzserver").exists()
+        return self._stamps.is_current(_STEP, self._key) and bool(there)
 
     def prepare(self, lock: int) -> None:
         """Get Gazebo where the machine has none, and build the plugin.
@@ -87,6 +90,8 @@ class GazeboSetup:
         self._stamps.set(_STEP, self._key)
 
     def _has_gazebo(self, lock: int) -> bool:
+        if self._prefix.exists() and not self._contents.is_current("packages", self._packages):
+            shutil.rmtree(self._prefix)  # of other packages than are wanted now
         try:
             self._run_builder(lock, "--find")
         except ChildError as error:
@@ -124,6 +129,7 @@ class GazeboSetup:
         with Step("Unpacking Gazebo 11") as step:
             unpack(files, partial, step.update)
         os.replace(partial, self._prefix)
+        self._contents.set("packages", self._packages)
         shutil.rmtree(state)
 
     def _mirror(self) -> str:
@@ -154,6 +160,8 @@ def _explanation(mirror: str, error: ChildError) -> str:
 
 def wants_gazebo(command: str, words: list[str]) -> bool:
     """Tell whether a command line of ./diffbot is going to need Gazebo."""
+    if {"-h", "--help", "-s", "--show-args"} & set(words):
+        return False
     if command == "test":
         packages = words[: words.index("--")] if "--" in words else words
         return not packages or bool({"diffbot_bringup", "diffbot_sim"} & set(packages))

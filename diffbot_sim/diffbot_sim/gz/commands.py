@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from uuid import uuid4
 
 import yaml
 from ament_index_python.packages import (
@@ -49,6 +50,20 @@ def require_program(sim: str, program: str, source: str) -> None:
     """Raise ImportError unless the program is on the PATH; `source` is where it comes from."""
     if shutil.which(program) is None:
         raise ImportError(f"sim:={sim} needs the program '{program}', which comes with {source}")
+
+
+def config_file(name: str) -> Path:
+    """Path of a file of the suite's config folder, which belongs to the package diffbot_bringup.
+
+    Raises:
+        ImportError: that package is not there.
+    """
+    try:
+        return Path(get_package_share_directory("diffbot_bringup")) / "config" / name
+    except PackageNotFoundError:
+        raise ImportError(
+            f"config/{name} is missing: build and source the package diffbot_bringup, too"
+        ) from None
 
 
 def executable(package: str, name: str) -> str:
@@ -95,7 +110,7 @@ def spawn_command(urdf: Path, robot: Robot, start: tuple[float, float, float]) -
 
 def bridge_entries(robot: Robot) -> list[dict[str, str]]:
     """Entries of config/gz_bridge.yaml for the names of the robot's joints."""
-    file = Path(get_package_share_directory("diffbot_bringup")) / "config" / "gz_bridge.yaml"
+    file = config_file("gz_bridge.yaml")
     text = file.read_text()
     for name, own in (("left", robot.joints.left), ("right", robot.joints.right)):
         text = text.replace(f"/joint/{name}_wheel_joint/", f"/joint/{own}/")
@@ -133,4 +148,4 @@ def bridge_command(file: Path, name: str, control: bool) -> list[str]:
 
 def partition() -> str:
     """Name that keeps this run's Gazebo apart from all others; the user's own if there is one."""
-    return os.environ.get("GZ_PARTITION") or f"diffbot-{os.getpid()}"
+    return os.environ.get("GZ_PARTITION") or f"diffbot-{uuid4().hex}"

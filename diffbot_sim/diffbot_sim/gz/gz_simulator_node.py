@@ -73,7 +73,7 @@ class GzSimulatorNode(Node):
             self, self.robot, self._on_reading, self._on_seen, self._topics.publish_motion
         )
         self._world = GzWorld(self, self._fail)
-        self._commands = CommandTopic(self, self._on_command)
+        self._commands = CommandTopic(self, self.robot, self._on_command)
         self._watch = CommandWatch(self, COMMANDS, self.values.patience)
         self._program = GzProgram(self.robot, self._start, self.values.gui)
         if self.values.start_gazebo:
@@ -151,6 +151,8 @@ class GzSimulatorNode(Node):
     # The others.
 
     def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
         now = time.monotonic()
         if (said := self._program.fault()) is not None:
             self._fail(said)
@@ -166,11 +168,8 @@ class GzSimulatorNode(Node):
         if self.values.leave_when_alone:
             self.exit_code = self._watch.end()
         if not self._answered:
-            if self._topics.has_rival():
-                self._fail(
-                    f"somebody else publishes {self._topics.joints_topic}, perhaps another "
-                    "simulator; stop it, or give each run its own ROS_DOMAIN_ID"
-                )
+            if rival := self._topics.rival():
+                self._fail(rival)
             # Said again until somebody is there to answer; the stamp stays the same.
             self._publish_first_state()
         elif self._sending and now - self._sent > REPEAT_PERIOD:

@@ -8,6 +8,16 @@ import math
 LONGEST_GAP = 0.1
 
 
+def angle_at_speed(angle: float, speed: float, step: float) -> float:
+    """Angle (rad) at the time of a speed (rad/s), where the physics' are half a step (s) ahead."""
+    return angle - 0.5 * step * speed
+
+
+def yaw(z: float, w: float) -> float:
+    """Heading, rad, of a level quaternion (0, 0, z, w)."""
+    return 2.0 * math.atan2(z, w)
+
+
 class GzPose:
     """Sets poses back by half a step of the physics (see topics.py) and derives velocities.
 

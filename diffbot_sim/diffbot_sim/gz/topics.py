@@ -8,7 +8,6 @@ wrong by percents. So positions are set back by half a step.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from nav_msgs.msg import Odometry
@@ -19,7 +18,7 @@ from std_msgs.msg import Float64
 from diffbot_description import Robot
 from diffbot_node import seconds
 from diffbot_sim.gz.commands import PREFIX, STEP
-from diffbot_sim.gz.pose import GzPose
+from diffbot_sim.gz.pose import GzPose, angle_at_speed, yaw
 from diffbot_sim.stepped_robot import NANOSECONDS, WheelReading
 
 SIDES = ("left", "right")
@@ -84,12 +83,12 @@ class GzTopics:
         stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
         velocities = (message.velocity[left], message.velocity[right])
         angles = (
-            message.position[left] - 0.5 * STEP * velocities[0],
-            message.position[right] - 0.5 * STEP * velocities[1],
+            angle_at_speed(message.position[left], velocities[0], STEP),
+            angle_at_speed(message.position[right], velocities[1], STEP),
         )
         self._on_reading(WheelReading(stamp, angles, velocities))
 
     def _on_odometry(self, message: Odometry) -> None:
         stamp, pose = seconds(message.header.stamp), message.pose.pose
-        theta = 2.0 * math.atan2(pose.orientation.z, pose.orientation.w)
+        theta = yaw(pose.orientation.z, pose.orientation.w)
         self._on_motion(stamp, *self._pose.update(stamp, pose.position.x, pose.position.y, theta))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +11,8 @@ import yaml
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
 from diffbot_description import Robot, urdf
-from diffbot_sim.gz.commands import MODEL, QUIET, executable
+from diffbot_sim.gazebo.server import free_port
+from diffbot_sim.gz.commands import MODEL, QUIET, config_file, executable
 
 # Class of the hardware and packages that each of them needs besides ros2_control's own.
 HARDWARE = {
@@ -35,7 +35,7 @@ CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
 
 def controllers_text(robot: Robot) -> str:
     """config/ros2_control.yaml for the names of the robot's joints."""
-    file = Path(get_package_share_directory("diffbot_bringup")) / "config" / "ros2_control.yaml"
+    file = config_file("ros2_control.yaml")
     text = file.read_text()
     for side, own in (("left", robot.joints.left), ("right", robot.joints.right)):
         text = text.replace(f"{side}_wheel_joint", own)
@@ -115,13 +115,10 @@ def gazebo_spawn_command(file: Path, robot: Robot, start: tuple[float, float, fl
 
 def gazebo_environment() -> dict[str, str]:
     """Variables that keep a server apart from others and let it find the plugins of ROS."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"]]
     own = os.environ.get("GAZEBO_PLUGIN_PATH") or "/usr/lib/x86_64-linux-gnu/gazebo-11/plugins"
     return {
-        "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{port}"),
+        "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{free_port()}"),
         "GAZEBO_PLUGIN_PATH": os.pathsep.join([f"{p}/lib" for p in prefixes] + [own]),
         # No search for models on the network.
         "GAZEBO_MODEL_DATABASE_URI": "",

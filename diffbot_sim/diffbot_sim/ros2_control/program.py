@@ -106,13 +106,16 @@ class Ros2ControlProgram:
         for companion in self._lasting:
             if companion.status is not None:
                 return f"{companion.name} has ended with status {companion.status}"
-        if self._step is None or self._step.status is None:
+        if self._step is None:
             return None
+        late = time.monotonic() - self._began > self._patience
+        if self._step.status is None:
+            return f"{self._now[0]} has not ended in {self._patience:g} s" if late else None
         if self._step.status == 0 or self._now[0] == SPAWNING:
             # Spawning may fail because it was asked for twice: the simulator answers late. The
             # controllers come only where a robot is.
             self._next()
-        elif time.monotonic() - self._began > self._patience:
+        elif late:
             return f"{self._now[0]} failed with status {self._step.status}"
         elif not self._failed:
             self._failed = time.monotonic()

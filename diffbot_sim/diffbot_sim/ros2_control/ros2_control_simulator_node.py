@@ -14,15 +14,15 @@ from __future__ import annotations
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from diffbot_description import load_robot
-from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Parameter, declare, pose_from_text, seconds
 from diffbot_sim.command_topic import COMMANDS
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.gz.commands import STEP
+from diffbot_sim.gz.pose import GzPose, yaw
 from diffbot_sim.not_offered import NOT_OFFERED, refuse_not_offered
 from diffbot_sim.ros2_control.commands import HARDWARE
 from diffbot_sim.ros2_control.program import Ros2ControlProgram
@@ -31,6 +31,7 @@ from diffbot_sim.simulator_parameters import (
     ROBOT,
     START,
 )
+from diffbot_sim.simulator_topics import TruthTopics
 
 PARAMETERS = (
     ROBOT,
@@ -74,8 +75,9 @@ class Ros2ControlSimulatorNode(Node):
         self._said_ready = False
         self._time = float("-inf")
         self._clock = self.create_publisher(ClockMessage, "clock", 10)
-        self._poses = self.create_publisher(Odometry, "ground_truth", 10)
-        self._publish_truth()
+        self._pose = GzPose(STEP)
+        self._truth = TruthTopics(self)
+        self._truth.publish_parameters(0.0, make_simulator("ideal", self.robot).parameters())
         self.create_subscription(ClockMessage, "gazebo/clock", self._on_clock, 10)
         self.create_subscription(Odometry, "gazebo/odometry", self._on_pose, 10)
         self._watch = CommandWatch(self, COMMANDS, values.patience)
@@ -83,18 +85,6 @@ class Ros2ControlSimulatorNode(Node):
             self._program.start()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
-
-    def _publish_truth(self) -> None:
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._truth = self.create_publisher(
-            DynamicParameters, "ground_truth/dynamic_parameters", latched
-        )
-        k = make_simulator("ideal", self.robot).parameters()
-        message = DynamicParameters(
-            k5=k.k5, k6=k.k6, k7=k.k7, k8=k.k8, state=DynamicParameters.ESTIMATED
-        )
-        message.header.frame_id = "base_link"
-        self._truth.publish(message)
 
     def _on_clock(self, message: ClockMessage) -> None:
         now = seconds(message.clock)
@@ -104,10 +94,16 @@ class Ros2ControlSimulatorNode(Node):
             self._clock.publish(message)
 
     def _on_pose(self, message: Odometry) -> None:
-        message.header.frame_id, message.child_frame_id = "odom", "base_link"
-        self._poses.publish(message)
+        # Simulators differ in the frame of their velocities; differences of poses do not.
+        stamp, pose = seconds(message.header.stamp), message.pose.pose
+        theta = yaw(pose.orientation.z, pose.orientation.w)
+        self._truth.publish_motion(
+            stamp, *self._pose.update(stamp, pose.position.x, pose.position.y, theta)
+        )
 
     def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
         if self.values.start_simulator:
             if (said := self._program.fault()) is not None:
                 self.get_logger().error(said)
