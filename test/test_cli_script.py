@@ -57,7 +57,7 @@ def run(checkout, *words, **variables):
         (["run", "diffbot_simm", "x"], "known: diffbot_bringup"),
         (["echo", "--once"], "TOPIC is missing"),
         (["python"], "FILE is missing"),
-        (["setup", "now"], "takes no arguments"),
+        (["setup", "now"], "unknown part 'now'; known: gazebo"),
         (["clean", "all"], "takes no arguments"),
     ],
 )

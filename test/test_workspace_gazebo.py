@@ -35,6 +35,7 @@ DPKG = """#!/bin/sh
 echo "dpkg-deb $@" >> "$CALLS"
 name=$(basename "$2")
 if [ "$name" = "$FAIL" ]; then echo "no end of archive" >&2; exit 2; fi
+mkdir -p "$3/usr/bin" && touch "$3/usr/bin/gzserver"
 mkdir -p "$3/usr/share/doc" "$3/unpacked" && touch "$3/usr/share/doc/$name" "$3/unpacked/$name"
 """
 # Finds a Gazebo of the machine ($OWN) or in the prefix; $FAIL=compile is a compiler that fails.
@@ -65,7 +66,7 @@ def root(tmp_path, monkeypatch):
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("PACKAGES", " ".join(PACKAGES))
     monkeypatch.setenv(gazebo.MIRROR_VARIABLE, MIRROR)
-    for name in ("FAIL", "OWN", "TARGETS"):
+    for name in ("FAIL", "OWN", "TARGETS", gazebo.FOLDER_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     put(tmp_path / "diffbot_sim/diffbot_sim/gazebo/plugin/plugin.cc", "// source")
     return tmp_path
@@ -123,10 +124,20 @@ def test_apt_works_in_its_own_folder_with_its_own_source(root, monkeypatch):
 
 def test_a_gazebo_of_the_machine_is_used_and_nothing_fetched(root, monkeypatch):
     monkeypatch.setenv("OWN", "yes")
+    put(root / "bin" / "gzserver", "")
     monkeypatch.delenv(gazebo.MIRROR_VARIABLE)
     setup(root).prepare(-1)
     assert calls() == ["builder --find", "builder"]
     assert setup(root).is_ready()
+
+
+def test_other_packages_replace_those_that_are_there(root, monkeypatch):
+    setup(root).prepare(-1)
+    calls()
+    monkeypatch.setattr(gazebo, "_HEADERS", ("libgazebo-dev", "libnew-dev"))
+    setup(root).prepare(-1)
+    unpacked = {path.name for path in (root / ".diffbot/gazebo/prefix/unpacked").iterdir()}
+    assert "libnew-dev_1_amd64.deb" in unpacked and "libtbb-dev_1_amd64.deb" not in unpacked
 
 
 def test_another_source_of_the_plugin_is_built_and_nothing_fetched_again(root):

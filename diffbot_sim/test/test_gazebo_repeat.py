@@ -1,5 +1,6 @@
 """Runs in Gazebo repeat bit for bit, whatever else goes on."""
 
+import os
 import subprocess
 import time
 from contextlib import ExitStack, closing
@@ -69,7 +70,8 @@ def press_button(sim, pause):
     server = sim._server
     program = server._installation.program("gz")
     words = [program, "world", "--world-name", "diffbot", "--pause", str(pause)]
-    return subprocess.Popen(words, env=server._variables, stdout=subprocess.DEVNULL)
+    own = {name: value for name, value in server._variables.items() if value is not None}
+    return subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL)
 
 
 def long_step(sim, k):

@@ -41,6 +41,8 @@ _SPACE = 1_700_000_000
 _NO_GAZEBO = 3
 """Exit status of diffbot_sim.gazebo.plugin_build when the machine has no Gazebo."""
 _STEP = "gazebo"
+_PACKAGES = "packages"
+"""File in the prefix that says which packages are in it."""
 
 
 class GazeboSetup:
@@ -54,7 +56,7 @@ class GazeboSetup:
     def __init__(self, root: Path, python: Path, variables: dict[str, str]) -> None:
         self.folder = Path(os.environ.get(FOLDER_VARIABLE) or root / ".diffbot" / "gazebo")
         self._prefix = self.folder / "prefix"
-        self._contents = Stamps(self.folder)
+        self._contents = Stamps(self._prefix)
         self._python = python
         self._variables = variables
         self._log = root / ".diffbot" / "log" / "gazebo.log"
@@ -90,7 +92,7 @@ class GazeboSetup:
         self._stamps.set(_STEP, self._key)
 
     def _has_gazebo(self, lock: int) -> bool:
-        if self._prefix.exists() and not self._contents.is_current("packages", self._packages):
+        if self._prefix.exists() and not self._contents.is_current(_PACKAGES, self._packages):
             shutil.rmtree(self._prefix)  # of other packages than are wanted now
         try:
             self._run_builder(lock, "--find")
@@ -128,8 +130,8 @@ class GazeboSetup:
         shutil.rmtree(partial, ignore_errors=True)
         with Step("Unpacking Gazebo 11") as step:
             unpack(files, partial, step.update)
+        Stamps(partial).set(_PACKAGES, self._packages)
         os.replace(partial, self._prefix)
-        self._contents.set("packages", self._packages)
         shutil.rmtree(state)
 
     def _mirror(self) -> str:

@@ -15,11 +15,12 @@ PATIENCE = 60.0
 LOOK_PERIOD = 0.05
 
 
-def start_display(run: Callable[..., object]) -> str:
+def start_display(run: Callable[..., object], last_words: Callable[[], str]) -> str:
     """Start an X server that shows nothing, and return its name.
 
     Args:
         run: starts a program; its path, its arguments, and a file descriptor that it inherits.
+        last_words: gives what it has said.
 
     Raises:
         GazeboError: there is none on this machine, or it did not start.
@@ -37,7 +38,10 @@ def start_display(run: Callable[..., object]) -> str:
         os.close(theirs)
         number = answer.readline().strip()
     if not number:
-        raise GazeboError("Xvfb, the display for the camera, did not start; set DISPLAY to another")
+        raise GazeboError(
+            "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
+            f"words:\n{last_words()}"
+        )
     return f":{number}"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,9 +53,6 @@ def plugin(installation: Installation) -> Path:
     if result.returncode != 0:
         raise GazeboError(f"{' '.join(command)}\n{result.stderr.strip()}")
     os.replace(temporary, file)
-    for old in installation.folder.glob("plugin-*"):
-        if old != file.parent:
-            shutil.rmtree(old, ignore_errors=True)
     return file
 
 

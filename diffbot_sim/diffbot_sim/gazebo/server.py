@@ -68,9 +68,11 @@ class GazeboServer:
         display = os.environ.get("DISPLAY")
         try:
             if gui and not display:
-                raise GazeboError("gui:=true needs a display, and DISPLAY is not set; leave it out")
+                raise GazeboError(
+                    "gui:=true needs a display, and DISPLAY is not set; use gui:=false"
+                )
             if camera and not display:
-                display = start_display(self._run_plainly)
+                display = start_display(self._run_plainly, self._tail)
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
             # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.

@@ -113,7 +113,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       moving_ = false;
       pause = std::exchange(pause_wanted_, false);
     }
-    Say(false, pause);
+    Say(false, pause || world_->IsPaused());
     if (pause) world_->SetPaused(true);
   }
 
