@@ -261,6 +261,14 @@ def test_the_archive_is_that_of_the_machines_own_release(system):
     )
     system(targets, ID="debian", VERSION_CODENAME="bookworm")
     assert own_mirror() == OTHER
+    # Without this option apt says nothing before its first update.
+    assert calls() == ["indextargets --no-release-info"]
+
+
+@pytest.mark.parametrize("release", ["bookworm", "stable", "oldstable"])
+def test_the_release_may_be_named_by_its_state(system, release):
+    system(f"main {release} {OTHER}\\n", ID="debian", VERSION_CODENAME="bookworm")
+    assert own_mirror() == OTHER
 
 
 @pytest.mark.parametrize(

@@ -64,10 +64,11 @@ def test_gazebo_contact_settings(robot, root):
     assert set(settings) == {"left_wheel_link", "right_wheel_link"} | {
         f"caster_{i}_link" for i in range(len(robot.casters))
     }
+    stiffness = {"twil": 1e7, "agv": 1e8}[robot.name]
     for link, element in settings.items():
         friction = 0.0 if link.startswith("caster") else 10.0
         values = {child.tag: float(child.text) for child in element}
-        assert values == {"kp": 1e7, "kd": 1e3, "mu1": friction, "mu2": friction}
+        assert values == {"kp": stiffness, "kd": 1e3, "mu1": friction, "mu2": friction}
 
 
 def test_ros2_control_takes_effort_only(robot, root):

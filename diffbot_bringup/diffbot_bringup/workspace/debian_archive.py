@@ -130,7 +130,9 @@ def own_mirror() -> str | None:
     system = _os_release()
     if system.get("ID") != "debian":
         return None
-    command = ["apt-get", "indextargets", "--format", "$(COMPONENT) $(RELEASE) $(REPO_URI)"]
+    # Without release info it answers before any `apt update`, too, as on a fresh machine.
+    command = ["apt-get", "indextargets", "--no-release-info"]
+    command += ["--format", "$(COMPONENT) $(RELEASE) $(REPO_URI)"]
     names = (system.get("VERSION_CODENAME"), "stable", "oldstable", "testing")
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
