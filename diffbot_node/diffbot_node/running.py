@@ -80,17 +80,18 @@ def run_node(
         return 1
     try:
         try:
-            creating = True
-            if signals:
-                return interrupted
-            node = create()
+            try:
+                creating = True
+                if signals:
+                    return interrupted
+                node = create()
+            finally:
+                creating = False
         except (ValueError, ImportError, OSError) as error:
             get_logger("diffbot").fatal(str(error))
             return 1
         except _Interrupted:
             return interrupted
-        finally:
-            creating = False
         return _spin(node, signals, interrupted)
     finally:
         rclpy.try_shutdown()

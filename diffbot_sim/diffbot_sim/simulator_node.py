@@ -92,7 +92,7 @@ class SimulatorNode(Node):
         if self.values.paused:
             self._virtual.engine.paused = True
             self.get_logger().info(
-                f"paused; to go on: ros2 service call {self.get_name()}/set_paused "
+                f"paused; to go on: ros2 service call {self.get_fully_qualified_name()}/set_paused "
                 "std_srvs/srv/SetBool '{data: false}', or Gazebo's play button"
             )
         self._publish_truth()

@@ -1,0 +1,64 @@
+"""A node that is interrupted while it is made: it waits for other programs, which may take long."""
+
+import os
+import signal
+
+import pytest
+
+from diffbot_node import run_node, running
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """The signal handlers of pytest come back."""
+    before = {number: signal.getsignal(number) for number in running.ENDING_SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def interrupt(number=signal.SIGINT):
+    os.kill(os.getpid(), number)
+    for _ in range(1000):  # a handler runs between two steps of the interpreter
+        pass
+
+
+@pytest.mark.parametrize("number", running.ENDING_SIGNALS)
+def test_a_signal_ends_the_making_at_once_and_lets_it_clean_up(number):
+    done = []
+
+    def create():
+        try:
+            interrupt(number)
+            done.append("went on")
+        finally:
+            interrupt(number)  # impatient people press Ctrl-C twice
+            done.append("cleaned up")
+
+    assert run_node(create, args=[], interrupted=7) == 7
+    assert done == ["cleaned up"]
+
+
+def test_a_signal_while_a_wrong_argument_is_reported_leaves_the_report_whole(monkeypatch):
+    said = []
+
+    class Logger:
+        def fatal(self, text):
+            interrupt()
+            said.append(text)
+
+    def create():
+        raise ValueError("duration = 0: must be > 0")
+
+    monkeypatch.setattr(running, "get_logger", lambda name: Logger())
+    assert run_node(create, args=[]) == 1
+    assert said == ["duration = 0: must be > 0"]
+
+
+def test_a_program_that_does_not_start_is_reported_in_a_sentence(capfd):
+    def create():
+        raise ConnectionError("gzserver has ended (status 255)")
+
+    assert run_node(create, args=[]) == 1
+    errors = capfd.readouterr().err
+    assert "gzserver has ended (status 255)" in errors and "Traceback" not in errors
