@@ -7,47 +7,14 @@ two parameters each one than to identify a single model depending on four parame
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import IntEnum
 
 from arc_odometry import JointSample
+from diffbot_ident.estimate import NAMES, UNITS, Estimate, State
 from diffbot_ident.regression import Regression
 from diffbot_ident.rls import RecursiveLeastSquares
+from diffbot_ident.sample_check import SampleCheck
 
-NAMES = ("k5", "k6", "k7", "k8")
-UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")
-
-# Beyond these a sample is garbage, whatever the robot: rad, rad/s, N m.
-PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
-
-
-class State(IntEnum):
-    """Whether an estimate may be used; the numbers are those of DynamicParameters.msg."""
-
-    UNESTIMATED = 0
-    ESTIMATED = 1
-    INVALID = 2
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Values of K5..K8 with their confidence.
-
-    Attributes:
-        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        variances: of the values, in their units squared; infinite where not fixed by the data.
-        state: whether the values may be used.
-        reason: why the state is not ESTIMATED and what to do; empty when it is.
-        samples: rows that the estimate rests on.
-        residual_std: standard deviations of the prediction errors, [m/s^2, rad/s^2].
-    """
-
-    values: tuple[float, float, float, float]
-    variances: tuple[float, float, float, float]
-    state: State
-    reason: str
-    samples: int
-    residual_std: tuple[float, float]
+__all__ = ["NAMES", "UNITS", "DynamicsEstimator", "Estimate", "State"]
 
 
 class DynamicsEstimator:
@@ -76,8 +43,7 @@ class DynamicsEstimator:
         self._initial_covariance = initial_covariance
         self._min_samples = min_samples
         self._max_relative_deviation = max_relative_deviation
-        self._max_gap = max_gap
-        self._min_step = min_step
+        self._check = SampleCheck(max_gap, min_step)
         self.reset()
 
     def reset(self) -> None:
@@ -85,7 +51,7 @@ class DynamicsEstimator:
         self._linear = RecursiveLeastSquares(2, self._initial_covariance)
         self._angular = RecursiveLeastSquares(2, self._initial_covariance)
         self._regression.reset()
-        self._stamp: float | None = None
+        self._check.reset()
 
     @property
     def velocity(self) -> tuple[float, float] | None:
@@ -100,22 +66,17 @@ class DynamicsEstimator:
                 the last one by [min_step, max_gap]. The estimate is unchanged and goes on from
                 the next good sample.
         """
-        for field, largest in PLAUSIBLE.items():
-            pair = getattr(sample, field)
-            if not all(abs(value) <= largest for value in pair):
-                self._regression.reset()
-                raise ValueError(
-                    f"{field} = {list(pair)} of [left, right]: must be finite and at most "
-                    f"{largest:g} in size; check the robot's driver"
-                )
-        last, self._stamp = self._stamp, sample.stamp
-        if last is not None and not self._min_step <= sample.stamp - last <= self._max_gap:
+        try:
+            self._check.values(sample)
+        except ValueError:
+            self._regression.reset()
+            raise
+        try:
+            self._check.step(sample.stamp)
+        except ValueError:
             self._regression.reset()
             self._regression.push(sample)
-            raise ValueError(
-                f"time step = {sample.stamp - last:.6g} s: must be {self._min_step} to "
-                f"{self._max_gap} s; check the rate and the clock of the joint states"
-            )
+            raise
         row = self._regression.push(sample)
         if row is None:
             return False
@@ -131,14 +92,35 @@ class DynamicsEstimator:
         var6, var8 = map(float, self._angular.variances)
         values, variances = (k5, k6, k7, k8), (var5, var6, var7, var8)
         state, reason = self._judge(values, variances)
+        if state is State.INVALID:
+            states = (State.INVALID,) * 4
+        else:
+            states = tuple(
+                State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED
+                for variance in variances
+            )
         return Estimate(
-            values,
-            variances,
-            state,
-            reason,
-            self._linear.samples,
-            (math.sqrt(self._linear.noise_variance), math.sqrt(self._angular.noise_variance)),
+            values=values,
+            covariance=self._covariance(),
+            parameter_states=states,
+            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
+            state=state,
+            reason=reason,
+            samples=self._linear.samples,
+            residual_std=(
+                math.sqrt(self._linear.noise_variance),
+                math.sqrt(self._angular.noise_variance),
+            ),
         )
+
+    def _covariance(self) -> tuple[tuple[float, ...], ...]:
+        """Covariance of [K5, K6, K7, K8]; the two regressions count as independent."""
+        rows = [[0.0] * 4 for _ in range(4)]
+        for half, indices in ((self._linear, (0, 2)), (self._angular, (1, 3))):
+            for i, row in zip(indices, half.covariance.tolist(), strict=True):
+                for j, value in zip(indices, row, strict=True):
+                    rows[i][j] = value
+        return tuple(map(tuple, rows))
 
     def _judge(self, values: tuple[float, ...], variances: tuple[float, ...]) -> tuple[State, str]:
         samples = self._linear.samples

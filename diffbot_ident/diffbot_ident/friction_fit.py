@@ -1,0 +1,47 @@
+"""Friction of the wheels from the friction terms of both axes, and priors the other way round.
+
+With w_l = (v - b omega) / r, w_r = (v + b omega) / r and T = tau - c w - f sign(w):
+
+    K7 (T_l + T_r):  v: -K7 (c_l + c_r) / r,  omega: K7 b (c_l - c_r) / r,  signs: -K7 f_l, -K7 f_r
+    K8 (T_l - T_r):  v: -K8 (c_l - c_r) / r,  omega: K8 b (c_l + c_r) / r,  signs: -K8 f_l, +K8 f_r
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.axis_fit import AxisFit
+from diffbot_ident.estimate import Friction
+from diffbot_ident.integral_rows import Array
+
+
+def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
+    """What [c_l, c_r, f_l, f_r] times K7 and K8 make of [v, omega, sign left, sign right]."""
+    r = 0.5 * (geometry.left_radius + geometry.right_radius)
+    b = geometry.half_track
+    linear = np.array(
+        [[-1 / r, -1 / r, 0, 0], [b / r, -b / r, 0, 0], [0, 0, -1, 0], [0, 0, 0, -1]], dtype=float
+    )
+    angular = np.array(
+        [[-1 / r, 1 / r, 0, 0], [b / r, b / r, 0, 0], [0, 0, -1, 0], [0, 0, 0, 1]], dtype=float
+    )
+    return linear, angular
+
+
+def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> Friction:
+    """Friction from both axes, each weighted by its precision."""
+    information, weighted = np.zeros((4, 4)), np.zeros(4)
+    for fit, terms in zip((linear, angular), friction_terms(geometry), strict=True):
+        gain = fit.theta[1]
+        inverse = np.linalg.inv(terms)
+        values = inverse @ fit.theta[2:] / gain
+        jacobian = np.column_stack((-values / gain, inverse / gain))
+        covariance = jacobian @ fit.covariance[1:, 1:] @ jacobian.T
+        scale = np.sqrt(np.diag(covariance))
+        own = np.linalg.inv(covariance / np.outer(scale, scale)) / np.outer(scale, scale)
+        information += own
+        weighted += own @ values
+    covariance = np.linalg.inv(information)
+    values = covariance @ weighted
+    return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))

@@ -1,0 +1,324 @@
+"""The estimator to trust: windowed integral regressors, friction, delay, honest intervals.
+
+What the paper's estimator (rls) lacks: torques that are matched to the encoders' intervals, the
+wheels' viscous and Coulomb friction, the torque's delay, intervals that hold the truth as often
+as they say, and the knowledge of when a parameter cannot be known. Lages (2017), (41), integrated;
+see integral_rows, row_sums, axis_fit, consistency and judgement for the steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.axis_fit import ANGULAR, LINEAR, AxisFit, AxisPrior, fit, residual_sums
+from diffbot_ident.consistency import make_consistent
+from diffbot_ident.coverage import Coverage, MotionScale
+from diffbot_ident.estimate import Estimate, Friction, State
+from diffbot_ident.friction_fit import friction_terms, fuse_friction
+from diffbot_ident.integral_rows import DELAYS, DOMEGA, DV, Array, IntegralRows
+from diffbot_ident.judgement import SIGMAS, judge
+from diffbot_ident.row_sums import RowSums
+from diffbot_ident.sample_check import SampleCheck
+from diffbot_ident.whiteness import Whiteness
+from diffbot_ident.wiring import wiring_problem
+
+# Samples after which the control period is known.
+FIRST = 12
+# Samples that are worked off together where nobody asks for an estimate.
+BLOCK = 512
+# Discretisation of the friction's sign and of the products leaves errors that no averaging takes
+# away; relative standard deviation of K5..K8 that stands for them (benchmarks/trust.py).
+FLOOR = 2e-4
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known before the first sample.
+
+    Attributes:
+        values: [K5, K6, K7, K8].
+        relative: standard deviations of them, relative to their size, > 0.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
+        friction_std: standard deviations of the friction, > 0.
+    """
+
+    values: tuple[float, float, float, float]
+    relative: tuple[float, float, float, float] = (0.5, 0.5, 0.5, 0.5)
+    friction: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    friction_std: tuple[float, float, float, float] = (math.inf,) * 4
+
+
+class IntegralEstimator:
+    """Estimates K5..K8 and the wheels' friction from joint samples.
+
+    Args:
+        geometry: of the wheels.
+        scale: of the motions to expect, for the coverage.
+        window: length of a window, s, > 0.
+        smoothing: time over which the ends of a window are averaged, s, > 0.
+        forgetting: what the past counts after each window, (0, 1]; 1 forgets nothing.
+        prior: what is known beforehand; it is never forgotten, so that the covariance is bounded.
+        min_samples: fewer tell nothing.
+
+    Raises:
+        ValueError: an argument is outside its range.
+    """
+
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        scale: MotionScale,
+        window: float = 0.1,
+        smoothing: float = 0.05,
+        forgetting: float = 1.0,
+        prior: Prior | None = None,
+        min_samples: int = 100,
+    ) -> None:
+        for name, value in (("window", window), ("smoothing", smoothing)):
+            if not (math.isfinite(value) and value > 0.0):
+                raise ValueError(f"{name} = {value} s: must be finite and > 0; 0.1 suits 100 Hz")
+        if not 0.0 < forgetting <= 1.0:
+            raise ValueError(
+                f"forgetting = {forgetting}: must be > 0 and <= 1; 1 forgets nothing, 0.99 about "
+                "100 windows"
+            )
+        self._geometry = geometry
+        self._scale = scale
+        self._window = window
+        self._smoothing = smoothing
+        self._forgetting = forgetting
+        self._prior = prior
+        self._min_samples = min_samples
+        self._check = SampleCheck()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._check.reset()
+        self._pending: list[tuple[float, float, float, float, float]] = []
+        self._tail = np.empty((0, 5))
+        self._rows: IntegralRows | None = None
+        self._coverage = Coverage(self._scale)
+        self._white = Whiteness()
+        self._delay = 0
+        self._samples = 0
+        self._estimate: Estimate | None = None
+
+    @property
+    def velocity(self) -> tuple[float, float] | None:
+        """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
+        if len(self._pending) > 1:
+            before, after = self._pending[-2:]
+        elif self._pending and len(self._tail):
+            before, after = self._tail[-1].tolist(), self._pending[-1]
+        elif len(self._tail) > 1:
+            before, after = self._tail[-2:].tolist()
+        else:
+            return None
+        period = after[0] - before[0]
+        turned = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
+        return self._geometry.body_velocity(*turned)
+
+    def update(self, sample: JointSample) -> bool:
+        """Take in one joint sample; see Estimator.update."""
+        try:
+            self._check.values(sample)
+        except ValueError:
+            self._interrupt()
+            self._check.reset()
+            raise
+        try:
+            self._check.step(sample.stamp)
+        except ValueError:
+            self._interrupt()
+            self._pending.append((sample.stamp, *sample.position, *sample.effort))
+            raise
+        self._pending.append((sample.stamp, *sample.position, *sample.effort))
+        self._samples += 1
+        if len(self._pending) < self._block:
+            return False
+        self._work_off()
+        return True
+
+    @property
+    def _block(self) -> int:
+        """Samples to wait for before they are worked off."""
+        if self._rows is None:
+            return FIRST
+        return self._rows.window if self._forgetting < 1.0 else BLOCK
+
+    def _interrupt(self) -> None:
+        """The next sample does not follow those before."""
+        self._work_off()
+        self._tail = self._tail[:0]
+        if self._rows is not None:
+            self._sums.interrupt()
+            self._white.interrupt()
+
+    def _work_off(self) -> None:
+        if not self._pending:
+            return
+        samples = np.array(self._pending)
+        self._pending.clear()
+        if self._rows is None and not self._start(samples):
+            return
+        samples = np.concatenate((self._tail, samples))
+        rows, turning = self._rows.make(samples)
+        self._tail = samples[-self._rows.overlap :]
+        if not len(rows):
+            return
+        self._estimate = None
+        if self._forgetting < 1.0:
+            self._forget(rows)
+        self._sums.add(rows, turning)
+        self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
+        self._white.add(rows, turning, self._sums, self._delay)
+
+    def _start(self, samples: Array) -> bool:
+        """Choose the windows by the control period; whether it is known now."""
+        if len(samples) < FIRST:
+            return False
+        self._period = float(np.median(np.diff(samples[:, 0])))
+        window = max(2, round(self._window / self._period))
+        smoothing = min(window, max(1, round(self._smoothing / self._period)))
+        self._rows = IntegralRows(self._geometry, window, smoothing)
+        self._sums = RowSums(window, smoothing)
+        return True
+
+    def _forget(self, rows: Array) -> None:
+        """Forget with the windows that have something to teach; a parked robot keeps all."""
+        gained = np.abs(rows[:, [DV, DOMEGA]]).max(axis=0)
+        enough = gained > 0.01 * np.array([self._scale.velocity, self._scale.yaw_rate])
+        if enough.any():
+            factor = self._forgetting ** (len(rows) / self._rows.window)
+            self._sums.forget(factor)
+            self._coverage.forget(factor)
+
+    def estimate(self) -> Estimate:
+        """The estimate as it stands."""
+        if self._rows is not None:
+            self._work_off()
+        if self._estimate is None:
+            self._estimate = self._judged()
+        return self._estimate
+
+    def _judged(self) -> Estimate:
+        if self._rows is None or self._sums.rows < 2 * self._rows.overlap:
+            return nothing_yet(self._samples, self._min_samples)
+        self._delay, sure = self._best_delay()
+        linear, angular = self._fit()
+        values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
+        covariance = np.zeros((4, 4))
+        covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
+        covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
+        covariance += np.diag((FLOOR * values) ** 2)
+        problem = wiring_problem(self._sums)
+        deviations = np.sqrt(np.diag(covariance))
+        if not problem and (deviations[2:] < 0.25 * np.abs(values[2:])).all():
+            consistent = make_consistent(values, covariance, self._geometry.half_track)
+            values, covariance, problem = (
+                consistent.values,
+                consistent.covariance,
+                consistent.problem,
+            )
+        found = judge(
+            values,
+            np.sqrt(np.diag(covariance)),
+            self._geometry.half_track,
+            problem,
+            self._samples,
+            self._min_samples,
+        )
+        span = self._rows.window * self._period
+        correlation = self._white.correlation()
+        return Estimate(
+            values=tuple(values.tolist()),
+            covariance=tuple(map(tuple, covariance.tolist())),
+            parameter_states=found.parameter_states,
+            parameter_reasons=found.parameter_reasons,
+            state=found.state,
+            reason=found.reason,
+            samples=self._samples,
+            residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
+            warnings=self._warnings(sure) if found.state is State.ESTIMATED else (),
+            residual_correlation=correlation,
+            coverage=self._coverage.shares(),
+            delay=float(self._delay) if sure else math.nan,
+            friction=self._friction(linear, angular),
+        )
+
+    def _best_delay(self) -> tuple[int, bool]:
+        """The torque delay with the least residuals, and whether it is sure."""
+        n = self._sums.rows / (self._rows.window + self._rows.smoothing)
+        cost = np.zeros(DELAYS)
+        for axis in (LINEAR, ANGULAR):
+            left = residual_sums(self._sums, axis)
+            cost += n * np.log(left + 1e-12 * self._sums.moments[axis.output, axis.output] + 1e-300)
+        order = np.argsort(cost, kind="stable")
+        return int(order[0]), bool(cost[order[1]] - cost[order[0]] > 2.0 * SIGMAS)
+
+    def _fit(self) -> tuple[AxisFit, AxisFit]:
+        window, smoothing = self._rows.window, self._rows.smoothing
+        priors = self._axis_priors()
+        linear, angular = (
+            fit(self._sums, axis, self._delay, prior, window, smoothing)
+            for axis, prior in zip((LINEAR, ANGULAR), priors, strict=True)
+        )
+        return linear, angular
+
+    def _axis_priors(self) -> tuple[AxisPrior | None, AxisPrior | None]:
+        prior = self._prior
+        if prior is None:
+            return None, None
+        k, spread = np.array(prior.values), np.array(prior.relative) * np.abs(prior.values)
+        friction, std = np.array(prior.friction), np.array(prior.friction_std)
+        found = []
+        for product, gain, terms in zip(
+            (0, 1), (2, 3), friction_terms(self._geometry), strict=True
+        ):
+            mean = np.concatenate((k[[product, gain]], k[gain] * terms @ friction))
+            # Zero coefficients keep an infinite uncertainty out.
+            variance = np.where(terms != 0.0, (k[gain] * terms * std) ** 2, 0.0).sum(axis=1)
+            found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
+        return found[0], found[1]
+
+    def _friction(self, linear: AxisFit, angular: AxisFit) -> Friction | None:
+        try:
+            return fuse_friction(linear, angular, self._geometry)
+        except np.linalg.LinAlgError:
+            return None
+
+    def _warnings(self, sure: bool) -> tuple[str, ...]:
+        found = []
+        if sure and self._delay:
+            text = (
+                f"torque acts {self._delay} control periods "
+                f"({1e3 * self._delay * self._period:.0f} ms) after it is reported"
+            )
+            found.append(
+                f"{text} or more; shorten the delay"
+                if self._delay == DELAYS - 1
+                else f"{text}; the estimate takes that into account"
+            )
+        found.extend(self._white.warnings())
+        return tuple(found)
+
+
+def nothing_yet(samples: int, min_samples: int) -> Estimate:
+    """The estimate before there is one."""
+    reason = f"{samples} of {max(min_samples, samples + 1)} samples; wait"
+    unknown = tuple(tuple(math.inf if i == j else 0.0 for j in range(4)) for i in range(4))
+    return Estimate(
+        values=(0.0,) * 4,
+        covariance=unknown,
+        parameter_states=(State.UNESTIMATED,) * 4,
+        parameter_reasons=(reason,) * 4,
+        state=State.UNESTIMATED,
+        reason=reason,
+        samples=samples,
+        residual_std=(math.inf, math.inf),
+    )

@@ -1,0 +1,68 @@
+"""Which wheel a torque drives, and which way: finds swapped wheels and flipped signs.
+
+A robot as it should be gains v with the sum of its wheels' torques and loses omega with their
+difference (K7 > 0, K8 < 0). With signs flipped or sides swapped, what arrives as sum and difference
+is the other one of the two, or its negative. Eight ways of wiring give eight patterns; the one
+that explains the motion best is named once it does so much better than the right one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffbot_ident.integral_rows import DELAYS, DIFFERENCE, DOMEGA, DV, SUM
+from diffbot_ident.row_sums import RowSums
+
+# What the wheels see as (sum, difference), from s = tau_l + tau_r and d = tau_l - tau_r.
+PATTERNS = {
+    "": ("+s", "+d"),
+    "both wheels turn against their torque: the torque's sign is flipped, or the encoders'": (
+        "-s",
+        "-d",
+    ),
+    "the left wheel turns against its torque: the sign of its torque or encoder is flipped": (
+        "-d",
+        "-s",
+    ),
+    "the right wheel turns against its torque: the sign of its torque or encoder is flipped": (
+        "+d",
+        "+s",
+    ),
+    "the wheels are swapped: a torque on the left turns the right one": ("+s", "-d"),
+    "the wheels are swapped and both signs are flipped": ("-s", "+d"),
+    "the wheels are swapped, and the sign of the left torque is flipped": ("-d", "+s"),
+    "the wheels are swapped, and the sign of the right torque is flipped": ("+d", "-s"),
+}
+# Logarithm of how many times likelier than the right wiring another one has to be to be named.
+LIKELIER = 8.0
+# Share of a motion that torque alone cannot explain, in any robot: friction, coupling, noise.
+UNEXPLAINED = 0.05
+
+
+def wiring_problem(sums: RowSums) -> str:
+    """What is wired wrongly; empty when nothing is, or while that cannot be told."""
+    independent = sums.rows / (sums.window + sums.smoothing)
+    if independent < 3.0:
+        return ""
+    likelihood = {
+        problem: max(_log_likelihood(sums, pattern, delay) for delay in range(DELAYS))
+        for problem, pattern in PATTERNS.items()
+    }
+    best = max(likelihood, key=lambda problem: likelihood[problem])
+    gain = 0.5 * independent * (likelihood[best] - likelihood[""])
+    return best if gain > LIKELIER else ""
+
+
+def _log_likelihood(sums: RowSums, pattern: tuple[str, str], delay: int) -> float:
+    """Twice the log likelihood per independent row, but for what all patterns share."""
+    columns = {"s": SUM.start + delay, "d": DIFFERENCE.start + delay}
+    total = 0.0
+    for output, direction, (sign, name) in zip((DV, DOMEGA), (1.0, -1.0), pattern, strict=True):
+        column = columns[name]
+        power = sums.moments[column, column] * sums.moments[output, output]
+        along = direction * float(f"{sign}1") * sums.moments[column, output]
+        explained = max(along, 0.0) ** 2 / power if power > 0.0 else 0.0
+        total -= math.log(max(1.0 - explained, 0.0) + UNEXPLAINED)
+    return float(np.float64(total))
