@@ -1,100 +1,110 @@
-"""The ident node: excites the robot, identifies K5..K8 on line, and publishes them.
+"""The ident node: excites the robot, identifies K5..K8 on line, verifies and publishes them.
 
 Lages (2017), section 5.3. Subscribes to `joint_states`; publishes `effort_controller/commands`,
-`~/dynamic_parameters` with every sample and `~/status` at most 50 times a second.
+`~/dynamic_parameters` at each look at the estimate (5 times a second), `~/status` at most 50 times
+a second, `~/verification` (latched) and `diagnostics` once a second; all of robot time.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 
-from rclpy.qos import QoSProfile
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import JointSample
-from diffbot_ident.estimator import DynamicsEstimator, Estimate
-from diffbot_ident.excitation import Excitation, wheel_speed_limit
-from diffbot_ident.parameter_file import parameter_document, save_parameters
-from diffbot_ident.regression import PositionRegression, VelocityRegression
-from diffbot_msgs.msg import DynamicParameters, IdentStatus
-from diffbot_node import EffortNode, Parameter, results_folder, to_stamp
+from arc_odometry.rate_limit import RateLimit
+from diffbot_ident.arena import Arena
+from diffbot_ident.coverage import MotionScale
+from diffbot_ident.estimators import make_estimator
+from diffbot_ident.excitations import Excitation, make_excitation, nominal_prior
+from diffbot_ident.export import export_results
+from diffbot_ident.ident_diagnostics import diagnostics
+from diffbot_ident.ident_parameters import PARAMETERS
+from diffbot_ident.identification import Identification, Limits, Phase
+from diffbot_ident.parameters_message import fill, verification_message
+from diffbot_ident.precision import Precision
+from diffbot_ident.prediction import Model
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
+from diffbot_node import EffortNode, results_folder, to_stamp
 
-FILE_NAME = "dynamic_parameters.yaml"
-STATUS_PERIOD = 0.02  # s of robot time between two status messages
-
-PARAMETERS = (
-    Parameter("duration", 60.0, "robot time to excite the robot for, s", above=0.0),
-    Parameter("amplitude", 0.0, "PRBS torque, N m; 0 takes the robot's own", minimum=0.0),
-    Parameter("hold", 0, "control periods that a PRBS bit lasts; 0: the robot's own", minimum=0),
-    Parameter(
-        "register", 0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
-    ),
-    Parameter("seed", 0, "where in its period the PRBS begins", minimum=0),
-    Parameter(
-        "velocity_source",
-        "position",
-        "velocities from differences of the wheels' angles, or as the joint states report them",
-        choices=("position", "velocity"),
-    ),
-    Parameter(
-        "effort_source",
-        "joint_states",
-        "the torque that acted over a control period: as the joint states report it, or what was "
-        "commanded at its beginning, for drivers that report none or a wrong one",
-        choices=("joint_states", "commands"),
-    ),
-    Parameter("results", "", "folder for the parameter file, made if need be; empty: none"),
-    Parameter(
-        "listeners", 0, "subscribers of ~/dynamic_parameters to wait for before starting", minimum=0
-    ),
-)
+STATUS_RATE = 50.0  # messages a second of robot time
+DIAGNOSTICS_RATE = 1.0
 
 
 class IdentNode(EffortNode):
-    """ROS side of the identification; the mathematics is DynamicsEstimator's and Excitation's."""
+    """ROS side of the identification; its course is Identification's."""
 
     def __init__(self) -> None:
         super().__init__("ident", PARAMETERS)
-        self._excitation = self._make_excitation()
-        regression = {"position": PositionRegression, "velocity": VelocityRegression}
-        self._estimator = DynamicsEstimator(regression[self.values.velocity_source](self.geometry))
-        results = self.values.results
-        self._file = results_folder(results) / FILE_NAME if results else None
-        self._ended = False
-        self._start: float | None = None
+        values = self.values
+        self._arena = Arena.parse(values.arena)
+        self._run = self._make_run()
+        self._folder = results_folder(values.results) if values.results else None
         self._newest = 0.0
-        self._last_status = float("-inf")
+        self._looks = 0
+        self._closed = False
+        self._status_rate = RateLimit(STATUS_RATE)
+        self._diagnostics_rate = RateLimit(DIAGNOSTICS_RATE)
         self._parameters_message = DynamicParameters()
-        self._parameters_message.header.frame_id = "base_link"
-        self._status = IdentStatus(duration=self.values.duration)
+        self._status = IdentStatus(duration=values.duration)
         self._status.header.frame_id = "base_link"
+        if self._arena is not None:
+            self._status.arena[:] = (self._arena.length, self._arena.width)
         deep = QoSProfile(depth=100)
         self._parameters_topic = self.create_publisher(
             DynamicParameters, "~/dynamic_parameters", deep
         )
         self._status_topic = self.create_publisher(IdentStatus, "~/status", deep)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._verification_topic = self.create_publisher(Verification, "~/verification", latched)
+        self._diagnostics_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
 
-    def _make_excitation(self) -> Excitation:
-        values, robot = self.values, self.robot
-        amplitude = values.amplitude or robot.excitation.amplitude
+    def _make_run(self) -> Identification:
+        values, own = self.values, self.robot.excitation
+        amplitude = values.amplitude or own.amplitude
         if amplitude > self.torque_limit:
             raise ValueError(
                 f"parameter 'amplitude' = {amplitude} N m: must be <= {self.torque_limit} N m, "
                 "the torque limit; lower it"
             )
-        return Excitation(
-            amplitude,
-            values.hold or robot.excitation.hold,
-            values.register or robot.excitation.register,
-            wheel_speed_limit(
-                robot.excitation.linear_velocity,
-                robot.excitation.angular_velocity,
-                robot.wheels.radius,
-                self.geometry.half_track,
-            ),
-            values.seed,
+        estimator = make_estimator(
+            values.estimator,
+            self.geometry,
+            MotionScale(own.linear_velocity, own.angular_velocity, amplitude),
+            window=values.window,
+            velocity_source=values.velocity_source,
+        )
+        prior, friction = nominal_prior(self.robot), self.robot.friction
+        # A different excitation: what a model has learnt by heart does not help it there.
+        other = "prbs" if values.excitation == "multisine" else "multisine"
+        return Identification(
+            estimator,
+            self._excitation(values.excitation, values.seed),
+            self.geometry,
+            Limits(own.linear_velocity, own.angular_velocity, amplitude, self.robot.name),
+            values.duration,
+            check=lambda: self._excitation(other, values.seed + 1),
+            verification=values.verification,
+            nominal=Model(prior.values, (*friction.viscous, *friction.coulomb)),
+            until=Precision.parse(values.until),
+        )
+
+    def _excitation(self, kind: str, seed: int) -> Excitation:
+        values = self.values
+        return make_excitation(
+            kind,
+            self.robot,
+            seed,
+            amplitude=values.amplitude or None,
+            hold=values.hold or None,
+            register=values.register or None,
+            arena=self._arena,
+            prior=nominal_prior(self.robot),
+            period=values.period,
         )
 
     def waits_for(self) -> str:
@@ -111,99 +121,107 @@ class IdentNode(EffortNode):
         return super().required_fields()
 
     def on_sample(self, sample: JointSample) -> tuple[float, float]:
-        """Identify from the sample and give the next PRBS torque, N m."""
-        if self._start is None:
-            self._start = sample.stamp
+        """Identify from the sample and give the next torque, N m."""
+        if self._run.phase is Phase.WAITING:
             self.get_logger().info(
-                f"exciting robot '{self.robot.name}' for {self.values.duration:g} s"
+                f"exciting robot '{self.robot.name}' for {self.values.duration:g} s at most by "
+                f"{self.values.excitation}"
             )
         self._newest = sample.stamp
         if self.values.effort_source == "commands":
             sample = replace(sample, effort=self.commanded)
-        self._estimator.update(sample)
-        velocity = self._estimator.velocity or (0.0, 0.0)
-        if too_fast := self._beyond_limits(*velocity):
-            self._end(IdentStatus.STOPPED, too_fast, exit_code=1)
-            return 0.0, 0.0
-        # A rounding error of the stamps must not add a control period.
-        if sample.stamp - self._start >= self.values.duration - 1e-6:
-            self._end(IdentStatus.DONE, "")
-            return 0.0, 0.0
-        return self._excitation.torque(self.geometry.wheel_velocity(*velocity))
-
-    def _beyond_limits(self, linear: float, angular: float) -> str:
-        """What to say when the guards could not keep the robot inside its speed limits."""
-        limits = self.robot.excitation
-        for name, value, limit, unit in (
-            ("velocity", linear, limits.linear_velocity, "m/s"),
-            ("yaw rate", angular, limits.angular_velocity, "rad/s"),
-        ):
-            if abs(value) > limit:
-                return (
-                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
-                    f"'{self.robot.name}' has for its excitation; lower amplitude, or raise the "
-                    "limit in its YAML"
-                )
-        return ""
+        before = self._run.phase
+        torque = self._run.update(sample)
+        if self._run.phase is Phase.VERIFYING and before is Phase.EXCITING:
+            self.get_logger().info(
+                f"identified after {self._run.excited:.1f} s; verifying with another motion for "
+                f"{self.values.verification:g} s"
+            )
+        if self._run.ended:
+            self._end(exit_code=1 if self._run.problem else 0)
+        return torque
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
-        """Publish the estimate with every sample, and the status now and then."""
+        """Publish what is new."""
         if self.exit_code is not None:
             return
-        self._publish_parameters()
-        if sample.stamp - self._last_status >= STATUS_PERIOD - 1e-6:
-            self._last_status = sample.stamp
+        if self._run.looks != self._looks:
+            self._looks = self._run.looks
+            self._publish_parameters()
+        if self._status_rate.due(sample.stamp):
             self._status.effort[:] = sample.effort
             self._status.command[:] = torque
-            self._publish_status(IdentStatus.EXCITING)
+            self._publish_status()
+        if self._diagnostics_rate.due(sample.stamp):
+            self._publish_diagnostics()
 
     def close(self) -> None:
         """On every way out: zero torque first, then save what there is."""
         super().close()
-        if not self._ended and self._start is not None:
-            self._end(IdentStatus.STOPPED, self.last_words or "interrupted", self.exit_code or 0)
+        if not self._closed and self._run.phase is not Phase.WAITING:
+            self._run.stop(self.last_words or "interrupted")
+            self._end(self.exit_code or 0)
 
-    def _end(self, phase: int, message: str, exit_code: int = 0) -> None:
-        self._ended = True
-        elapsed = self._newest - (self._start or 0.0)
-        self.finish(exit_code, f"{message or 'done'} after {elapsed:.2f} s of robot time")
-        estimate = self._publish_parameters()
-        if self._file is not None:
-            self._save(self._file, estimate, elapsed)
+    def _end(self, exit_code: int) -> None:
+        self._closed = True
+        run = self._run
+        self.finish(exit_code, f"{run.problem or 'done'} after {run.elapsed:.2f} s of robot time")
+        self._publish_parameters()
+        if run.verified is not None:
+            self._verification_topic.publish(verification_message(run.verified, self._newest))
+            if not run.verified.passed:
+                self.get_logger().warning(f"not verified: {run.verified.reason}")
+        if self._folder is not None:
+            self._save(self._folder)
+        self._publish_diagnostics()
         self._status.effort[:] = self._status.command[:] = (0.0, 0.0)
-        self._publish_status(phase, message)
+        self._publish_status()
 
-    def _save(self, path: Path, estimate: Estimate, elapsed: float) -> None:
-        document = parameter_document(
-            estimate,
-            robot=self.robot.name,
+    def _save(self, folder: Path) -> None:
+        run = self._run
+        found = export_results(
+            folder,
+            self.robot,
+            run.estimate,
             date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             version=version("diffbot_ident"),
-            seconds=elapsed,
+            seconds=run.excited,
+            verification=None
+            if run.verified is None
+            else {"state": self._verdict().lower(), **asdict(run.verified)},
         )
-        save_parameters(path, document)
-        self.get_logger().info(f"parameters written to {path}")
+        for path in found.paths:
+            self.get_logger().info(f"written: {path}")
+        if found.refusal:
+            self.get_logger().warning(f"no patched robot: {found.refusal}")
 
-    def _publish_parameters(self) -> Estimate:
-        estimate, message = self._estimator.estimate(), self._parameters_message
-        message.header.stamp = to_stamp(self._newest)
-        message.k5, message.k6, message.k7, message.k8 = estimate.values
-        message.covariance_diagonal[:] = estimate.variances
-        message.residual_std[:] = estimate.residual_std
-        message.state = int(estimate.state)
-        message.reason = estimate.reason
-        message.samples = estimate.samples
-        self._parameters_topic.publish(message)
-        return estimate
+    def _verdict(self) -> str:
+        """Name of the constant of DynamicParameters."""
+        verified = self._run.verified
+        if verified is None:
+            return "NOT_VERIFIED"
+        return "VERIFIED" if verified.passed else "REFUTED"
 
-    def _publish_status(self, phase: int, message: str = "") -> None:
-        status = self._status
+    def _publish_parameters(self) -> None:
+        verdict = getattr(DynamicParameters, self._verdict())
+        fill(self._parameters_message, self._run.estimate, self._newest, verdict)
+        self._parameters_topic.publish(self._parameters_message)
+
+    def _publish_diagnostics(self) -> None:
+        self._diagnostics_topic.publish(
+            diagnostics(self._run.estimate, self._newest, self.get_name(), self.robot.name)
+        )
+
+    def _publish_status(self) -> None:
+        status, run = self._status, self._run
         status.header.stamp = to_stamp(self._newest)
-        status.phase = phase
-        status.message = message
-        status.elapsed = self._newest - (self._start or 0.0)
-        velocity = self._estimator.velocity or (0.0, 0.0)
-        status.linear_velocity, status.angular_velocity = velocity
-        status.guarded = self._excitation.guarded
+        status.phase = int(run.phase)
+        status.message = run.problem
+        status.elapsed = run.elapsed
+        status.pose[:] = run.pose
+        status.information = float(run.excitation.information)
+        status.predicted_information = float(run.excitation.predicted_information)
+        status.linear_velocity, status.angular_velocity = run.velocity
+        status.guarded = run.guarded
         status.refused = self.refused
         self._status_topic.publish(status)

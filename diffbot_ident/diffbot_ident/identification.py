@@ -1,0 +1,297 @@
+"""The course of an identification: excite and estimate, drive on and verify, brake, done.
+
+Knows no ROS: joint samples in, torques out. A node and a rehearsal run the same course.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
+from diffbot_ident.estimate import Estimator, State
+from diffbot_ident.excitations import Excitation
+from diffbot_ident.motion import Motion
+from diffbot_ident.precision import Precision
+from diffbot_ident.prediction import Model
+from diffbot_ident.sample_check import SampleCheck
+from diffbot_ident.verification import HeldOutMotion, Verification
+
+# Robot time between two looks at the estimate, s.
+LOOK = 0.2
+# Robot time before which no precision counts as reached, s.
+LEAST_TIME = 5.0
+# Looks in a row that have to find the estimate invalid before the run is stopped.
+PATIENCE = 2
+# Longest braking at the end, s; a robot that rolls on then is let go.
+LONGEST_BRAKING = 2.0
+# Wheel speed that counts as standing, rad/s, and share of a wheel's speed that one period of
+# braking may take away: more could swing with a delay.
+STANDING, BRAKING = 0.2, 0.15
+# A rounding error of the stamps must not add a control period, s.
+ROUNDING = 1e-6
+
+
+class Phase(IntEnum):
+    """Where the run is; the numbers are those of IdentStatus.msg."""
+
+    WAITING = 0
+    EXCITING = 1
+    DONE = 2
+    STOPPED = 3
+    VERIFYING = 4
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends a run at once when exceeded.
+
+    Attributes:
+        velocity: m/s.
+        yaw_rate: rad/s.
+        torque: largest braking torque, N m.
+        robot: its name, for messages.
+    """
+
+    velocity: float
+    yaw_rate: float
+    torque: float
+    robot: str
+
+
+class Identification:
+    """One run.
+
+    Args:
+        estimator: new; learns from the excitation only.
+        excitation: drives the robot while it is identified.
+        check: makes the excitation of the held-out motion, when it begins; None: no verification.
+        geometry: of the wheels.
+        limits: of the motion.
+        duration: of the excitation at most, s, > 0.
+        verification: of the held-out motion, s, > 0 where there is one.
+        nominal: model of the robot's description, to compare with.
+        until: precision at which the excitation may end.
+
+    Attributes:
+        phase: where the run is.
+        problem: why it was stopped; empty otherwise.
+        estimate: as of the last look.
+        verified: the result of the held-out motion; None before.
+        excited: robot time of the excitation, s; `elapsed` of everything.
+        pose: by odometry since the beginning, m, m, rad.
+        velocity: of the body, m/s and rad/s.
+    """
+
+    def __init__(
+        self,
+        estimator: Estimator,
+        excitation: Excitation,
+        geometry: WheelGeometry,
+        limits: Limits,
+        duration: float,
+        *,
+        check: Callable[[], Excitation] | None = None,
+        verification: float = 0.0,
+        nominal: Model | None = None,
+        until: Precision | None = None,
+    ) -> None:
+        self._estimator = estimator
+        self._excitation = excitation
+        self._check = check
+        self._geometry = geometry
+        self._limits = limits
+        self._duration = duration
+        self._verification = verification if check is not None and nominal is not None else 0.0
+        self._nominal = nominal
+        self._until = until
+        self._odometry = JointOdometry(DiffOdometry(geometry))
+        self._held_out = HeldOutMotion(geometry)
+        self._start: float | None = None
+        self._driven: Excitation = excitation
+        self._switched = math.inf
+        self._braking: float | None = None
+        self._last_look = -math.inf
+        self._invalid = 0
+        self._check_step = SampleCheck()
+        self._stamp = 0.0
+        self._period = 0.0
+        self.phase = Phase.WAITING
+        self.problem = ""
+        self.estimate = estimator.estimate()
+        self.verified: Verification | None = None
+        self.excited = 0.0
+        self.elapsed = 0.0
+        self.looks = 0
+
+    @property
+    def pose(self) -> tuple[float, float, float]:
+        """Pose by odometry since the beginning, m, m, rad."""
+        return self._odometry.odometry.pose
+
+    @property
+    def velocity(self) -> tuple[float, float]:
+        """Body velocity over the last period, v in m/s and omega in rad/s."""
+        return self._odometry.odometry.velocity
+
+    @property
+    def excitation(self) -> Excitation:
+        """What drives the robot while it is identified."""
+        return self._excitation
+
+    @property
+    def guarded(self) -> int:
+        """Wheel torques that were replaced to keep to the limits."""
+        other = 0 if self._driven is self._excitation else self._driven.guarded
+        return self._excitation.guarded + other
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run is over."""
+        return self.phase in (Phase.DONE, Phase.STOPPED)
+
+    def update(self, sample: JointSample) -> tuple[float, float]:
+        """Take in a joint sample; returns the wheel torques for the next period, N m.
+
+        Raises:
+            ValueError: the sample cannot be used; torque should be zero.
+        """
+        if self.phase is Phase.WAITING:
+            self.phase, self._start = Phase.EXCITING, sample.stamp
+        self._period, self._stamp = sample.stamp - self._stamp, sample.stamp
+        self.elapsed = sample.stamp - self._start
+        self._learn(sample)
+        if too_fast := self._beyond_limits():
+            self._stop(f"{too_fast}{self._suspicion()}")
+        self._advance()
+        if self.ended:
+            return 0.0, 0.0
+        if self._braking is not None:
+            return self._brake()
+        return self._driven.torque(self._motion())
+
+    def _learn(self, sample: JointSample) -> None:
+        """Let odometry, estimator and held-out motion have the sample; ValueError refuses it."""
+        oddity = self._odometry.update(sample)
+        if self.phase is Phase.EXCITING and self._braking is None:
+            self.excited = self.elapsed
+            self._estimator.update(sample)
+            self._look()
+        else:
+            try:
+                self._check_step.values(sample)
+                self._check_step.step(sample.stamp)
+            except ValueError:
+                self._held_out.interrupt()
+                raise
+            if self.phase is Phase.VERIFYING:
+                self._held_out.add(sample)
+        if oddity is not None:
+            raise ValueError(oddity.text)
+
+    def stop(self, problem: str) -> None:
+        """End the run early."""
+        if not self.ended:
+            self._stop(problem)
+
+    def _stop(self, problem: str) -> None:
+        self.estimate = self._estimator.estimate()
+        self.phase, self.problem = Phase.STOPPED, problem
+
+    def _motion(self) -> Motion:
+        return Motion(self.pose, self.velocity, self._geometry.wheel_velocity(*self.velocity))
+
+    def _look(self) -> None:
+        """Look at the estimate now and then: is something wrong, has the excitation to know?"""
+        if self.excited - self._last_look < LOOK - ROUNDING:
+            return
+        self._last_look = self.excited
+        self.looks += 1
+        found = self.estimate = self._estimator.estimate()
+        self._invalid = self._invalid + 1 if found.state is State.INVALID else 0
+        if self._invalid >= PATIENCE:
+            self._stop(found.reason)
+        elif found.state is State.ESTIMATED:
+            self._teach(self._excitation)
+
+    def _teach(self, excitation: Excitation) -> None:
+        """Let the excitation predict with what is known by now."""
+        found, friction = self.estimate, self.estimate.friction
+        pairs = (None, None) if friction is None else (friction.values[:2], friction.values[2:])
+        excitation.learn(found.values, found.variances, *pairs)
+
+    def _advance(self) -> None:
+        """Go on to the next phase when it is time."""
+        if self.ended:
+            return
+        if self._braking is None and self.phase is Phase.EXCITING and self._excited_enough():
+            self.estimate = self._estimator.estimate()
+            if self._verification > 0.0 and self.estimate.state is State.ESTIMATED:
+                self.phase, self._switched = Phase.VERIFYING, self.elapsed
+                self._driven = self._check()
+                self._teach(self._driven)
+            else:
+                self._braking = self.elapsed
+        elif self._braking is None and self.phase is Phase.VERIFYING and self._verified_enough():
+            self._verify()
+            self._braking = self.elapsed
+        if self._braking is not None:
+            self._end_braking()
+
+    def _verified_enough(self) -> bool:
+        return self.elapsed - self._switched >= self._verification - ROUNDING
+
+    def _excited_enough(self) -> bool:
+        if self.elapsed >= self._duration - ROUNDING:
+            return True
+        if self._until is None or self.elapsed < LEAST_TIME or self._last_look != self.excited:
+            return False
+        return not self._until.missing(self.estimate)
+
+    def _verify(self) -> None:
+        found = self.estimate
+        model = Model.of(found.values, found.friction, found.delay)
+        self.verified = self._held_out.verify(model, self._nominal)
+
+    def _end_braking(self) -> None:
+        speeds = self._geometry.wheel_velocity(*self.velocity)
+        known = self.estimate.state is State.ESTIMATED
+        standing = max(map(abs, speeds)) < STANDING
+        if standing or not known or self.elapsed - self._braking > LONGEST_BRAKING:
+            self.phase = Phase.DONE
+
+    def _brake(self) -> tuple[float, float]:
+        """Torques that slow the wheels down, so that no robot rolls out of its room."""
+        _, _, k7, k8 = self.estimate.values
+        r = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
+        # A wheel's own acceleration by its own torque, from v' and omega' of (41).
+        gain = (k7 - self._geometry.half_track * k8) / r
+        period = max(self._period, 1e-3)
+        most = self._limits.torque
+        left, right = (
+            max(-most, min(most, -BRAKING * speed / (gain * period)))
+            for speed in self._geometry.wheel_velocity(*self.velocity)
+        )
+        return left, right
+
+    def _beyond_limits(self) -> str:
+        """What to say when the guards could not keep the robot inside its speed limits."""
+        limits = self._limits
+        for name, value, limit, unit in (
+            ("velocity", self.velocity[0], limits.velocity, "m/s"),
+            ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s"),
+        ):
+            if abs(value) > limit:
+                return (
+                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
+                    f"'{limits.robot}' has for its excitation; lower amplitude, or raise the "
+                    "limit in its YAML"
+                )
+        return ""
+
+    def _suspicion(self) -> str:
+        """What the estimate thinks is wrong, for a run that ends too fast."""
+        found = self._estimator.estimate()
+        return f". Probable cause: {found.reason}" if found.state is State.INVALID else ""
