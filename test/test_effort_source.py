@@ -42,7 +42,7 @@ def identify(source):
             executor.spin_once(timeout_sec=0.05)
             if source == "joint_states" and nodes[1].refused > 3:
                 break
-        estimate = nodes[1]._estimator.estimate()
+        estimate = nodes[1].run.estimate
         return nodes[1].exit_code, nodes[1].refused, estimate, nodes[0]._virtual.engine
     finally:
         for node in nodes:

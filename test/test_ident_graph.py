@@ -50,7 +50,13 @@ def test_a_run_leaves_its_results_and_repeats_to_the_last_digit(tmp_path, domain
         low, high = said["interval95"]
         assert low < said["value"] < high and said["closed_form"] is not None
     pictures = {path.name for path in (tmp_path / "first").glob("*.png")}
-    assert pictures == {"parameters.png", "covariance.png", "excitation.png"}
+    assert pictures == {
+        "parameters.png",
+        "covariance.png",
+        "excitation.png",
+        "trust.png",
+        "verification.png",
+    }
     assert processes_of(domain) == []
 
 

@@ -15,6 +15,9 @@ from diffbot_ident.axis_fit import AxisFit
 from diffbot_ident.estimate import Friction
 from diffbot_ident.integral_rows import Array
 
+# Condition number of a covariance of friction beyond which it is not inverted.
+WORST = 1e14
+
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
     """What [c_l, c_r, f_l, f_r] times K7 and K8 make of [v, omega, sign left, sign right]."""
@@ -30,18 +33,23 @@ def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
 
 
 def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> Friction:
-    """Friction from both axes, each weighted by its precision."""
+    """Friction from both axes, each weighted by its precision; infinite variances where unknown."""
     information, weighted = np.zeros((4, 4)), np.zeros(4)
     for fit, terms in zip((linear, angular), friction_terms(geometry), strict=True):
         gain = fit.theta[1]
         inverse = np.linalg.inv(terms)
-        values = inverse @ fit.theta[2:] / gain
-        jacobian = np.column_stack((-values / gain, inverse / gain))
-        covariance = jacobian @ fit.covariance[1:, 1:] @ jacobian.T
-        scale = np.sqrt(np.diag(covariance))
-        own = np.linalg.inv(covariance / np.outer(scale, scale)) / np.outer(scale, scale)
+        with np.errstate(all="ignore"):
+            values = inverse @ fit.theta[2:] / gain
+            jacobian = np.column_stack((-values / gain, inverse / gain))
+            covariance = jacobian @ fit.covariance[1:, 1:] @ jacobian.T
+        # A wheel that did not turn, or no torque: this axis has nothing to say.
+        if not np.isfinite(covariance).all() or np.linalg.cond(covariance) > WORST:
+            continue
+        own = np.linalg.inv(covariance)
         information += own
         weighted += own @ values
+    if not information.any():
+        return Friction((0.0,) * 4, (np.inf,) * 4)
     covariance = np.linalg.inv(information)
     values = covariance @ weighted
     return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))

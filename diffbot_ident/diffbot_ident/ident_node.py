@@ -36,13 +36,18 @@ DIAGNOSTICS_RATE = 1.0
 
 
 class IdentNode(EffortNode):
-    """ROS side of the identification; its course is Identification's."""
+    """ROS side of the identification; its course is Identification's.
+
+    Attributes:
+        run: the course.
+    """
 
     def __init__(self) -> None:
         super().__init__("ident", PARAMETERS)
         values = self.values
         self._arena = Arena.parse(values.arena)
-        self._run = self._make_run()
+        self._prior = nominal_prior(self.robot)
+        self.run = self._make_run()
         self._folder = results_folder(values.results) if values.results else None
         self._newest = 0.0
         self._looks = 0
@@ -78,7 +83,7 @@ class IdentNode(EffortNode):
             window=values.window,
             velocity_source=values.velocity_source,
         )
-        prior, friction = nominal_prior(self.robot), self.robot.friction
+        friction = self.robot.friction
         # A different excitation: what a model has learnt by heart does not help it there.
         other = "prbs" if values.excitation == "multisine" else "multisine"
         return Identification(
@@ -89,7 +94,7 @@ class IdentNode(EffortNode):
             values.duration,
             check=lambda: self._excitation(other, values.seed + 1),
             verification=values.verification,
-            nominal=Model(prior.values, (*friction.viscous, *friction.coulomb)),
+            nominal=Model(self._prior.values, (*friction.viscous, *friction.coulomb)),
             until=Precision.parse(values.until),
         )
 
@@ -103,7 +108,7 @@ class IdentNode(EffortNode):
             hold=values.hold or None,
             register=values.register or None,
             arena=self._arena,
-            prior=nominal_prior(self.robot),
+            prior=self._prior,
             period=values.period,
         )
 
@@ -122,7 +127,7 @@ class IdentNode(EffortNode):
 
     def on_sample(self, sample: JointSample) -> tuple[float, float]:
         """Identify from the sample and give the next torque, N m."""
-        if self._run.phase is Phase.WAITING:
+        if self.run.phase is Phase.WAITING:
             self.get_logger().info(
                 f"exciting robot '{self.robot.name}' for {self.values.duration:g} s at most by "
                 f"{self.values.excitation}"
@@ -130,23 +135,23 @@ class IdentNode(EffortNode):
         self._newest = sample.stamp
         if self.values.effort_source == "commands":
             sample = replace(sample, effort=self.commanded)
-        before = self._run.phase
-        torque = self._run.update(sample)
-        if self._run.phase is Phase.VERIFYING and before is Phase.EXCITING:
+        before = self.run.phase
+        torque = self.run.update(sample)
+        if self.run.phase is Phase.VERIFYING and before is Phase.EXCITING:
             self.get_logger().info(
-                f"identified after {self._run.excited:.1f} s; verifying with another motion for "
+                f"identified after {self.run.excited:.1f} s; verifying with another motion for "
                 f"{self.values.verification:g} s"
             )
-        if self._run.ended:
-            self._end(exit_code=1 if self._run.problem else 0)
+        if self.run.ended:
+            self._end(exit_code=1 if self.run.problem else 0)
         return torque
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Publish what is new."""
         if self.exit_code is not None:
             return
-        if self._run.looks != self._looks:
-            self._looks = self._run.looks
+        if self.run.looks != self._looks:
+            self._looks = self.run.looks
             self._publish_parameters()
         if self._status_rate.due(sample.stamp):
             self._status.effort[:] = sample.effort
@@ -158,13 +163,13 @@ class IdentNode(EffortNode):
     def close(self) -> None:
         """On every way out: zero torque first, then save what there is."""
         super().close()
-        if not self._closed and self._run.phase is not Phase.WAITING:
-            self._run.stop(self.last_words or "interrupted")
+        if not self._closed and self.run.phase is not Phase.WAITING:
+            self.run.stop(self.last_words or "interrupted")
             self._end(self.exit_code or 0)
 
     def _end(self, exit_code: int) -> None:
         self._closed = True
-        run = self._run
+        run = self.run
         self.finish(exit_code, f"{run.problem or 'done'} after {run.elapsed:.2f} s of robot time")
         self._publish_parameters()
         if run.verified is not None:
@@ -178,7 +183,7 @@ class IdentNode(EffortNode):
         self._publish_status()
 
     def _save(self, folder: Path) -> None:
-        run = self._run
+        run = self.run
         found = export_results(
             folder,
             self.robot,
@@ -197,23 +202,23 @@ class IdentNode(EffortNode):
 
     def _verdict(self) -> str:
         """Name of the constant of DynamicParameters."""
-        verified = self._run.verified
+        verified = self.run.verified
         if verified is None:
             return "NOT_VERIFIED"
         return "VERIFIED" if verified.passed else "REFUTED"
 
     def _publish_parameters(self) -> None:
         verdict = getattr(DynamicParameters, self._verdict())
-        fill(self._parameters_message, self._run.estimate, self._newest, verdict)
+        fill(self._parameters_message, self.run.estimate, self._newest, verdict)
         self._parameters_topic.publish(self._parameters_message)
 
     def _publish_diagnostics(self) -> None:
         self._diagnostics_topic.publish(
-            diagnostics(self._run.estimate, self._newest, self.get_name(), self.robot.name)
+            diagnostics(self.run.estimate, self._newest, self.get_name(), self.robot.name)
         )
 
     def _publish_status(self) -> None:
-        status, run = self._status, self._run
+        status, run = self._status, self.run
         status.header.stamp = to_stamp(self._newest)
         status.phase = int(run.phase)
         status.message = run.problem

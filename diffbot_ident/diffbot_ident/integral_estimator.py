@@ -15,12 +15,11 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.axis_fit import ANGULAR, LINEAR, AxisFit, AxisPrior, fit, residual_sums
-from diffbot_ident.consistency import make_consistent
 from diffbot_ident.coverage import Coverage, MotionScale
-from diffbot_ident.estimate import Estimate, Friction, State
+from diffbot_ident.estimate import Estimate, State
 from diffbot_ident.friction_fit import friction_terms, fuse_friction
 from diffbot_ident.integral_rows import DELAYS, DOMEGA, DV, Array, IntegralRows
-from diffbot_ident.judgement import SIGMAS, judge
+from diffbot_ident.judgement import SIGMAS, conclude
 from diffbot_ident.row_sums import RowSums
 from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.whiteness import Whiteness
@@ -217,17 +216,9 @@ class IntegralEstimator:
         covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
         covariance += np.diag((FLOOR * values) ** 2)
         problem = wiring_problem(self._sums)
-        deviations = np.sqrt(np.diag(covariance))
-        if not problem and (deviations[2:] < 0.25 * np.abs(values[2:])).all():
-            consistent = make_consistent(values, covariance, self._geometry.half_track)
-            values, covariance, problem = (
-                consistent.values,
-                consistent.covariance,
-                consistent.problem,
-            )
-        found = judge(
+        values, covariance, found = conclude(
             values,
-            np.sqrt(np.diag(covariance)),
+            covariance,
             self._geometry.half_track,
             problem,
             self._samples,
@@ -248,7 +239,7 @@ class IntegralEstimator:
             residual_correlation=correlation,
             coverage=self._coverage.shares(),
             delay=float(self._delay) if sure else math.nan,
-            friction=self._friction(linear, angular),
+            friction=fuse_friction(linear, angular, self._geometry),
         )
 
     def _best_delay(self) -> tuple[int, bool]:
@@ -285,12 +276,6 @@ class IntegralEstimator:
             variance = np.where(terms != 0.0, (k[gain] * terms * std) ** 2, 0.0).sum(axis=1)
             found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
         return found[0], found[1]
-
-    def _friction(self, linear: AxisFit, angular: AxisFit) -> Friction | None:
-        try:
-            return fuse_friction(linear, angular, self._geometry)
-        except np.linalg.LinAlgError:
-            return None
 
     def _warnings(self, sure: bool) -> tuple[str, ...]:
         found = []
