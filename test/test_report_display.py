@@ -5,13 +5,27 @@ import io
 import pytest
 from rich.console import Console
 
-from arc_odometry import WheelGeometry
-from diffbot_bringup.report import meanings, parameter_quantities, parameter_table
-from diffbot_bringup.report.example import PAYLOAD, TRUE, example_estimate
+from diffbot_bringup.report import (
+    friction_quantities,
+    meanings,
+    parameter_quantities,
+    parameter_table,
+    physical_quantities,
+)
+from diffbot_bringup.report.confidence import confidence_notes
+from diffbot_bringup.report.example import (
+    PAYLOAD,
+    REASON,
+    TRUE,
+    VERIFICATION,
+    example_estimate,
+)
 from diffbot_bringup.report.pace import Pace
 from diffbot_bringup.report.progress import LiveDisplay, PlainDisplay, Progress, make_display
+from diffbot_bringup.report.table import state_notes
+from diffbot_description import RobotModel
 
-GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
+MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 
 
 def text_of(renderable, width=120):
@@ -22,27 +36,55 @@ def text_of(renderable, width=120):
 
 def table_text(sample, truth, width=120):
     parameters = parameter_quantities(sample, truth)
-    words = meanings(parameters, GEOMETRY)
-    return text_of(parameter_table(parameters, words, "title", "caption", width), width)
+    words = meanings(parameters, physical_quantities(sample, MODEL))
+    notes = [*state_notes(parameters), *confidence_notes(sample, VERIFICATION)]
+    friction = tuple(friction_quantities(sample).values())
+    return text_of(parameter_table(parameters, words, "title", notes, width, friction), width)
 
 
-def test_table_shows_value_spread_truth_error_and_meaning():
+def row_of(text, symbol):
+    return next(line for line in text.splitlines() if line.startswith(f" {symbol}"))
+
+
+def test_table_shows_value_interval_truth_error_and_meaning():
     text = table_text(example_estimate(20.0), PAYLOAD)
-    row = next(line for line in text.splitlines() if line.startswith(" K7"))
-    # 2 sigma = 2 * 0.1 * 2.6468 / sqrt(201); 2.6468 is 39.3 % and 40 sigma above 1.9.
+    row = row_of(text, "K7")
+    # 1.96 * 0.1 * 2.6468 / sqrt(201) = 0.0366; 2.6468 is 39.3 % and 40 sigma above 1.9.
     assert row.split()[:8] == ["K7", "1/(kg", "m)", "2.647", "0.037", "1.900", "+39.31", "+40.0"]
     assert row.rstrip().endswith("equivalent mass 5.04 kg")
-    assert "title" in text and "caption" in text
+    assert "title" in text
+
+
+def test_table_has_friction_of_each_wheel():
+    row = row_of(table_text(example_estimate(20.0), None), "c_r")
+    assert row.split()[:5] == ["c_r", "N", "m", "0.0287", "0.0020"]
+    assert row.rstrip().endswith("Coulomb friction, right wheel")
+
+
+def test_notes_say_how_far_to_trust():
+    text = table_text(example_estimate(20.0), None)
+    for part in (
+        "2000 samples",
+        "torque delay 1 control period",
+        # 0.0165 of 0.4312 m/s and 0.0742 of 2.2104 rad/s.
+        "verified by another motion of 10 s: after 1 s v 3.8 %, ω 3.4 % of the error",
+        "warning: the angular residuals are not white",
+    ):
+        assert part in text
 
 
 def test_table_without_truth_has_no_error_columns():
     text = table_text(example_estimate(20.0), None)
-    assert "error" not in text and "closed form" not in text
+    assert "error %" not in text and "closed form" not in text
 
 
-def test_table_says_what_is_not_fixed():
+def test_table_names_what_is_not_identifiable_and_why():
     text = table_text(example_estimate(20.0, unknown=(0, 1)), TRUE)
-    assert text.count("not fixed") == 2
+    assert text.count("(−∞, ∞)") == 2
+    assert f"K5, K6 not identifiable: {REASON}" in text
+    for symbol in ("K5", "K6"):
+        assert row_of(text, symbol).rstrip().endswith("not identifiable")
+    assert "+" not in row_of(text, "K5")  # No error of a number that is none.
 
 
 @pytest.mark.parametrize("truth", [TRUE, None])
@@ -51,6 +93,10 @@ def test_nothing_is_cut_off_on_80_columns(truth):
     assert "…" not in text
     assert "equivalent mass 5.04 kg" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_nothing_is_cut_off_in_a_pipe():
+    assert "…" not in table_text(example_estimate(20.0), TRUE, width=110)
 
 
 def test_table_of_nothing():

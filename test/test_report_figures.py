@@ -1,14 +1,29 @@
 """The pictures: they exist, and show what they promise."""
 
+import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
-from diffbot_bringup.report import IdentRecording, StatusSample, parameter_quantities
+from diffbot_bringup.report import (
+    IdentRecording,
+    ParameterSample,
+    StatusSample,
+    parameter_quantities,
+)
+from diffbot_bringup.report.arena_figure import arena_figure, margin
 from diffbot_bringup.report.drawing import Drawing
-from diffbot_bringup.report.example import PAYLOAD, TRUE, example_recording
+from diffbot_bringup.report.example import (
+    ARENA,
+    PAYLOAD,
+    REASON,
+    TRUE,
+    VERIFICATION,
+    example_recording,
+)
 from diffbot_bringup.report.figures import (
     covariance_figure,
     excitation_figure,
@@ -16,6 +31,8 @@ from diffbot_bringup.report.figures import (
     save_figure,
 )
 from diffbot_bringup.report.limits import estimate_limits
+from diffbot_bringup.report.trust_figure import has_trust, trust_figure
+from diffbot_bringup.report.verification_figure import verification_figure
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -53,7 +70,7 @@ def test_estimate_band_and_truth_are_shown():
         assert low < TRUE[i] < high
         assert f"K{i + 5}" in texts(axes)
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert sorted(legend) == ["estimate", "true value (closed form)", "± 2σ"]
+    assert sorted(legend) == ["95 %", "estimate", "true value (closed form)"]
 
 
 def test_transient_does_not_squash():
@@ -86,7 +103,7 @@ def test_unidentifiable_parameters_are_named_not_drawn():
     _, (parameters, covariance, _) = draw(example_recording(unknown=(0, 1)))
     for figure in (parameters, covariance):
         for axes in figure.axes[:2]:
-            assert "not identifiable" in texts(axes)
+            assert f"not identifiable: {REASON}" in texts(axes).replace("\n", " ")
             assert not lines(axes, "estimate")
         assert not any("not identifiable" in texts(axes) for axes in figure.axes[2:])
 
@@ -111,6 +128,58 @@ def test_excitation_shows_torques_and_velocity():
         assert np.array_equal(axes.lines[0].get_ydata(), motion[:, column])
     assert whole[0].lines[0].get_drawstyle() == "steps-pre"
     assert all(axes.get_xlim()[1] == pytest.approx(10.0) for axes in opening)
+
+
+def test_trust_shows_coverage_correlation_and_information():
+    recording = example_recording(duration=20.0, unknown=(0, 1))
+    figure = trust_figure(recording, "twil")
+    coverage, correlation, information = figure.axes
+    shares = [bar.get_width() for bar in coverage.patches]
+    assert shares == pytest.approx([20.0 / 90.0, 20.0 / 90.0, 1.0, 1.0])
+    assert [bool(bar.get_hatch()) for bar in coverage.patches] == [True, True, False, False]
+    assert [bar.get_width() for bar in correlation.patches] == [0.04, -0.31]
+    times, rows = recording.information()
+    for label, column in (("achieved", 0), ("predicted", 1)):
+        (line,) = lines(information, label)
+        assert np.array_equal(line.get_ydata(), rows[:, column])
+        assert np.array_equal(line.get_xdata(), times)
+
+
+def test_verification_compares_with_nominal_and_no_model():
+    nothing = replace(VERIFICATION.at_horizon, nominal=(math.nan, math.nan))
+    figure = verification_figure(replace(VERIFICATION, at_horizon=nothing), "twil")
+    widths = [[bar.get_width() for bar in axes.patches] for axes in figure.axes]
+    assert widths == [
+        [0.0021, 0.0034, 0.0142],
+        [0.0165, 0.4312],
+        [0.0113, 0.0162, 0.0871],
+        [0.0742, 2.2104],
+    ]
+    assert "unknown" in texts(figure.axes[1]) and "(15 %)" in texts(figure.axes[0])
+    refuted = verification_figure(replace(VERIFICATION, passed=False, reason="too bad"), "twil")
+    assert "refuted: too bad" in " ".join(text.get_text() for text in refuted.texts)
+
+
+def test_arena_shows_the_path_to_scale():
+    recording = example_recording(duration=20.0, verification=VERIFICATION)
+    exciting, verifying = recording.path()
+    assert len(exciting) > 400 and len(verifying) > 200
+    figure = arena_figure(recording, ARENA, "twil")
+    (axes,) = figure.axes
+    for label, places in (("exciting", exciting), ("verifying", verifying)):
+        (line,) = lines(axes, label)
+        assert np.array_equal(np.transpose(line.get_data()), places)
+    box = axes.get_window_extent()
+    scale = [box.width / np.ptp(axes.get_xlim()), box.height / np.ptp(axes.get_ylim())]
+    assert scale[0] == pytest.approx(scale[1])
+    assert axes.get_xlim()[1] > 1.5 and axes.get_ylim()[1] > 1.0
+    assert "stayed 200 mm inside" in " ".join(text.get_text() for text in figure.texts)
+
+
+def test_margin_of_the_arena():
+    assert margin(np.array([[0.0, 0.0], [-1.2, 0.5]]), (3.0, 2.0)) == pytest.approx(0.3)
+    assert margin(np.array([[0.0, 1.3]]), (3.0, 2.0)) == pytest.approx(-0.3)
+    assert margin(np.empty((0, 2)), (3.0, 2.0)) == 1.0
 
 
 def one_status():
@@ -144,12 +213,22 @@ def test_png_files(tmp_path, recording):
 def test_background_drawing(tmp_path):
     drawing = Drawing()
     drawing.start()
-    recording = example_recording(duration=5.0)
+    recording = example_recording(duration=5.0, verification=VERIFICATION)
     parameters = parameter_quantities(recording.latest)
     paths = list(drawing.draw(recording, parameters, "twil", tmp_path, time.monotonic() + 30.0))
-    assert [path.name for path in paths] == ["parameters.png", "covariance.png", "excitation.png"]
+    assert [path.stem for path in paths] == [
+        "parameters", "covariance", "excitation", "trust", "verification", "arena",
+    ]  # fmt: skip
     assert drawing.problem == ""
     assert paths[0].stat().st_size > 20_000
+
+
+def test_no_picture_of_trust_that_nobody_spoke_of():
+    recording = one_status()
+    assert not has_trust(recording)
+    recording.add_parameters(ParameterSample(1.0, TRUE, (1.0,) * 4))
+    assert not has_trust(recording)
+    assert has_trust(example_recording(duration=1.0))
 
 
 def test_no_picture_after_the_deadline(tmp_path):

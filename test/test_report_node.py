@@ -32,6 +32,7 @@ class FakeIdent:
         create = self.node.create_publisher
         self.parameters = create(messages.DynamicParameters, "ident/dynamic_parameters", deep)
         self.status = create(messages.IdentStatus, "ident/status", deep)
+        self.verification = create(messages.Verification, "ident/verification", latched)
         truth = create(messages.DynamicParameters, "ground_truth/dynamic_parameters", latched)
         truth.publish(self.estimate(0, math.inf))
 
@@ -39,6 +40,7 @@ class FakeIdent:
         message = messages.DynamicParameters(state=1, samples=tick)
         message.k5, message.k6, message.k7, message.k8 = TRUE
         message.covariance_diagonal[:] = [variance] * 4
+        message.coverage[:] = [0.5] * 4
         return self.stamp(message, tick)
 
     @staticmethod
@@ -52,6 +54,9 @@ class FakeIdent:
         self.parameters.publish(self.estimate(tick, 1.0 / (tick + 1)))
         status = messages.IdentStatus(phase=phase, duration=DURATION, message=message)
         status.elapsed = tick / 100
+        status.pose[0] = 0.2 * math.sin(tick / 50)
+        status.arena[:] = (2.0, 1.0)
+        status.information, status.predicted_information = 0.01 * tick, math.nan
         status.linear_velocity, status.effort[0] = math.sin(tick / 30), 0.3
         self.status.publish(self.stamp(status, tick))
 
@@ -97,6 +102,9 @@ def test_completed_run(fake, report, tmp_path):
     for tick in range(300):
         fake.tick(tick)
         time.sleep(0.001)
+    verification = messages.Verification(passed=True, duration=10.0, horizon=2.0)
+    verification.horizon_error[:], verification.horizon_no_model[:] = (0.01, 0.1), (0.2, 1.0)
+    fake.verification.publish(verification)
     fake.tick(300, phase=2)
     output, _ = report.communicate(timeout=30)
     assert report.returncode == 0, output
@@ -113,8 +121,12 @@ def test_completed_run(fake, report, tmp_path):
         entry = read["parameters"][symbol]
         assert entry["value"] == entry["closed_form"] == true
         assert entry["std"] == pytest.approx(math.sqrt(1.0 / 301))
-    for name in ("parameters", "covariance", "excitation"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+    assert read["verification"]["state"] == "verified"
+    assert read["verification"]["at_horizon"]["identified"] == [0.01, 0.1]
+    assert "after 2 s v 5.0 %, ω 10 % of the error without a model" in output
+    assert (read["arena"], read["information"]["achieved"]) == ([2.0, 1.0], 3.0)
+    for name in ("parameters", "covariance", "excitation", "trust", "verification", "arena"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 15_000
 
 
 def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):

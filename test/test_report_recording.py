@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_bringup.report import IdentRecording, ParameterSample, Series, StatusSample
-from diffbot_bringup.report.example import PAYLOAD, START, TRUE, example_recording
+from diffbot_bringup.report.example import (
+    PAYLOAD,
+    START,
+    TRUE,
+    VERIFICATION,
+    example_recording,
+)
 
 
 @given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))
@@ -87,6 +93,20 @@ def test_payload_is_a_step_of_the_truth():
     assert times[1] == pytest.approx(12.0)
     assert values.tolist() == [list(TRUE), list(PAYLOAD)]
     assert recording.last_truth() == PAYLOAD
+
+
+def test_path_of_excitation_and_verification_apart():
+    recording = example_recording(duration=20.0, verification=VERIFICATION)
+    exciting, verifying = recording.path()
+    assert exciting[0].tolist() == [0.0, 0.0]
+    assert np.abs(exciting).max(axis=0) == pytest.approx([1.2, 0.8], abs=0.01)
+    times, rows = recording.information()
+    assert len(times) == len(exciting) and rows[0].tolist() == pytest.approx([12.0, 13.0])
+    assert recording.motion()[0][-1] == pytest.approx(20.0)  # The excitation alone.
+    assert recording.parameters()[0][-1] == pytest.approx(20.0)
+    assert recording.elapsed == pytest.approx(30.0)
+    assert len(verifying) > 300
+    assert recording.verification is VERIFICATION
 
 
 def test_empty_recording():

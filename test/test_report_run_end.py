@@ -85,6 +85,13 @@ def test_vanished_at_the_end_is_complete():
     assert ending_after(end, 0.31, last, 10.0, 0)[1].outcome == "completed"
 
 
+def test_vanished_while_verifying_is_a_failure():
+    end = RunEnd()
+    end.update(99.0, status("exciting"), 10.0, 2)
+    last = status("verifying", elapsed=65.0)
+    assert ending_after(end, 0.31, last, 10.0, 0)[1].outcome == "failed"
+
+
 def test_a_publisher_that_comes_back_resets_the_wait():
     end = RunEnd()
     end.update(99.0, status("exciting"), 10.0, 2)

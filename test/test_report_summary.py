@@ -5,24 +5,30 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arc_odometry import WheelGeometry
 from diffbot_bringup.report import (
     Ending,
     ParameterSample,
     RunDescription,
+    friction_quantities,
     parameter_quantities,
     parse_arguments,
     physical_quantities,
     summary,
     write_summary,
 )
-from diffbot_bringup.report.example import TRUE
+from diffbot_bringup.report.confidence import (
+    confidence_entries,
+    verification_entry,
+    verification_state,
+)
+from diffbot_bringup.report.example import FRICTION, TRUE, VERIFICATION, example_estimate
 from diffbot_bringup.report.summary import strict
+from diffbot_description import RobotModel
 
-GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
+MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 RUN = RunDescription("ident", "twil", "mujoco", 3, {"duration": 60})
 
 
@@ -30,10 +36,18 @@ def reject(constant):
     raise AssertionError(f"{constant} is not JSON")
 
 
-def make(sample, truth=TRUE, **more):
-    parameters = parameter_quantities(sample, truth)
-    physical = physical_quantities(parameters, GEOMETRY)
-    return summary(RUN, Ending("completed"), 60.0, 35.5, parameters, physical, more)
+def make(sample, truth=TRUE, verification=None, **more):
+    return summary(
+        RUN,
+        Ending("completed"),
+        60.0,
+        35.5,
+        parameter_quantities(sample, truth),
+        physical_quantities(sample, MODEL, truth),
+        friction_quantities(sample),
+        verification_entry(verification_state(sample, verification), verification),
+        more,
+    )
 
 
 def test_keys_and_values(tmp_path):
@@ -66,7 +80,30 @@ def test_keys_and_values(tmp_path):
     mass = read["physical"]["equivalent_mass"]
     assert mass["value"] == pytest.approx(5.0375, rel=1e-4)
     assert mass["interval95"][0] < mass["value"] < mass["interval95"][1]
+    assert mass["closed_form"] == pytest.approx(mass["value"])
+    assert read["physical"]["first_moment"]["interval95"] != [None, None]  # From K5 alone.
     assert read["versions"]["numpy"] == np.__version__
+    assert read["friction"] == {}
+    assert read["verification"] == {"state": "not_verified"}
+
+
+def test_friction_confidence_and_verification():
+    sample = example_estimate(20.0, unknown=(0, 1))
+    content = make(sample, verification=VERIFICATION, **confidence_entries(sample))
+    read = json.loads(json.dumps(content, allow_nan=False))
+    assert read["parameters"]["K5"]["reason"].startswith("the robot turned too little")
+    assert read["physical"]["com_offset"]["value"] is None
+    assert read["physical"]["com_offset"]["state"] == "unestimated"
+    assert [entry["value"] for entry in read["friction"].values()] == list(FRICTION)
+    assert list(read["friction"]) == [
+        "viscous_left", "viscous_right", "coulomb_left", "coulomb_right",
+    ]  # fmt: skip
+    assert read["verification"]["state"] == "verified"
+    assert read["verification"]["at_horizon"]["no_model"] == [0.4312, 2.2104]
+    assert read["coverage"] == {"K5": 20 / 90, "K6": 20 / 90, "K7": 1.0, "K8": 1.0}
+    assert read["residual_correlation"] == [0.04, -0.31]
+    assert read["torque_delay"] == 1.0
+    assert len(read["warnings"]) == 1
 
 
 def test_more_never_replaces():
@@ -81,6 +118,7 @@ def test_unknown_truth_is_null():
 number = st.floats(allow_nan=True, allow_infinity=True)
 
 
+@settings(deadline=None)
 @given(st.tuples(*[number] * 4), st.tuples(*[number] * 4), st.tuples(*[number] * 4))
 def test_always_strict_json(values, variances, truth):
     content = make(ParameterSample(1.0, values, variances), truth, odd=[math.nan, {"x": math.inf}])

@@ -2,6 +2,7 @@
 
 from diffbot_description.dynamic_parameters import DynamicParameters, closed_form
 from diffbot_description.generation import urdf
+from diffbot_description.identified_robot import described_model, write_identified_robot
 from diffbot_description.loading import known_robots, load_robot
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
@@ -11,7 +12,9 @@ __all__ = [
     "Robot",
     "RobotModel",
     "closed_form",
+    "described_model",
     "known_robots",
     "load_robot",
     "urdf",
+    "write_identified_robot",
 ]

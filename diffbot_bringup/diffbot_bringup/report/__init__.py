@@ -6,10 +6,10 @@ in `figures`, which is not imported here because matplotlib takes long to load.
 
 from diffbot_bringup.report.arguments import parse_arguments
 from diffbot_bringup.report.physical import meanings, physical_quantities
-from diffbot_bringup.report.quantity import Quantity, parameter_quantities
+from diffbot_bringup.report.quantity import Quantity, friction_quantities, parameter_quantities
 from diffbot_bringup.report.recording import IdentRecording
 from diffbot_bringup.report.run_end import Ending, RunEnd
-from diffbot_bringup.report.samples import ParameterSample, StatusSample
+from diffbot_bringup.report.samples import ParameterSample, StatusSample, VerificationSample
 from diffbot_bringup.report.series import Series
 from diffbot_bringup.report.summary import RunDescription, summary, write_summary
 from diffbot_bringup.report.table import parameter_table
@@ -23,6 +23,8 @@ __all__ = [
     "RunEnd",
     "Series",
     "StatusSample",
+    "VerificationSample",
+    "friction_quantities",
     "meanings",
     "parameter_quantities",
     "parameter_table",

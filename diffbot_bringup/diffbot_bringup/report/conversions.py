@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 from diffbot_bringup.report import samples
-from diffbot_bringup.report.samples import ParameterSample, StatusSample
-from diffbot_msgs.msg import DynamicParameters, IdentStatus
+from diffbot_bringup.report.samples import (
+    Pair,
+    ParameterSample,
+    PredictionErrors,
+    StatusSample,
+    VerificationSample,
+)
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import seconds
 
 STATES = {
@@ -17,26 +24,53 @@ STATES = {
 PHASES = {
     IdentStatus.WAITING: samples.WAITING,
     IdentStatus.EXCITING: samples.EXCITING,
+    IdentStatus.VERIFYING: samples.VERIFYING,
     IdentStatus.DONE: samples.DONE,
     IdentStatus.STOPPED: samples.STOPPED,
+}
+VERIFICATIONS = {
+    DynamicParameters.VERIFIED: samples.VERIFIED,
+    DynamicParameters.REFUTED: samples.REFUTED,
 }
 
 
 def parameter_sample(message: DynamicParameters) -> ParameterSample:
-    """The sample of a message."""
+    """The sample of a message.
+
+    A publisher may fill in no more than K5..K8, their variances and the state; what is all zero
+    then counts as unknown.
+    """
+    variances = tuple(message.covariance_diagonal.tolist())
+    covariance = tuple(message.covariance.tolist())
+    friction = tuple(message.friction.tolist())
+    friction_variances = tuple(message.friction_variance.tolist())
+    modelled = any(math.isfinite(f) for f in friction) and any((*friction, *friction_variances))
+    coverage = tuple(message.coverage.tolist())
+    states = message.parameter_state.tolist()
     return ParameterSample(
         time=seconds(message.header.stamp),
         values=(message.k5, message.k6, message.k7, message.k8),
-        variances=tuple(message.covariance_diagonal.tolist()),
+        variances=variances,
         state=STATES.get(message.state, samples.INVALID),
         reason=message.reason,
         samples=message.samples,
         residual_std=tuple(message.residual_std.tolist()),
+        covariance=covariance if any(covariance) else None,
+        states=tuple(STATES.get(s, samples.INVALID) for s in states) if any(states) else None,
+        reasons=tuple(message.parameter_reason),
+        warnings=tuple(message.warnings),
+        friction=friction if modelled else None,
+        friction_variances=friction_variances,
+        verification=VERIFICATIONS.get(message.verification, samples.NOT_VERIFIED),
+        coverage=coverage if any(coverage) else None,
+        residual_correlation=tuple(message.residual_correlation.tolist()),
+        torque_delay=message.torque_delay,
     )
 
 
 def status_sample(message: IdentStatus) -> StatusSample:
     """The sample of a message."""
+    arena = tuple(message.arena.tolist())
     return StatusSample(
         time=seconds(message.header.stamp),
         phase=PHASES.get(message.phase, samples.STOPPED),
@@ -47,6 +81,26 @@ def status_sample(message: IdentStatus) -> StatusSample:
         effort=tuple(message.effort.tolist()),
         guarded=message.guarded,
         refused=message.refused,
+        position=tuple(message.pose[:2].tolist()),
+        arena=arena if min(arena) > 0.0 else None,
+        information=(message.information, message.predicted_information),
+    )
+
+
+def verification_sample(message: Verification) -> VerificationSample:
+    """The sample of a message."""
+
+    def errors(*fields: str) -> PredictionErrors:
+        pairs: list[Pair] = [tuple(getattr(message, field).tolist()) for field in fields]
+        return PredictionErrors(*pairs)
+
+    return VerificationSample(
+        message.passed,
+        message.reason,
+        message.duration,
+        message.horizon,
+        errors("one_step", "one_step_nominal", "one_step_no_model"),
+        errors("horizon_error", "horizon_nominal", "horizon_no_model"),
     )
 
 

@@ -11,14 +11,21 @@ from diffbot_bringup.report.recording import IdentRecording
 
 
 class Drawing(BackgroundDrawing):
-    """Pictures of K5..K8 and of the excitation."""
+    """Pictures of K5..K8, of the excitation, and of how far they may be trusted."""
 
     def load(self) -> None:
-        """Import figures and warm them up."""
-        from diffbot_bringup.report import figures
+        """Import what draws and warm it up."""
+        from diffbot_bringup.report import (
+            arena_figure,
+            figures,
+            trust_figure,
+            verification_figure,
+        )
 
         figures.warm_up()
         self._figures = figures
+        self._trust, self._arena = trust_figure, arena_figure
+        self._verification = verification_figure
 
     def draw(
         self,
@@ -39,14 +46,29 @@ class Drawing(BackgroundDrawing):
         """
         if not self.ready(deadline):
             return
-        figures = self._figures
+        pictures = [
+            Picture(f"{name}.png", lambda path, m=m: self._figures.save_figure(m(), path))
+            for name, m in self._makers(recording, parameters, title).items()
+        ]
+        yield from self.write(pictures, directory, deadline)
+
+    def _makers(
+        self, recording: IdentRecording, parameters: Sequence[Quantity], title: str
+    ) -> dict[str, Callable]:
+        """What draws each picture for which there is something to show, by its name."""
+        figures, status, verification = self._figures, recording.status, recording.verification
         make: dict[str, Callable] = {
             "parameters": lambda: figures.parameters_figure(recording, parameters, title),
             "covariance": lambda: figures.covariance_figure(recording, parameters, title),
             "excitation": lambda: figures.excitation_figure(recording, title),
         }
-        pictures = [
-            Picture(f"{name}.png", lambda path, m=m: figures.save_figure(m(), path))
-            for name, m in make.items()
-        ]
-        yield from self.write(pictures, directory, deadline)
+        if self._trust.has_trust(recording):
+            make["trust"] = lambda: self._trust.trust_figure(recording, title)
+        if verification is not None:
+            make["verification"] = lambda: self._verification.verification_figure(
+                verification, title
+            )
+        if status is not None and status.arena is not None:
+            arena = status.arena
+            make["arena"] = lambda: self._arena.arena_figure(recording, arena, title)
+        return make

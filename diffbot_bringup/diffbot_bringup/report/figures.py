@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,6 +22,7 @@ from diffbot_bringup.report.formatting import with_uncertainty
 from diffbot_bringup.report.limits import estimate_limits, variance_limits
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.recording import OPENING, IdentRecording
+from diffbot_ident.physical_quantity import NORMAL_95
 
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
 SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
@@ -30,7 +32,7 @@ TIME = "robot time since the excitation began, s"
 def parameters_figure(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> Figure:
-    """K5..K8 over time with ± 2 sigma bands and true values (Figs. 10-13).
+    """K5..K8 over time with 95 % bands and true values (Figs. 10-13).
 
     Args:
         recording: the run.
@@ -45,11 +47,11 @@ def parameters_figure(
         zip(_panels(figure, _end(times)), parameters, strict=True)
     ):
         sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
-        value, spread = with_uncertainty(quantity.value, quantity.std)
+        value, spread = with_uncertainty(quantity.value, quantity.half_width)
         style.panel_title(
             axes,
             f"{quantity.symbol}  {NAMES[quantity.symbol]}",
-            "not fixed" if quantity.std is None else f"{value} ± {spread} {quantity.unit}",
+            "not identifiable" if quantity.std is None else f"{value} ± {spread} {quantity.unit}",
         )
         truth = np.empty((0,))
         if len(true_times) and len(times):
@@ -58,11 +60,11 @@ def parameters_figure(
         known = np.isfinite(sigma) & np.isfinite(values[:, i])
         limits = estimate_limits(times[known], values[known, i], sigma[known], truth)
         if limits is None or not known.any():
-            style.say(axes, "not identifiable: no finite variance")
+            style.say(axes, _why(quantity))
             continue
-        t, k, s = times[known], values[known, i], 2.0 * sigma[known]
+        t, k, s = times[known], values[known, i], NORMAL_95 * sigma[known]
         band = axes.fill_between(t, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
-        band.set_label("± 2σ")
+        band.set_label("95 %")
         axes.plot(t, k, color=style.BLUE, linewidth=1.8, label="estimate")
         axes.set_ylim(*limits)
     style.legend(figure)
@@ -83,7 +85,7 @@ def covariance_figure(
         end = f"σ {quantity.std:.2g} {quantity.unit} at the end" if quantity.std else ""
         style.panel_title(axes, f"{quantity.symbol}, {SQUARED[quantity.symbol]}", end)
         if not known.any():
-            style.say(axes, "not identifiable: no finite variance")
+            style.say(axes, _why(quantity))
             continue
         axes.plot(times[known], variances[known, i], color=style.BLUE, linewidth=1.8)
         _logarithmic(axes, variance_limits(times[known], variances[known, i]))
@@ -146,6 +148,13 @@ def _logarithmic(axes: Axes, limits: tuple[float, float]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="minor", color="#BBBBBB", length=2)
+
+
+def _why(quantity: Quantity) -> str:
+    """Why a panel is empty, in lines of about the same length that fit it."""
+    text = f"not identifiable: {quantity.reason or 'no finite variance'}"
+    lines = -(-len(text) // 44)
+    return "\n".join(wrap(text, len(text) // lines + 6))
 
 
 def _end(times: NDArray[np.float64]) -> float:

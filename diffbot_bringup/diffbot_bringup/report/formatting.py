@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 MISSING = "–"
+UNBOUNDED = "(−∞, ∞)"
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -26,20 +27,22 @@ def supported(value: float, std: float) -> str:
     return significant(value, min(max(digits, 2), 3))
 
 
-def with_uncertainty(value: float | None, std: float | None) -> tuple[str, str]:
-    """(value, 2 std) as text: 2 std to two significant digits, the value to the same decimals.
+def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str, str]:
+    """(value, half width of its interval) as text, with the decimals that the interval supports.
 
-    The value never gets more than seven significant digits; a missing number is a dash.
+    The half width gets two significant digits, the value the same decimals but never more than
+    seven significant digits. A missing number is a dash; a value whose interval is not bounded gets
+    two significant digits.
     """
     if value is None:
         return MISSING, MISSING
-    if std is None:
-        return MISSING, "not fixed"
-    if std == 0.0:
+    if half_width is None:
+        return significant(value, 2), UNBOUNDED
+    if half_width == 0.0:
         return significant(value, 6), "0"
-    decimals = 1 - math.floor(math.log10(2.0 * std))
+    decimals = 1 - math.floor(math.log10(half_width))
     most = 6 - math.floor(math.log10(abs(value))) if value else decimals
     if decimals > min(most, 9) or decimals < -6:
-        return significant(value, 7), f"{2.0 * std:.1e}"
+        return significant(value, 7), f"{half_width:.1e}"
     decimals = max(decimals, 0)
-    return f"{value:.{decimals}f}", f"{2.0 * std:.{decimals}f}"
+    return f"{value:.{decimals}f}", f"{half_width:.{decimals}f}"

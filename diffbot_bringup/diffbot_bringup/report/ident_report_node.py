@@ -1,8 +1,8 @@
 """The ident_report node: shows an identification run and writes its report.
 
-Subscribes to `ident/dynamic_parameters`, `ident/status` and, where a simulator publishes it,
-`ground_truth/dynamic_parameters`. Ends with the run: status 0 when it was completed or stopped by
-the user, 1 when it failed.
+Subscribes to `ident/dynamic_parameters`, `ident/status`, `ident/verification` and, where a
+simulator publishes it, `ground_truth/dynamic_parameters`. Ends with the run: status 0 when it was
+completed or stopped by the user, 1 when it failed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
 
-from arc_odometry import WheelGeometry
-from diffbot_bringup.report.conversions import parameter_sample, stamp_of, status_sample
+from diffbot_bringup.report.conversions import (
+    parameter_sample,
+    stamp_of,
+    status_sample,
+    verification_sample,
+)
 from diffbot_bringup.report.drawing import Drawing
 from diffbot_bringup.report.recording import IdentRecording
 from diffbot_bringup.report.report_writer import ReportWriter
 from diffbot_bringup.report.run_end import Ending
 from diffbot_bringup.report.samples import EXCITING, StatusSample
 from diffbot_bringup.report.watching_node import WatchingNode
-from diffbot_msgs.msg import DynamicParameters, IdentStatus
+from diffbot_description import described_model
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import Parameter
 
 PARAMETERS = (Parameter("name", "ident", "name of the run, for the summary"),)
@@ -41,11 +46,11 @@ class IdentReport(WatchingNode):
         self._parameters_topic = self.create_polled(
             DynamicParameters, "ident/dynamic_parameters", QUEUE, raw=True
         )
+        self._verification_topic = self.create_polled(Verification, "ident/verification", LATCHED)
         drawing = Drawing()
         drawing.start()
-        wheels = self.robot.wheels
-        geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
-        self._writer = ReportWriter(self.run, geometry, self.folder, self.console, drawing)
+        model = described_model(self.robot)
+        self._writer = ReportWriter(self.run, model, self.folder, self.console, drawing)
         self._recording = IdentRecording()
         self._newest: bytes | None = None
         self.watch("ident", (self._status_topic, self._parameters_topic))
@@ -67,6 +72,9 @@ class IdentReport(WatchingNode):
             self._newest = serialized
             if recording.wants_parameters(stamp_of(serialized)):
                 self._unpack_newest()
+        # Last, as it is sent before the status that ends the run.
+        for message in self.take(self._verification_topic):
+            recording.verification = verification_sample(message)
 
     def state(self) -> StatusSample | None:
         """The newest status."""

@@ -44,7 +44,9 @@ class Progress:
 
     def figures(self) -> str:
         """Times and real-time factor as text."""
-        end = f" of {self.duration:.0f}" if self.fraction is not None else ""
+        # What follows the asked duration, such as a verification, has no known end.
+        asked = self.fraction is not None and self.elapsed <= self.duration + 0.05
+        end = f" of {self.duration:.0f}" if asked else ""
         factor = f", {self.factor:.1f}× real time" if self.factor is not None else ""
         return f"{self.elapsed:.1f}{end} s{factor}"
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diffbot_bringup.report.samples import ESTIMATED, UNESTIMATED, ParameterSample
-
-# Half width of the 95 % interval of a normal distribution, in standard deviations.
-NORMAL_95 = 1.959964
+from diffbot_ident.physical import friction_quantities as identified_friction
+from diffbot_ident.physical_quantity import NORMAL_95, PhysicalQuantity
 
 UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
 
 Interval = tuple[float | None, float | None]
+UNBOUNDED: Interval = (None, None)
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Quantity:
         interval95: [lo, hi] of the 95 % interval; None for an end that is not bounded.
         closed_form: true value when a simulator knows it, else None.
         state: "estimated", "unestimated" or "invalid".
+        reason: why the state is not "estimated"; empty when it is, or when nobody said.
     """
 
     symbol: str
@@ -37,6 +38,13 @@ class Quantity:
     interval95: Interval
     closed_form: float | None = None
     state: str = ESTIMATED
+    reason: str = ""
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the 95 % interval; None where it is not bounded."""
+        low, high = self.interval95
+        return None if low is None or high is None else 0.5 * (high - low)
 
     @property
     def error_percent(self) -> float | None:
@@ -67,20 +75,45 @@ def parameter_quantities(
     """
     quantities = []
     for i, (symbol, unit) in enumerate(UNITS.items()):
-        true = _finite(closed_form[i]) if closed_form is not None else None
+        true = finite(closed_form[i]) if closed_form is not None else None
         if sample is None:
-            quantities.append(Quantity(symbol, unit, None, None, (None, None), true, UNESTIMATED))
+            quantities.append(Quantity(symbol, unit, None, None, UNBOUNDED, true, UNESTIMATED))
             continue
-        value, variance = _finite(sample.values[i]), sample.variances[i]
-        if value is None or not 0.0 <= variance < math.inf:
-            state = UNESTIMATED if sample.state == ESTIMATED else sample.state
-            quantities.append(Quantity(symbol, unit, value, None, (None, None), true, state))
+        value, variance, reason = finite(sample.values[i]), sample.variances[i], sample.reasons[i]
+        state = sample.state if sample.states is None else sample.states[i]
+        named = sample.states is not None and state == UNESTIMATED
+        if value is None or named or not 0.0 <= variance < math.inf:
+            state = UNESTIMATED if state == ESTIMATED else state
+            quantities.append(Quantity(symbol, unit, value, None, UNBOUNDED, true, state, reason))
             continue
         std = math.sqrt(variance)
         interval = (value - NORMAL_95 * std, value + NORMAL_95 * std)
-        quantities.append(Quantity(symbol, unit, value, std, interval, true, sample.state))
+        quantities.append(Quantity(symbol, unit, value, std, interval, true, state, reason))
     return tuple(quantities)
 
 
-def _finite(value: float) -> float | None:
+def friction_quantities(sample: ParameterSample | None) -> dict[str, Quantity]:
+    """Friction of the wheels, viscous_left to coulomb_right; empty where it is not modelled."""
+    if sample is None or sample.friction is None:
+        return {}
+    found = identified_friction(sample.friction, sample.friction_variances)
+    return {key: from_physical(quantity, sample.state) for key, quantity in found.items()}
+
+
+def from_physical(quantity: PhysicalQuantity, state: str, true: float | None = None) -> Quantity:
+    """The quantity for a report; its own state is worse than the set's where it is not fixed."""
+    std, (low, high) = finite(quantity.std), quantity.interval
+    return Quantity(
+        quantity.symbol,
+        quantity.unit.replace("^2", "²"),
+        finite(quantity.value),
+        std,
+        (finite(low), finite(high)),
+        true,
+        UNESTIMATED if std is None and state == ESTIMATED else state,
+    )
+
+
+def finite(value: float) -> float | None:
+    """The value, or None for NaN and infinity."""
     return float(value) if math.isfinite(value) else None

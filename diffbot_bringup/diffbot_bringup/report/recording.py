@@ -7,7 +7,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_bringup.report.samples import EXCITING, ParameterSample, StatusSample
+from diffbot_bringup.report.samples import (
+    EXCITING,
+    VERIFYING,
+    ParameterSample,
+    StatusSample,
+    VerificationSample,
+)
 from diffbot_bringup.report.series import STAMP_TOLERANCE, Series
 
 # More points than this cannot be told apart in a picture.
@@ -25,6 +31,7 @@ class IdentRecording:
     Attributes:
         latest: newest estimate, kept or not; None before the first.
         status: newest status; None before the first.
+        verification: what a held-out motion said; None before it has.
         start: stamp at which the excitation began, s; None before.
 
     Args:
@@ -34,9 +41,12 @@ class IdentRecording:
     def __init__(self, capacity: int = 4096) -> None:
         self.latest: ParameterSample | None = None
         self.status: StatusSample | None = None
+        self.verification: VerificationSample | None = None
         self.start: float | None = None
+        self._excited = -math.inf  # Stamp of the last status that was exciting, s.
         self._parameters = Series(8, capacity)
-        self._motion = Series(4, capacity)
+        self._motion = Series(8, capacity)
+        self._verifying = Series(2, capacity)
         self._opening = Series(4, capacity)
         self._truth = Series(4, capacity)
 
@@ -52,25 +62,32 @@ class IdentRecording:
     def add_parameters(self, sample: ParameterSample) -> None:
         """Take in the newest estimate."""
         self.latest = sample
-        if self._parameters.accepts(sample.time):
+        # A verification leaves the estimate as it is.
+        learning = self.status is None or self.status.phase == EXCITING
+        if learning and self._parameters.accepts(sample.time):
             self._parameters.add(sample.time, (*sample.values, *sample.variances))
 
     def wants_status(self, time: float) -> bool:
         """Whether a status with this stamp (s) is worth unpacking for the pictures."""
-        return self._motion.accepts(time) or self._in_opening(time)
+        wanted = self._motion.accepts(time) and self._verifying.accepts(time)
+        return wanted or self._in_opening(time)
 
     def add_status(self, sample: StatusSample) -> None:
         """Take in the newest status; the first one that is exciting fixes the time axis."""
         self.status = sample
+        if sample.phase == VERIFYING and self._verifying.accepts(sample.time):
+            self._verifying.add(sample.time, sample.position)
         if sample.phase != EXCITING:
             return
         self.start = sample.time - sample.elapsed
+        self._excited = sample.time
         # A known duration gives an even spacing from the start; without one, thinning does it.
         if not len(self._motion) and 0.0 < sample.duration < math.inf:
             self._motion.interval = self._parameters.interval = sample.duration / POINTS
+            self._verifying.interval = self._motion.interval
         row = (*sample.velocity, *sample.effort)
         if self._motion.accepts(sample.time):
-            self._motion.add(sample.time, row)
+            self._motion.add(sample.time, (*row, *sample.position, *sample.information))
         if self._in_opening(sample.time):
             self._opening.add(sample.time, row)
 
@@ -82,10 +99,15 @@ class IdentRecording:
         self._truth.add(time, values)
 
     def finish(self) -> None:
-        """Keep the newest estimate, so that the curves end where the run ended."""
-        if self.latest is not None:
-            sample = self.latest
-            self._parameters.add(sample.time, (*sample.values, *sample.variances))
+        """Keep the newest estimate, so that the curves end where the excitation ended."""
+        if self.latest is None:
+            return
+        sample = self.latest
+        # Not before the last row, nor far behind the end of the excitation: a verification, which
+        # leaves the estimate as it is, may have followed.
+        time = max(min(sample.time, self._excited), self._parameters.last)
+        time = time if time > -math.inf else sample.time
+        self._parameters.add(time, (*sample.values, *sample.variances))
 
     def _in_opening(self, time: float) -> bool:
         return self.start is None or time - self.start <= OPENING + STAMP_TOLERANCE
@@ -97,7 +119,17 @@ class IdentRecording:
 
     def motion(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
-        return self._since_start(self._motion)
+        times, rows = self._since_start(self._motion)
+        return times, rows[:, :4]
+
+    def path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Places [x, y] by odometry, m, while exciting (n, 2) and while verifying (m, 2)."""
+        return self._since_start(self._motion)[1][:, 4:6], self._verifying.arrays()[1]
+
+    def information(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Time (n,), s, and [achieved, predicted] information (n, 2), bits; NaN where unknown."""
+        times, rows = self._since_start(self._motion)
+        return times, rows[:, 6:8]
 
     def opening(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As `motion`, each status of the first 10 s."""

@@ -7,16 +7,21 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from arc_odometry import WheelGeometry
+from diffbot_bringup.report.confidence import (
+    confidence_entries,
+    confidence_notes,
+    verification_entry,
+    verification_state,
+)
 from diffbot_bringup.report.drawing import Drawing
 from diffbot_bringup.report.handover import hand_over, headline
 from diffbot_bringup.report.physical import meanings, physical_quantities
-from diffbot_bringup.report.quantity import Quantity, parameter_quantities
+from diffbot_bringup.report.quantity import Quantity, friction_quantities, parameter_quantities
 from diffbot_bringup.report.recording import IdentRecording
 from diffbot_bringup.report.run_end import Ending
-from diffbot_bringup.report.samples import ParameterSample
 from diffbot_bringup.report.summary import RunDescription, summary
-from diffbot_bringup.report.table import parameter_table
+from diffbot_bringup.report.table import parameter_table, state_notes
+from diffbot_description import RobotModel
 
 
 class ReportWriter:
@@ -24,7 +29,7 @@ class ReportWriter:
 
     Args:
         run: what is run.
-        geometry: wheel radii and track, for masses and inertias.
+        model: the robot's description, for masses and inertias.
         directory: where the files go; exists.
         console: where the table goes.
         drawing: makes the pictures.
@@ -33,23 +38,31 @@ class ReportWriter:
     def __init__(
         self,
         run: RunDescription,
-        geometry: WheelGeometry,
+        model: RobotModel,
         directory: Path,
         console: Console,
         drawing: Drawing,
     ) -> None:
         self._run = run
-        self._geometry = geometry
+        self._model = model
         self._directory = directory
         self._console = console
         self._drawing = drawing
 
     def table(self, recording: IdentRecording, title: str = "") -> RenderableType:
         """The parameters as they are now."""
+        sample = recording.latest
         parameters = self._parameters(recording)
-        phrases = meanings(parameters, self._geometry)
-        caption = _caption(recording.latest)
-        return parameter_table(parameters, phrases, title, caption, self._console.width)
+        phrases = meanings(parameters, physical_quantities(sample, self._model))
+        notes = confidence_notes(sample, recording.verification)
+        return parameter_table(
+            parameters,
+            phrases,
+            title,
+            [*state_notes(parameters), *notes],
+            self._console.width,
+            tuple(friction_quantities(sample).values()),
+        )
 
     def write(
         self, recording: IdentRecording, ending: Ending, factor: float | None, deadline: float
@@ -86,20 +99,24 @@ class ReportWriter:
         factor: float | None,
         parameters: tuple[Quantity, ...],
     ) -> dict[str, Any]:
+        sample, status, verification = recording.latest, recording.status, recording.verification
         more: dict[str, Any] = {}
-        if recording.latest is not None:
-            more["samples"] = recording.latest.samples
-            more["residual_std"] = list(recording.latest.residual_std)
-        if recording.status is not None:
-            more["guarded"] = recording.status.guarded
-            more["refused"] = recording.status.refused
-        physical = physical_quantities(parameters, self._geometry)
-        return summary(self._run, ending, recording.elapsed, factor, parameters, physical, more)
-
-
-def _caption(sample: ParameterSample | None) -> str:
-    if sample is None:
-        return ""
-    linear, angular = sample.residual_std
-    text = f"{sample.samples} samples, residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
-    return f"{text}; {sample.state}: {sample.reason}" if sample.reason else text
+        if sample is not None:
+            more |= confidence_entries(sample)
+        if status is not None:
+            achieved, predicted = status.information
+            more["information"] = {"achieved": achieved, "predicted": predicted}
+            more["arena"] = status.arena
+            more["guarded"] = status.guarded
+            more["refused"] = status.refused
+        return summary(
+            self._run,
+            ending,
+            recording.elapsed,
+            factor,
+            parameters,
+            physical_quantities(sample, self._model, recording.last_truth()),
+            friction_quantities(sample),
+            verification_entry(verification_state(sample, verification), verification),
+            more,
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from diffbot_bringup.report.samples import DONE, STOPPED
+from diffbot_bringup.report.samples import DONE, STOPPED, VERIFYING
 from diffbot_bringup.report.series import STAMP_TOLERANCE
 
 COMPLETED = "completed"
@@ -114,7 +114,8 @@ class RunEnd:
             return Ending(FAILED, f"{node} did not start, or left before it said anything")
         if status.phase == STOPPED:
             return self._stopped(status.message)
-        if 0.0 < status.duration <= status.elapsed + END_TOLERANCE:
+        at_end = 0.0 < status.duration <= status.elapsed + END_TOLERANCE
+        if at_end and status.phase != VERIFYING:
             return Ending(COMPLETED)
         end = f" of {status.duration:.1f} s" if status.duration > 0.0 else ""
         return Ending(FAILED, f"{node} left after {status.elapsed:.1f} s{end} without saying why")

@@ -35,6 +35,11 @@ class Series:
         self._times: list[float] = []
         self._rows: list[tuple[float, ...]] = []
 
+    @property
+    def last(self) -> float:
+        """Time of the last row, s; minus infinity without one."""
+        return self._times[-1] if self._times else -np.inf
+
     def __len__(self) -> int:
         return len(self._times)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.run_end import Ending
+from diffbot_bringup.report.samples import NOT_VERIFIED
 
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
@@ -63,6 +64,8 @@ def summary(
     real_time_factor: float | None,
     parameters: Sequence[Quantity],
     physical: Mapping[str, Quantity] | None = None,
+    friction: Mapping[str, Quantity] | None = None,
+    verification: Mapping[str, Any] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The content of an identification's summary.json; every number is finite or None.
@@ -74,11 +77,15 @@ def summary(
         real_time_factor: robot time over wall time; None where unknown.
         parameters: K5..K8.
         physical: quantities derived from them, by key.
+        friction: of the wheels, by key; empty where it is not modelled.
+        verification: what a held-out motion said.
         more: further keys; they never replace those above.
     """
     results = {
         "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
+        "friction": {key: _entry(quantity) for key, quantity in (friction or {}).items()},
         "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
+        "verification": dict(verification or {"state": NOT_VERIFIED}),
     }
     return run_summary(run, ending, duration, real_time_factor, results, more)
 
@@ -125,6 +132,7 @@ def _entry(quantity: Quantity) -> dict[str, Any]:
         "interval95": list(quantity.interval95),
         "closed_form": quantity.closed_form,
         "state": quantity.state,
+        "reason": quantity.reason,
         "unit": quantity.unit,
     }
 

@@ -16,7 +16,7 @@ from diffbot_bringup.report.pace import Pace
 from diffbot_bringup.report.polled_node import PolledNode
 from diffbot_bringup.report.progress import Progress, make_console, make_display
 from diffbot_bringup.report.run_end import FAILED, Ending, NodeState, RunEnd
-from diffbot_bringup.report.samples import DONE, STOPPED, WAITING
+from diffbot_bringup.report.samples import DONE, STOPPED, VERIFYING, WAITING
 from diffbot_bringup.report.summary import RunDescription
 from diffbot_description import load_robot
 from diffbot_node import Parameter, declare, results_folder
@@ -158,7 +158,8 @@ class WatchingNode(PolledNode):
         state = self.state()
         note = f"waiting for the {self._node} node"
         if state is not None:
-            note = state.message if state.phase == WAITING else ""
+            notes = {WAITING: state.message, VERIFYING: "verifying with another motion"}
+            note = notes.get(state.phase, "")
         elapsed, duration = (state.elapsed, state.duration) if state else (0.0, 0.0)
         progress = Progress(self.run.label, elapsed, duration, self.pace.factor, note)
         self._display.show(progress, self.table(), now)

@@ -1,0 +1,170 @@
+"""A robot's description with the body that was identified: the closed form, backwards.
+
+Only the body's mass, yaw inertia and centre of mass (x) and the wheels' friction change; wheels,
+shapes, limits and the rest stay as described. Roll and pitch inertia and the height of the centre
+of mass stay too: a motion in the plane says nothing about them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from diffbot_description.consistency import check_consistency
+from diffbot_description.dynamic_parameters import closed_form
+from diffbot_description.identified_xacro import inertial_xacro
+from diffbot_description.robot import Robot
+from diffbot_description.robot_model import RobotModel
+from diffbot_description.sections import read_section
+from diffbot_description.strict_yaml import read_yaml
+
+XACRO_NAME = "identified_inertial.xacro"
+
+
+def described_model(robot: Robot) -> RobotModel:
+    """Return the model of a robot file; the same as of its URDF, without making that."""
+    wheels, body = robot.wheels, robot.body
+    return RobotModel(
+        wheel_radius=wheels.radius,
+        half_track=wheels.half_track,
+        mass_body=body.mass,
+        inertia_body=body.inertia.yaw,
+        com_offset=body.center_of_mass.x,
+        wheel_mass=wheels.mass,
+        wheel_inertia_spin=wheels.inertia_spin,
+        wheel_inertia_yaw=wheels.inertia_yaw,
+    )
+
+
+def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> RobotModel:
+    """Return the model with the body whose closed form is K5 [m], K7 [1/(kg m)], K8 [1/(kg m^2)].
+
+    K6 follows: K6 = K5 K8 / (b K7). Wheels, track and radius stay those of ``model``. Raises
+    ValueError, naming the value and its limit, when no body can give these parameters.
+    """
+    for name, value, good in (("k7", k7, k7 > 0), ("k8", k8, k8 < 0)):
+        if not good:
+            sign = "above" if name == "k7" else "below"
+            raise ValueError(
+                f"{name} = {value:.6g} must be {sign} 0: no robot has it. Check the order "
+                "[left, right] and the signs of torques and wheels, and identify again."
+            )
+    if not math.isfinite(k5):
+        raise ValueError(f"k5 = {k5} must be finite. Identify again.")
+    wheels_mass = model.equivalent_mass - model.mass_body
+    about_axle = model.inertia_body + model.mass_body * model.com_offset**2
+    wheels_inertia = model.equivalent_inertia - about_axle
+    mass = 1 / (model.wheel_radius * k7)
+    inertia = -model.half_track / (model.wheel_radius * k8)
+    body = mass - wheels_mass
+    if not body > 0:
+        raise ValueError(
+            f"the identified equivalent mass is {mass:.4g} kg, but the wheels of the description "
+            f"alone make {wheels_mass:.4g} kg. Correct wheels.mass, wheels.inertia_spin or "
+            "wheels.radius, or identify again."
+        )
+    offset = k5 * mass / body
+    own = inertia - wheels_inertia - body * offset**2
+    if not own > 0:
+        raise ValueError(
+            f"the identified equivalent yaw inertia is {inertia:.4g} kg m^2, but the wheels of the "
+            f"description ({wheels_inertia:.4g}) and the body's mass {1e3 * offset:.4g} mm ahead "
+            f"of the axle ({body * offset**2:.4g}) make more. Correct wheels.separation, "
+            "wheels.mass or wheels.inertia_yaw, or identify again."
+        )
+    return replace(model, mass_body=body, inertia_body=own, com_offset=offset)
+
+
+def chosen_k5(robot: Robot, k5: float, std: float, identifiable: bool, k7: float) -> float:
+    """Return the K5 [m] for a description: the identified one, or what the data allow.
+
+    Where K5 is not identifiable, the described centre of mass stays if its K5 lies within 1.96
+    standard deviations of the estimate; else 0 is taken, the axle.
+    """
+    if identifiable:
+        return k5
+    model = described_model(robot)
+    wheels = model.equivalent_mass - model.mass_body
+    described = model.com_offset * (1 - wheels * model.wheel_radius * k7)
+    return described if abs(described - k5) <= 1.96 * std else 0.0
+
+
+def identified_data(
+    robot: Robot,
+    k5: float,
+    k7: float,
+    k8: float,
+    friction: Sequence[float | None] = (None, None, None, None),
+) -> dict[str, Any]:
+    """Return the content of the robot's YAML with the identified body and friction.
+
+    ``friction``: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps what is
+    described. Raises ValueError when the result is no robot that `load_robot` would accept.
+    """
+    data = read_yaml(robot.path)
+    try:
+        model = identified_model(described_model(robot), float(k5), float(k7), float(k8))
+        body = data["body"]
+        body["mass"] = model.mass_body
+        body["center_of_mass"]["x"] = model.com_offset
+        body["inertia"]["yaw"] = model.inertia_body
+        for index, value in enumerate(friction):
+            if value is not None:
+                kind = "viscous" if index < 2 else "coulomb"
+                data["friction"][kind][index % 2] = float(value)
+        check_consistency(read_section(Robot, data, path=robot.path))
+    except ValueError as error:
+        raise ValueError(
+            f"what was identified does not fit the description of robot '{robot.name}': {error}"
+        ) from None
+    return data
+
+
+def write_identified_robot(
+    robot: Robot,
+    directory: Path,
+    k5: float,
+    k7: float,
+    k8: float,
+    friction: Sequence[float | None] = (None, None, None, None),
+    notes: Iterable[str] = (),
+) -> tuple[Path, Path]:
+    """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
+
+    The YAML loads with `load_robot`, and the closed form of its URDF is K5, K7, K8 (and K6 = K5 K8
+    / (b K7)). ``notes``: lines for the comments of both files, such as intervals. Raises
+    ValueError, and writes nothing, when no robot can have these parameters; OSError when the
+    directory cannot be written.
+    """
+    data = identified_data(robot, k5, k7, k8, friction)
+    patched = read_section(Robot, data, path=robot.path)
+    lines = [line for note in notes for line in str(note).splitlines()]
+    k = closed_form(described_model(patched))
+    head = [
+        f"Robot '{robot.name}' with the body and the friction that were identified.",
+        "Made by the identification: body.mass, body.center_of_mass.x, body.inertia.yaw and",
+        "friction are new, the rest is as in the robot file that it was run with.",
+        f"Closed form: K5 {k.k5:.6g} m, K6 {k.k6:.6g} 1/m, K7 {k.k7:.6g} 1/(kg m), "
+        f"K8 {k.k8:.6g} 1/(kg m^2).",
+        *lines,
+    ]
+    text = "".join(f"# {line}".rstrip() + "\n" for line in head)
+    text += "\n" + yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
+    robot_file = directory / f"{robot.name}_identified.yaml"
+    xacro_file = directory / XACRO_NAME
+    _write(robot_file, text)
+    _write(xacro_file, inertial_xacro(patched, lines))
+    return robot_file, xacro_file
+
+
+def _write(path: Path, text: str) -> None:
+    """Write so that the path is either the old file or the whole new one."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)

@@ -1,0 +1,204 @@
+"""Patched descriptions: their closed form is what was identified, or they are refused."""
+
+import copy
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import xacro
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from robot_files import changed, write
+
+from diffbot_description import RobotModel, closed_form, load_robot, urdf
+from diffbot_description.identified_robot import (
+    chosen_k5,
+    described_model,
+    identified_model,
+    write_identified_robot,
+)
+
+NAMESPACE = "http://www.ros.org/wiki/xacro"
+
+
+def parameters(model):
+    k = closed_form(model)
+    return np.array([k.k5, k.k6, k.k7, k.k8])
+
+
+def model_of_urdf(robot):
+    return RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"), [("twil", (0.9, 0.95, 0.97)), ("agv", (1.1, 1.06, 1.02))]
+)
+def test_patched_robot_has_the_identified_parameters(tmp_path, name, scale):
+    robot = load_robot(name)
+    described = parameters(described_model(robot))
+    assert described == pytest.approx(parameters(model_of_urdf(robot)), rel=1e-12)
+    wanted = described[[0, 2, 3]] * scale
+    friction = (0.011, 0.012, None, 0.05)
+    path, _ = write_identified_robot(robot, tmp_path, *wanted, friction, ["mass 1 kg [0.9, 1.1]"])
+    assert path.name == f"{name}_identified.yaml"
+    patched = load_robot(path)
+    found = parameters(model_of_urdf(patched))
+    assert found[[0, 2, 3]] == pytest.approx(wanted, rel=1e-12)
+    b = robot.wheels.half_track
+    assert found[1] == pytest.approx(wanted[0] * wanted[2] / (b * wanted[1]), rel=1e-12)
+    assert patched.friction.viscous == (0.011, 0.012)
+    assert patched.friction.coulomb == (robot.friction.coulomb[0], 0.05)
+    for part in ("name", "wheels", "casters", "joints", "limits", "excitation", "contact"):
+        assert getattr(patched, part) == getattr(robot, part)
+    assert "mass 1 kg [0.9, 1.1]" in path.read_text(encoding="utf-8")
+
+
+def test_payload_is_found_in_the_body(tmp_path):
+    robot = load_robot("twil")
+    loaded = described_model(robot).with_payload(0.8, 0.05, 0.003)
+    k = closed_form(loaded)
+    path, _ = write_identified_robot(robot, tmp_path, k.k5, k.k7, k.k8)
+    body = load_robot(path).body
+    assert body.mass == pytest.approx(loaded.mass_body)
+    assert body.center_of_mass.x == pytest.approx(loaded.com_offset)
+    assert body.inertia.yaw == pytest.approx(loaded.inertia_body)
+
+
+def number(low, high):
+    return st.floats(low, high, allow_subnormal=False)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.builds(
+        RobotModel,
+        wheel_radius=number(0.02, 0.5),
+        half_track=number(0.05, 1.0),
+        mass_body=number(0.5, 500),
+        inertia_body=number(0.01, 100),
+        com_offset=number(-0.5, 0.5),
+        wheel_mass=number(0.01, 5),
+        wheel_inertia_spin=number(1e-6, 0.01),
+        wheel_inertia_yaw=number(1e-6, 0.01),
+    ),
+    number(0.5, 500),
+    number(0.01, 100),
+    number(-0.5, 0.5),
+)
+def test_closed_form_backwards(model, mass, inertia, offset):
+    """The parameters of another body on the same wheels give that body."""
+    other = RobotModel(
+        model.wheel_radius, model.half_track, mass, inertia, offset,
+        model.wheel_mass, model.wheel_inertia_spin, model.wheel_inertia_yaw,
+    )  # fmt: skip
+    k = closed_form(other)
+    found = identified_model(model, k.k5, k.k7, k.k8)
+    assert found.mass_body == pytest.approx(mass, abs=1e-9 * other.equivalent_mass)
+    assert found.com_offset == pytest.approx(offset, rel=1e-6, abs=1e-9)
+    assert found.inertia_body == pytest.approx(inertia, abs=1e-7 * other.equivalent_inertia)
+
+
+def with_xacro(robot, root, file, **origin):
+    """The URDF with the inertial and dynamics of the xacro file in place of its own."""
+    ElementTree.register_namespace("xacro", NAMESPACE)
+    root = copy.deepcopy(root)
+    root.insert(0, ElementTree.Element(f"{{{NAMESPACE}}}include", filename=str(file)))
+    chassis = root.find("link[@name='chassis_link']")
+    chassis.remove(chassis.find("inertial"))
+    ElementTree.SubElement(chassis, f"{{{NAMESPACE}}}identified_inertial", **origin)
+    for side in ("left", "right"):
+        joint = root.find(f"joint[@name='{getattr(robot.joints, side)}']")
+        joint.remove(joint.find("dynamics"))
+        ElementTree.SubElement(joint, f"{{{NAMESPACE}}}identified_dynamics", side=side)
+    source = file.parent / "robot.urdf.xacro"
+    source.write_text(ElementTree.tostring(root, encoding="unicode"), encoding="utf-8")
+    return xacro.process_file(str(source)).toxml()
+
+
+def test_xacro_gives_any_urdf_the_identified_body(tmp_path):
+    robot = load_robot("twil")
+    original = ElementTree.fromstring(urdf(robot))
+    for link in original.findall("link"):  # Shapes to see take most of the time.
+        for visual in link.findall("visual"):
+            link.remove(visual)
+    k5, _, k7, k8 = parameters(described_model(robot)) * (0.9, 1.0, 0.95, 0.97)
+    friction = (0.011, 0.012, 0.013, 0.014)
+    notes = ["K5 0.08 m [--0.07, 0.09] ± 1 < 2 & 3"]
+    path, file = write_identified_robot(robot, tmp_path, k5, k7, k8, friction, notes)
+    text = with_xacro(robot, original, file)
+    model = RobotModel.from_urdf(text)
+    assert parameters(model)[[0, 2, 3]] == pytest.approx([k5, k7, k8], rel=1e-12)
+    root, body = ElementTree.fromstring(text), load_robot(path).body
+    centre, inertia = body.center_of_mass, body.inertia
+    here = inertial_numbers(root)
+    assert here == pytest.approx(
+        [centre.x, 0, centre.z - 0.075, body.mass, inertia.roll, inertia.pitch, inertia.yaw]
+    )
+    dynamics = {j.get("name"): j.find("dynamics") for j in root.findall("joint")}
+    for side, i in (("left", 0), ("right", 1)):
+        element = dynamics[f"{side}_wheel_joint"]
+        assert float(element.get("damping")) == friction[i]
+        assert float(element.get("friction")) == friction[2 + i]
+    moved = with_xacro(robot, original, file, link_x="0.1", link_z="0.02")
+    there = inertial_numbers(ElementTree.fromstring(moved))
+    difference = [a - b for a, b in zip(here, there, strict=True)]
+    assert difference == pytest.approx([0.1, 0, 0.02, 0, 0, 0, 0], abs=1e-12)
+
+
+def inertial_numbers(root):
+    inertial = root.find("link[@name='chassis_link']/inertial")
+    xyz = [float(x) for x in inertial.find("origin").get("xyz").split()]
+    inertia = inertial.find("inertia").attrib
+    return [
+        *xyz,
+        float(inertial.find("mass").get("value")),
+        *(float(inertia[k]) for k in ("ixx", "iyy", "izz")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ((1.0, 10.0, 1.0), r"equivalent mass is 0\.5037 kg, but the wheels .* 0\.8 kg"),
+        ((1.0, 1.0, 3.0), r"equivalent yaw inertia is 0\.0376 kg m\^2"),
+        ((1.0, -1.0, 1.0), r"k7 = -2\.64\d* must be above 0"),
+        ((1.0, 1.0, -1.0), r"k8 = 16\.0\d* must be below 0"),
+        ((1.0, math.nan, 1.0), r"k7 = nan must be above 0"),
+        ((math.nan, 1.0, 1.0), r"k5 = nan must be finite"),
+        ((1.0, 1.0, 0.8), r"body\.inertia\.yaw = 0\.0\d+ kg m\^2 must be at most body\.inertia\.r"),
+        ((-1.0, 1.0, 1.0), r"would tip backwards"),
+    ],
+)
+def test_unphysical_values_are_refused_without_a_file(tmp_path, scale, message):
+    robot = load_robot("twil")
+    k5, _, k7, k8 = parameters(described_model(robot))
+    with pytest.raises(ValueError, match=message) as caught:
+        write_identified_robot(robot, tmp_path, *(np.array([k5, k7, k8]) * scale))
+    assert str(caught.value).startswith("what was identified does not fit")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unphysical_friction_is_refused(tmp_path):
+    robot = load_robot("twil")
+    k5, _, k7, k8 = parameters(described_model(robot))
+    with pytest.raises(ValueError, match=r"friction\.coulomb\[1\] = -0\.1 N m must be at least 0"):
+        write_identified_robot(robot, tmp_path, k5, k7, k8, (None, None, None, -0.1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_own_robot_file_keeps_its_own_keys(tmp_path):
+    robot = load_robot(write(tmp_path, changed("name", "mine")))
+    k5, _, k7, k8 = parameters(described_model(robot))
+    path, _ = write_identified_robot(robot, tmp_path, k5, k7, k8)
+    assert path.name == "mine_identified.yaml"
+    assert load_robot(path).name == "mine"
+
+
+def test_centre_of_mass_where_k5_is_not_identifiable():
+    robot = load_robot("twil")
+    k5, _, k7, _ = parameters(described_model(robot))
+    assert chosen_k5(robot, 0.05, 0.01, True, k7) == 0.05
+    assert chosen_k5(robot, 0.05, 0.1, False, k7) == pytest.approx(k5)
+    assert chosen_k5(robot, 0.001, 0.01, False, k7) == 0.0
+    assert chosen_k5(robot, 0.001, math.inf, False, k7) == pytest.approx(k5)

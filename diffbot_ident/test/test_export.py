@@ -1,0 +1,138 @@
+"""The files of an identification: read back by YAML, by ROS and by load_robot."""
+
+import math
+
+import numpy as np
+import pytest
+import yaml
+
+from diffbot_description import closed_form, described_model, load_robot
+from diffbot_ident.estimate import Estimate, Friction, State
+from diffbot_ident.export import estimate_physical, export_results, usable_friction
+
+TWIL = load_robot("twil")
+K = closed_form(described_model(TWIL))
+GOOD, BAD = State.ESTIMATED, State.UNESTIMATED
+WORDS = {"date": "2026-11-21T12:00:00+00:00", "version": "0.1.0", "seconds": 60.0}
+
+
+def estimate(values=None, unknown=(), state=GOOD, friction=None, warnings=()):
+    values = values or (0.95 * K.k5, 0.95 * K.k6, 0.98 * K.k7, 0.98 * K.k8)
+    states = tuple(BAD if i in unknown else GOOD for i in range(4))
+    reasons = tuple("too little yaw rate" if i in unknown else "" for i in range(4))
+    covariance = np.diag((0.01 * np.array(values)) ** 2)
+    return Estimate(
+        tuple(values), tuple(map(tuple, covariance.tolist())), states, reasons, state, "",
+        6000, (0.02, 0.1), warnings, (0.03, -0.04), (1.0, 0.9, 1.0, 1.0), 1.0, friction,
+    )  # fmt: skip
+
+
+def section(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["/**"]["ros__parameters"]
+
+
+FRICTION = Friction((0.01, -1e-4, 0.02, 0.03), (1e-8, 1e-6, 1e-8, math.inf))
+
+
+def test_all_files(tmp_path):
+    verification = {
+        "state": "verified", "reason": "", "duration": 10.0, "one_step": np.array([0.01, 0.02]),
+        "one_step_nominal": (math.nan, math.nan), "horizon": 2,
+    }  # fmt: skip
+    found = estimate(friction=FRICTION, warnings=("odd: 1",))
+    export = export_results(tmp_path, TWIL, found, **WORDS, verification=verification)
+    names = ["dynamic_parameters.yaml", "twil_identified.yaml", "identified_inertial.xacro"]
+    assert [path.name for path in export.paths] == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    assert export.refusal == ""
+    read = section(export.paths[0])
+    assert [read[k] for k in ("k5", "k6", "k7", "k8")] == list(found.values)
+    assert read["covariance_diagonal"] == list(found.variances)
+    assert np.reshape(read["covariance"], (4, 4)) == pytest.approx(np.array(found.covariance))
+    assert (read["state"], read["robot"], read["torque_delay"]) == ("estimated", "twil", 1.0)
+    assert read["friction"]["viscous_left"] == {
+        "value": 0.01, "variance": 1e-8, "unit": "N m s/rad",
+    }  # fmt: skip
+    assert read["friction"]["coulomb_right"]["variance"] == math.inf
+    mass = estimate_physical(found, TWIL)["equivalent_mass"]
+    assert read["physical"]["equivalent_mass"]["interval95"] == list(mass.interval)
+    assert read["verification"]["one_step"] == [0.01, 0.02]
+    patched = load_robot(export.paths[1])
+    k = closed_form(described_model(patched))
+    assert [k.k5, k.k7, k.k8] == pytest.approx([found.values[i] for i in (0, 2, 3)], rel=1e-12)
+    # Within its interval of 0 it is none; what was not found stays as described.
+    assert patched.friction.viscous == (0.01, 0.0)
+    assert patched.friction.coulomb == (0.02, TWIL.friction.coulomb[1])
+    for path in export.paths[1:]:
+        text = path.read_text(encoding="utf-8")
+        assert f"equivalent mass: {mass.value:.5g} [{mass.interval[0]:.5g}, " in text
+        assert "Coulomb friction, right wheel: not identifiable" in text
+
+
+def test_ros_reads_the_file_with_infinite_and_missing_numbers(tmp_path):
+    rclpy = pytest.importorskip("rclpy")
+    from rclpy.context import Context
+
+    found = estimate(unknown=(0, 1), friction=FRICTION)
+    path = export_results(tmp_path, TWIL, found, **WORDS).paths[0]
+    context = Context()
+    rclpy.init(args=["--ros-args", "--params-file", str(path)], context=context)
+    node = rclpy.create_node(
+        "reader", context=context, automatically_declare_parameters_from_overrides=True
+    )
+    try:
+        assert node.get_parameter("k7").value == found.values[2]
+        assert list(node.get_parameter("covariance_diagonal").value)[:2] == [math.inf, math.inf]
+        reasons = list(node.get_parameter("parameter_reasons").value)
+        assert reasons == ["too little yaw rate"] * 2 + ["", ""]
+        value = node.get_parameter("physical.com_offset.value").value
+        assert math.isnan(value)
+        assert node.get_parameter("friction.viscous_left.value").value == 0.01
+        assert node.get_parameter("verification.state").value == "not_verified"
+    finally:
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+@pytest.mark.parametrize(
+    ("k5", "k8", "offset"),
+    # The same yaw inertia with the centre of mass on the axle would be more than a solid body has.
+    [(K.k5 * 1.005, K.k8, "it is as described"), (1e-4, 1.4 * K.k8, "put on the axle")],
+)
+def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
+    found = estimate((k5, K.k6, K.k7, k8), unknown=(0, 1))
+    export = export_results(tmp_path, TWIL, found, **WORDS)
+    assert export.refusal == ""
+    x = load_robot(export.paths[1]).body.center_of_mass.x
+    expected = TWIL.body.center_of_mass.x if "described" in offset else 0.0
+    assert x == pytest.approx(expected)
+    assert offset in export.paths[1].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("found", "refusal"),
+    [
+        (estimate(state=BAD), "the parameters are unestimated"),
+        (estimate((K.k5, K.k6, 10 * K.k7, K.k8)), "equivalent mass is 0.5037 kg"),
+    ],
+)
+def test_no_patch_of_what_no_robot_can_have(tmp_path, found, refusal):
+    export = export_results(tmp_path, TWIL, found, **WORDS)
+    assert refusal in export.refusal
+    assert [path.name for path in tmp_path.iterdir()] == ["dynamic_parameters.yaml"]
+
+
+def test_negative_friction():
+    assert usable_friction(None, TWIL) == (None,) * 4
+    sure = (1e-10,) * 4
+    # 5 % of 0.4 N m, and at 1 m/s / 0.075 m = 13.3 rad/s.
+    slight = Friction((-0.0014, 0.01, -0.019, 0.0), sure)
+    assert usable_friction(slight, TWIL) == (0.0, 0.01, 0.0, 0.0)
+    wrong = Friction((-0.0016, 0.01, -0.021, 0.0), sure)
+    assert usable_friction(wrong, TWIL) == wrong.values
+
+
+def test_surely_negative_friction_is_refused(tmp_path):
+    found = estimate(friction=Friction((-0.1, 0.0, 0.0, 0.0), (1e-10,) * 4))
+    export = export_results(tmp_path, TWIL, found, **WORDS)
+    assert "friction.viscous[0] = -0.1 N m s/rad must be at least 0" in export.refusal
