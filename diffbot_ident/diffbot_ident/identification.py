@@ -17,6 +17,7 @@ from diffbot_ident.motion import Motion
 from diffbot_ident.precision import Precision
 from diffbot_ident.prediction import Model
 from diffbot_ident.sample_check import SampleCheck
+from diffbot_ident.stopping import Stopping
 from diffbot_ident.verification import HeldOutMotion, Verification
 
 # Robot time between two looks at the estimate, s.
@@ -25,11 +26,6 @@ LOOK = 0.2
 LEAST_TIME = 5.0
 # Looks in a row that have to find the estimate invalid before the run is stopped.
 PATIENCE = 2
-# Longest braking at the end, s; a robot that rolls on then is let go.
-LONGEST_BRAKING = 2.0
-# Wheel speed that counts as standing, rad/s, and share of a wheel's speed that one period of
-# braking may take away: more could swing with a delay.
-STANDING, BRAKING = 0.2, 0.15
 # A rounding error of the stamps must not add a control period, s.
 ROUNDING = 1e-6
 
@@ -112,7 +108,7 @@ class Identification:
         self._start: float | None = None
         self._driven: Excitation = excitation
         self._switched = math.inf
-        self._braking: float | None = None
+        self._stopping: Stopping | None = None
         self._last_look = -math.inf
         self._invalid = 0
         self._check_step = SampleCheck()
@@ -168,14 +164,15 @@ class Identification:
         self._advance()
         if self.ended:
             return 0.0, 0.0
-        if self._braking is not None:
-            return self._brake()
+        if self._stopping is not None:
+            _, _, k7, k8 = self.estimate.values
+            return self._stopping.torque(self.velocity, k7, k8, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
     def _learn(self, sample: JointSample) -> None:
         """Let odometry, estimator and held-out motion have the sample; ValueError refuses it."""
         oddity = self._odometry.update(sample)
-        if self.phase is Phase.EXCITING and self._braking is None:
+        if self.phase is Phase.EXCITING and self._stopping is None:
             self.excited = self.elapsed
             self._estimator.update(sample)
             self._look()
@@ -226,19 +223,26 @@ class Identification:
         """Go on to the next phase when it is time."""
         if self.ended:
             return
-        if self._braking is None and self.phase is Phase.EXCITING and self._excited_enough():
+        if self._stopping is None and self.phase is Phase.EXCITING and self._excited_enough():
             self.estimate = self._estimator.estimate()
             if self._verification > 0.0 and self.estimate.state is State.ESTIMATED:
                 self.phase, self._switched = Phase.VERIFYING, self.elapsed
                 self._driven = self._check()
                 self._teach(self._driven)
             else:
-                self._braking = self.elapsed
-        elif self._braking is None and self.phase is Phase.VERIFYING and self._verified_enough():
+                self._come_to_rest()
+        elif self._stopping is None and self.phase is Phase.VERIFYING and self._verified_enough():
             self._verify()
-            self._braking = self.elapsed
-        if self._braking is not None:
-            self._end_braking()
+            self._come_to_rest()
+        elif self._stopping is not None and self._stopping.is_over(self.velocity, self._period):
+            self.phase = Phase.DONE
+
+    def _come_to_rest(self) -> None:
+        """Brake, if it is known how; else let go."""
+        if self.estimate.state is State.ESTIMATED:
+            self._stopping = Stopping(self._geometry, self._limits.torque)
+        else:
+            self.phase = Phase.DONE
 
     def _verified_enough(self) -> bool:
         return self.elapsed - self._switched >= self._verification - ROUNDING
@@ -254,27 +258,6 @@ class Identification:
         found = self.estimate
         model = Model.of(found.values, found.friction, found.delay)
         self.verified = self._held_out.verify(model, self._nominal)
-
-    def _end_braking(self) -> None:
-        speeds = self._geometry.wheel_velocity(*self.velocity)
-        known = self.estimate.state is State.ESTIMATED
-        standing = max(map(abs, speeds)) < STANDING
-        if standing or not known or self.elapsed - self._braking > LONGEST_BRAKING:
-            self.phase = Phase.DONE
-
-    def _brake(self) -> tuple[float, float]:
-        """Torques that slow the wheels down, so that no robot rolls out of its room."""
-        _, _, k7, k8 = self.estimate.values
-        r = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        # A wheel's own acceleration by its own torque, from v' and omega' of (41).
-        gain = (k7 - self._geometry.half_track * k8) / r
-        period = max(self._period, 1e-3)
-        most = self._limits.torque
-        left, right = (
-            max(-most, min(most, -BRAKING * speed / (gain * period)))
-            for speed in self._geometry.wheel_velocity(*self.velocity)
-        )
-        return left, right
 
     def _beyond_limits(self) -> str:
         """What to say when the guards could not keep the robot inside its speed limits."""

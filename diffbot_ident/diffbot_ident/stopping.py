@@ -1,0 +1,53 @@
+"""Bringing an identified robot to rest, so that it does not roll out of its room when let go."""
+
+from __future__ import annotations
+
+from arc_odometry import WheelGeometry
+
+# Longest braking, s; a robot that rolls on then is let go.
+LONGEST = 2.0
+# Wheel speed that counts as standing, rad/s.
+STANDING = 0.2
+# Share of a wheel's speed that one period of braking may take away: more could swing with a delay.
+SHARE = 0.15
+
+
+class Stopping:
+    """Brakes both wheels by what has been identified.
+
+    Args:
+        geometry: of the wheels.
+        torque: largest, N m, > 0.
+    """
+
+    def __init__(self, geometry: WheelGeometry, torque: float) -> None:
+        self._geometry = geometry
+        self._most = torque
+        self._left = LONGEST
+
+    def is_over(self, velocity: tuple[float, float], period: float) -> bool:
+        """Whether the robot stands or has been braked for long enough; call once a period (s)."""
+        self._left -= period
+        return (
+            self._left < 0.0 or max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
+        )
+
+    def torque(
+        self, velocity: tuple[float, float], k7: float, k8: float, period: float
+    ) -> tuple[float, float]:
+        """Torques [left, right], N m.
+
+        Args:
+            velocity: of the body, m/s and rad/s.
+            k7: as identified, > 0.
+            k8: as identified, < 0.
+            period: control period, s, > 0.
+        """
+        r = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
+        # What a wheel gains by its own torque, from v' and omega' of (41).
+        gain = (k7 - self._geometry.half_track * k8) / r
+        left, right = (
+            max(-self._most, min(self._most, -SHARE * speed / (gain * period)))
+            for speed in self._geometry.wheel_velocity(*velocity)
+        )
+        return left, right
