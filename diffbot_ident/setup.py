@@ -19,5 +19,9 @@ setup(
     maintainer_email="maintainers@example.org",
     description="On-line identification of the dynamic parameters of differential-drive robots.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["ident = diffbot_ident.executables:ident"]},
+    entry_points={
+        "console_scripts": [
+            f"{name} = diffbot_ident.executables:{name}" for name in ("ident", "dynamics_estimator")
+        ]
+    },
 )

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import WheelGeometry
+from arc_odometry import JointSample, WheelGeometry
 from diffbot_controllers import BodyDynamics, State, Torque
 from diffbot_controllers.feedback import WheelFeedback
 from diffbot_controllers.tracking_errors import TrackingErrors
@@ -102,6 +102,7 @@ def rehearse_drive(
     torque_noise: float = 0.0,
     seed: int = 0,
     period: float = PERIOD,
+    on_sample: Callable[[JointSample], None] | None = None,
 ) -> Drive:
     """Put the robot at rest at its start and drive it.
 
@@ -120,6 +121,7 @@ def rehearse_drive(
         torque_noise: standard deviation of the acting torque, as a share of it.
         seed: of the encoders' phases and the noise.
         period: control period, s.
+        on_sample: called with each joint sample before the law is asked, such as AdaptiveRehearsal.
     """
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
@@ -136,6 +138,8 @@ def rehearse_drive(
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
     rows, sample = [], virtual.sample
     for _ in range(round(duration / period)):
+        if on_sample is not None:
+            on_sample(sample)
         state = feedback.update(sample, limiter.torque).state
         wanted = reference(sample.stamp)
         if state is not None:

@@ -1,7 +1,8 @@
 """What the controllers' nodes share: parameters K5..K8, odometry, and the run.
 
-Subscribes to `joint_states` and, with `parameters` = topic, to `dynamic_parameters`
-(diffbot_msgs/DynamicParameters; used only if valid). Publishes `effort_controller/commands`,
+Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dynamic_parameters`
+(diffbot_msgs/DynamicParameters; through gates), for which it publishes `~/adaptation`
+(diffbot_msgs/AdaptationStatus) per estimate. Publishes `effort_controller/commands`,
 `~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state`
 (diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its reference and its law.
 """
@@ -62,7 +63,7 @@ class ControllerNode(EffortNode):
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
         self.input = self.make_input()
-        self._dynamics = DynamicsSource(self, values.parameters, self._on_dynamics)
+        self._dynamics = DynamicsSource(self, self._on_dynamics)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
 
@@ -136,11 +137,8 @@ class ControllerNode(EffortNode):
 
     def waits_for(self) -> str:
         """What is missing before torque may be commanded; empty when nothing is."""
-        if self.dynamics is None:
-            return (
-                "no valid dynamic_parameters yet; start an identification, or give the file of "
-                "one as `parameters`"
-            )
+        if missing_dynamics := self._dynamics.waits_for():
+            return missing_dynamics
         missing = self.values.listeners - self._telemetry.listeners
         if missing > 0:
             return f"{missing} more subscribers of ~/status are awaited"
@@ -152,9 +150,9 @@ class ControllerNode(EffortNode):
         return ("position", "velocity") if speeds else ("position",)
 
     def awaits(self, sample: JointSample) -> str:
-        """In lock-step: the reference for the sample's stamp."""
+        """In lock-step: the reference for the sample's stamp, and the estimates that count."""
         if not self.values.wait_for_reference or self.input.reaches(sample.stamp):
-            return ""
+            return self._dynamics.awaits(sample.stamp)
         return f"no reference for the joint state of {sample.stamp:.3f} s on {self.stream}"
 
     def on_sample(self, sample: JointSample) -> Torque:
@@ -162,6 +160,7 @@ class ControllerNode(EffortNode):
         self._dt = 0.0
         reading = self._feedback.update(sample, self.commanded)
         self._advance_to(sample.stamp, reading.oddity)
+        self._dynamics.advance(sample.stamp)
         reference = self.input.at(sample.stamp)
         if reading.state is None or reference is None:
             self.law.reset()
@@ -265,6 +264,7 @@ class ControllerNode(EffortNode):
     def close(self) -> None:
         """On every way out: zero torque first, then say why."""
         super().close()
+        self._dynamics.close()
         if not self._ended:
             self._publish_state(ControllerState.STOPPED, self.last_words or "interrupted")
 

@@ -1,13 +1,15 @@
 """Parameters that all controllers' nodes have."""
 
+from diffbot_controllers.adaptation_parameters import ADAPTATION_PARAMETERS
 from diffbot_node import Parameter
 
 CONTROLLER_PARAMETERS = (
     Parameter(
         "parameters",
         "robot",
-        "K5..K8: 'robot' (closed form of its description), 'topic' (valid ones on "
-        "dynamic_parameters), or the path of a dynamic_parameters.yaml",
+        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
+        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "ones, which follow those on dynamic_parameters)",
     ),
     Parameter("start", "0,0,0", "pose at the first joint state, x,y,theta in m, m, rad"),
     Parameter(
@@ -56,5 +58,27 @@ CONTROLLER_PARAMETERS = (
         minimum=0.0,
     ),
     Parameter("publish_tf", True, "whether odom_frame -> base_frame is sent on /tf"),
+    Parameter(
+        "wait_for_estimates",
+        False,
+        "lock-step with live parameters: answer each joint state only with the estimates that "
+        "count at its stamp",
+    ),
+    Parameter(
+        "estimate_delay",
+        0.1,
+        "robot time from the stamp of an estimate to its use, s",
+        minimum=0.0,
+        maximum=10.0,
+    ),
+    Parameter(
+        "estimate_period",
+        0.2,
+        "robot time between the estimates that wait_for_estimates waits for, s; the estimator's "
+        "own parameter `period`",
+        above=0.0,
+        maximum=10.0,
+    ),
+    *ADAPTATION_PARAMETERS,
     Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
 )

@@ -170,7 +170,9 @@ def test_parameters_that_change_while_driving_are_used_from_then_on(make):
     def send(k7):
         given = {"k5": 0.08, "k6": -3.7, "k7": k7, "k8": -16.0}
         estimated = DynamicParameters.ESTIMATED
-        topic.publish(DynamicParameters(state=estimated, covariance_diagonal=[1e-6] * 4, **given))
+        message = DynamicParameters(state=estimated, covariance_diagonal=[1e-6] * 4, **given)
+        message.header.stamp = to_stamp(graph.robot.sample.stamp)
+        topic.publish(message)
 
     send(2.6)
     graph.until(lambda: graph.node.dynamics is not None, "the parameters")

@@ -124,7 +124,7 @@ def fit(
     p = np.linalg.inv(information)
     theta = p @ b
     noise, variance = _noise(sums, axis, columns, theta / scale, (torque, reading), p, scale)
-    omega = noise[0] * torque + noise[1] * reading
+    omega = (noise[0] * torque + noise[1] * reading) * _small_sample(sums, len(columns))
     # Variance of the noise that rows without correlation would need for the same precision.
     per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)
     if prior is not None:
@@ -132,7 +132,7 @@ def fit(
         weak = weak + extra
         p = np.linalg.inv(information + extra)
         theta = p @ (b + extra @ (prior.mean * scale))
-    covariance = p @ (omega + per_row * weak) @ p * _small_sample(sums, len(columns))
+    covariance = p @ (omega + per_row * weak) @ p
     return AxisFit(theta / scale, covariance / shape, variance, noise)
 
 

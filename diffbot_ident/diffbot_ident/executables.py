@@ -1,4 +1,4 @@
-"""The executable of this package.
+"""The executables of this package.
 
 A node's module is loaded when it is called, with SIGINT set to end the process: Ctrl-C while it
 still loads leaves no traceback.
@@ -16,3 +16,12 @@ def ident() -> int:
     from diffbot_node import run_node
 
     return run_node(IdentNode)
+
+
+def dynamics_estimator() -> int:
+    """Run the dynamics_estimator node; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_ident.estimator_node import EstimatorNode
+    from diffbot_node import run_node
+
+    return run_node(EstimatorNode)

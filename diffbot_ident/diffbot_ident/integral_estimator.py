@@ -105,6 +105,8 @@ class IntegralEstimator:
         self._white = Whiteness()
         self._delay = 0
         self._samples = 0
+        # Samples to wait for before they are worked off.
+        self._block = FIRST
         self._estimate: Estimate | None = None
 
     @property
@@ -124,6 +126,19 @@ class IntegralEstimator:
 
     def update(self, sample: JointSample) -> bool:
         """Take in one joint sample; see Estimator.update."""
+        if not self._check.passes(sample):
+            self._examine(sample)
+        (left, right), (torque_left, torque_right) = sample.position, sample.effort
+        self._samples += 1
+        pending = self._pending
+        pending.append((sample.stamp, left, right, torque_left, torque_right))
+        if len(pending) < self._block:
+            return False
+        self._work_off()
+        return True
+
+    def _examine(self, sample: JointSample) -> None:
+        """Say what is wrong with a sample, if anything, and bridge nothing."""
         try:
             self._check.values(sample)
         except ValueError:
@@ -136,19 +151,6 @@ class IntegralEstimator:
             self._interrupt()
             self._pending.append((sample.stamp, *sample.position, *sample.effort))
             raise
-        self._pending.append((sample.stamp, *sample.position, *sample.effort))
-        self._samples += 1
-        if len(self._pending) < self._block:
-            return False
-        self._work_off()
-        return True
-
-    @property
-    def _block(self) -> int:
-        """Samples to wait for before they are worked off."""
-        if self._rows is None:
-            return FIRST
-        return self._rows.window if self._forgetting < 1.0 else BLOCK
 
     def _interrupt(self) -> None:
         """The next sample does not follow those before."""
@@ -186,6 +188,7 @@ class IntegralEstimator:
         smoothing = min(window, max(1, round(self._smoothing / self._period)))
         self._rows = IntegralRows(self._geometry, window, smoothing)
         self._sums = RowSums(window, smoothing)
+        self._block = window if self._forgetting < 1.0 else BLOCK
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -273,7 +276,8 @@ class IntegralEstimator:
         ):
             mean = np.concatenate((k[[product, gain]], k[gain] * terms @ friction))
             # Zero coefficients keep an infinite uncertainty out.
-            variance = np.where(terms != 0.0, (k[gain] * terms * std) ** 2, 0.0).sum(axis=1)
+            spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
+            variance = np.square(spreads).sum(axis=1)
             found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
         return found[0], found[1]
 

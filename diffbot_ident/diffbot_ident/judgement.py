@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from diffbot_ident.consistency import make_consistent
 from diffbot_ident.estimate import State
 from diffbot_ident.integral_rows import Array
 
@@ -34,6 +37,36 @@ class Judgement:
     parameter_reasons: tuple[str, str, str, str]
     state: State
     reason: str
+
+
+def conclude(
+    values: Array,
+    covariance: Array,
+    half_track: float,
+    problem: str,
+    samples: int,
+    min_samples: int,
+) -> tuple[Array, Array, Judgement]:
+    """Make K5..K8 consistent where they are known well enough, and judge them.
+
+    Args:
+        values: [K5, K6, K7, K8], shape (4,).
+        covariance: of them, shape (4, 4).
+        half_track: b, m.
+        problem: what is wrong with the robot's wiring; empty: nothing.
+        samples: that the values rest on.
+        min_samples: fewer of them tell nothing.
+
+    Returns:
+        Values, their covariance, and the judgement.
+    """
+    deviations = np.sqrt(np.diag(covariance))
+    if not problem and (deviations[2:] < VAGUE * np.abs(values[2:])).all():
+        consistent = make_consistent(values, covariance, half_track)
+        values, covariance, problem = consistent.values, consistent.covariance, consistent.problem
+    deviations = np.sqrt(np.diag(covariance))
+    found = judge(values, deviations, half_track, problem, samples, min_samples)
+    return values, covariance, found
 
 
 def judge(
@@ -116,7 +149,7 @@ def _summary(reasons: list[str]) -> str:
 
 def _wrong_sign(values: list[float], deviations: list[float]) -> str:
     for name, i, sign in (("K7", 2, 1.0), ("K8", 3, -1.0)):
-        if sign * values[i] + SIGMAS * deviations[i] < 0.0:
+        if sign * values[i] + SIGMAS * deviations[i] <= 0.0:
             return (
                 f"{name} = {values[i]:.4g} has the wrong sign; check for a flipped torque sign or "
                 "swapped wheels"

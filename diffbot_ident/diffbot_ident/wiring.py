@@ -4,6 +4,9 @@ A robot as it should be gains v with the sum of its wheels' torques and loses om
 difference (K7 > 0, K8 < 0). With signs flipped or sides swapped, what arrives as sum and difference
 is the other one of the two, or its negative. Eight ways of wiring give eight patterns; the one
 that explains the motion best is named once it does so much better than the right one.
+
+What friction may explain is taken out first: a wheel that runs away under a guard of the wrong sign
+ends where friction balances a constant torque.
 """
 
 from __future__ import annotations
@@ -12,7 +15,18 @@ import math
 
 import numpy as np
 
-from diffbot_ident.integral_rows import DELAYS, DIFFERENCE, DOMEGA, DV, SUM
+from diffbot_ident.integral_rows import (
+    DELAYS,
+    DIFFERENCE,
+    DOMEGA,
+    DV,
+    OMEGA,
+    SIGN_LEFT,
+    SIGN_RIGHT,
+    SUM,
+    Array,
+    V,
+)
 from diffbot_ident.row_sums import RowSums
 
 # What the wheels see as (sum, difference), from s = tau_l + tau_r and d = tau_l - tau_r.
@@ -36,9 +50,13 @@ PATTERNS = {
     "the wheels are swapped, and the sign of the right torque is flipped": ("+d", "-s"),
 }
 # Logarithm of how many times likelier than the right wiring another one has to be to be named.
-LIKELIER = 8.0
+LIKELIER = 5.0
 # Share of a motion that torque alone cannot explain, in any robot: friction, coupling, noise.
 UNEXPLAINED = 0.05
+# Weight of "no friction", as a share of what the rows hold about it. Little more than none lets
+# friction explain what the torque does, more than this leaves in what friction does
+# (benchmarks/trust.py wiring).
+NO_FRICTION = 0.05
 
 
 def wiring_problem(sums: RowSums) -> str:
@@ -46,8 +64,9 @@ def wiring_problem(sums: RowSums) -> str:
     independent = sums.rows / (sums.window + sums.smoothing)
     if independent < 3.0:
         return ""
+    moments = _without_friction(sums.moments)
     likelihood = {
-        problem: max(_log_likelihood(sums, pattern, delay) for delay in range(DELAYS))
+        problem: max(_log_likelihood(moments, pattern, delay) for delay in range(DELAYS))
         for problem, pattern in PATTERNS.items()
     }
     best = max(likelihood, key=lambda problem: likelihood[problem])
@@ -55,14 +74,22 @@ def wiring_problem(sums: RowSums) -> str:
     return best if gain > LIKELIER else ""
 
 
-def _log_likelihood(sums: RowSums, pattern: tuple[str, str], delay: int) -> float:
+def _without_friction(moments: Array) -> Array:
+    """Moments of what is left of the columns after a regression on speeds and their signs."""
+    columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
+    own = moments[np.ix_(columns, columns)]
+    own = own + np.diag(NO_FRICTION * np.diag(own) + np.finfo(float).tiny)
+    return moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
+
+
+def _log_likelihood(moments: Array, pattern: tuple[str, str], delay: int) -> float:
     """Twice the log likelihood per independent row, but for what all patterns share."""
     columns = {"s": SUM.start + delay, "d": DIFFERENCE.start + delay}
     total = 0.0
     for output, direction, (sign, name) in zip((DV, DOMEGA), (1.0, -1.0), pattern, strict=True):
         column = columns[name]
-        power = sums.moments[column, column] * sums.moments[output, output]
-        along = direction * float(f"{sign}1") * sums.moments[column, output]
+        power = moments[column, column] * moments[output, output]
+        along = direction * float(f"{sign}1") * moments[column, output]
         explained = max(along, 0.0) ** 2 / power if power > 0.0 else 0.0
         total -= math.log(max(1.0 - explained, 0.0) + UNEXPLAINED)
     return float(np.float64(total))

@@ -1,11 +1,11 @@
-"""Excitation: amplitude, hold, independence of the wheels, and the speed guard."""
+"""Guarded PRBS: amplitude, hold, independence of the wheels, and the speed guard."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.excitation import Excitation, SpeedGuard, wheel_speed_limit
+from diffbot_ident.guarded_prbs import GuardedPrbs, SpeedGuard, wheel_speed_limit
 
 
 def torques_at(excitation, speeds):
@@ -18,7 +18,7 @@ def torques(excitation, count, speeds=(0.0, 0.0)):
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(7, 12))
 def test_bits_are_held_at_the_amplitude(seed, hold, register):
-    out = torques(Excitation(0.5, hold, register, 10.0, seed), 12 * hold)
+    out = torques(GuardedPrbs(0.5, hold, register, 10.0, seed), 12 * hold)
     assert set(np.abs(out).ravel()) == {0.5}
     changes = np.nonzero((np.diff(out, axis=0) != 0).any(axis=1))[0] + 1
     assert all(change % hold == 0 for change in changes)
@@ -26,7 +26,7 @@ def test_bits_are_held_at_the_amplitude(seed, hold, register):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_wheels_are_uncorrelated_within_half_a_period(seed):
-    bits = torques(Excitation(1.0, 1, 10, 10.0, seed), 511)
+    bits = torques(GuardedPrbs(1.0, 1, 10, 10.0, seed), 511)
     for lag in range(100):
         overlap = 511 - lag
         correlation = bits[:overlap, 0] @ bits[lag:, 1] / overlap
@@ -35,13 +35,13 @@ def test_wheels_are_uncorrelated_within_half_a_period(seed):
 
 
 def test_seeds_differ_and_repeat():
-    first, again, other = (torques(Excitation(1.0, 5, 10, 9.0, s), 500) for s in (3, 3, 4))
+    first, again, other = (torques(GuardedPrbs(1.0, 5, 10, 9.0, s), 500) for s in (3, 3, 4))
     assert (first == again).all() and (first != other).any()
 
 
 @given(st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=200))
 def test_a_wheel_beyond_its_limit_is_braked_two_periods_later(speeds):
-    excitation = Excitation(1.0, 3, 8, 10.0)
+    excitation = GuardedPrbs(1.0, 3, 8, 10.0)
     out = torques_at(excitation, [(speed, -speed) for speed in [*speeds, 0.0, 0.0]])
     assert (np.abs(out) == 1.0).all()
     for speed, (left, right) in zip(speeds, out[2:], strict=True):
@@ -51,7 +51,7 @@ def test_a_wheel_beyond_its_limit_is_braked_two_periods_later(speeds):
 
 def test_the_newest_speeds_do_not_choose_the_torque():
     """Else their noise would, and the estimate would be biased."""
-    calm, excited = (Excitation(1.0, 5, 8, 10.0, seed=2) for _ in range(2))
+    calm, excited = (GuardedPrbs(1.0, 5, 8, 10.0, seed=2) for _ in range(2))
     torques(calm, 50), torques(excited, 50)
     assert (torques_at(calm, [(0.0, 0.0)] * 2) == torques_at(excited, [(99.0, -99.0)] * 2)).all()
 
@@ -72,7 +72,7 @@ def test_guard_brakes_earlier_where_speed_rises_fast():
 @pytest.mark.parametrize("amplitude", [0.4, 1.0, 2.0])
 def test_limits_hold_for_stronger_excitation(amplitude):
     """One wheel of twil alone, 64.5 rad/s^2 per N m, exact speeds, two periods of delay."""
-    excitation = Excitation(amplitude, 20, 10, 9.07, seed=1)
+    excitation = GuardedPrbs(amplitude, 20, 10, 9.07, seed=1)
     speeds, fastest = (0.0, 0.0), 0.0
     for _ in range(6000):
         torque = excitation.torque(speeds)
@@ -82,7 +82,7 @@ def test_limits_hold_for_stronger_excitation(amplitude):
 
 
 def test_guard_counts_replaced_torques_only():
-    excitation = Excitation(1.0, 1, 8, 1.0, seed=1)
+    excitation = GuardedPrbs(1.0, 1, 8, 1.0, seed=1)
     torques(excitation, 2, speeds=(5.0, 0.0))
     assert excitation.guarded == 0
     out = torques(excitation, 255, speeds=(5.0, 0.0))
@@ -111,4 +111,4 @@ def test_wheel_speed_limit_keeps_the_body_limits(linear, angular, radius, half, 
 def test_bad_settings_are_named(change, field):
     good = {"amplitude": 1.0, "hold": 20, "register": 10, "speed_limit": 10.0}
     with pytest.raises(ValueError, match=field):
-        Excitation(**{**good, **change})
+        GuardedPrbs(**{**good, **change})

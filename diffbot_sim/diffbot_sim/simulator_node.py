@@ -17,6 +17,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
+from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
@@ -25,8 +26,10 @@ from diffbot_sim.command_topic import COMMANDS, CommandTopic
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.pacing import Pacer
+from diffbot_sim.payload import PayloadSchedule, payload_from_text
 from diffbot_sim.simulator_parameters import (
     LEAVE_WHEN_ALONE,
+    PAYLOAD,
     ROBOT,
     SENSORS_AND_MOTORS,
     START,
@@ -45,6 +48,7 @@ PARAMETERS = (
     Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
     *SENSORS_AND_MOTORS,
     START,
+    *PAYLOAD,
     Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
     Parameter("gui", False, "show the engine's own window (gazebo)"),
     Parameter("camera", False, "put a camera into the world (gazebo)"),
@@ -106,6 +110,8 @@ class SimulatorNode(Node):
         start = pose_from_text("start", values.start)
         # The cheap things first: they refuse what is wrong before a server is started.
         actuator, encoders = make_actuator(robot, values), make_encoders(robot, values)
+        load = payload_from_text(values.payload, robot)
+        self._payload = PayloadSchedule(load, values.payload_time)
         pictures = values.pictures if values.camera else None
         engine = make_simulator(values.engine, robot, values.gui, pictures, values.seed)
         engine.reset(start)
@@ -144,15 +150,27 @@ class SimulatorNode(Node):
             self._answered = True
             self._pacer.restart(self._virtual.sample.stamp)
         self._last_answer, self._warned = now, False
-        sample = self._virtual.advance(self._command)
+        sample = self._advance()
         if (delay := self._pacer.delay(sample.stamp)) > 0.0:
             time.sleep(delay)
         self._publish_state()
 
+    def _advance(self) -> JointSample:
+        """One period with the latest command, and with the payload from its time on."""
+        engine, stamp = self._virtual.engine, self._virtual.sample.stamp
+        try:
+            if self._payload.apply(engine, stamp):
+                self.get_logger().info(f"payload put on at {stamp:g} s of robot time")
+                self._publish_truth()
+        except ValueError as error:
+            self.get_logger().error(f"parameter 'payload' refused at {stamp:g} s: {error}")
+            self.exit_code = 1
+        return self._virtual.advance(self._command)
+
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
         if not self._virtual.engine.paused:
-            self._virtual.advance(self._command)
+            self._advance()
             self._publish_state()
 
     def _look_around(self) -> None:

@@ -14,6 +14,15 @@ START = Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, 
 LEAVE_WHEN_ALONE = Parameter(
     "leave_when_alone", False, "end when nobody publishes commands any more"
 )
+PAYLOAD = (
+    Parameter(
+        "payload",
+        "none",
+        "load put on the robot at payload_time: mass,x,z,yaw_inertia in kg, m, m, kg m^2; or a "
+        "share such as 50%, by which it makes equivalent mass and yaw inertia larger; none: none",
+    ),
+    Parameter("payload_time", -1.0, "robot time of that, s; below 0: never"),
+)
 SENSORS_AND_MOTORS = (
     Parameter("seed", 0, "seed of the sensors' and actuators' noise", minimum=0),
     Parameter(

@@ -9,9 +9,10 @@ import numpy as np
 from diffbot_bringup.drive_report.controller_sample import ControllerSample
 from diffbot_bringup.drive_report.controller_topics import StatusFields
 from diffbot_bringup.report import samples
-from diffbot_msgs.msg import ControllerState
+from diffbot_msgs.msg import ControllerState, DynamicParameters
 from diffbot_node import seconds
 
+NANOSECONDS = 1_000_000_000
 DRIVING = "driving"
 PHASES = {
     ControllerState.WAITING: samples.WAITING,
@@ -35,6 +36,13 @@ def controller_sample(message: ControllerState) -> ControllerSample:
         parameters=(message.k5, message.k6, message.k7, message.k8),
         parameters_source=message.parameters_source,
     )
+
+
+def true_parameters(message: DynamicParameters) -> tuple[int, tuple[float, ...]]:
+    """Stamp in ns and K5..K8 of a simulator's truth."""
+    stamp = message.header.stamp
+    nanoseconds = stamp.sec * NANOSECONDS + stamp.nanosec
+    return nanoseconds, (message.k5, message.k6, message.k7, message.k8)
 
 
 def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from diffbot_bringup.drive_report.adaptation_results import changes_of
 from diffbot_bringup.drive_report.drive_recording import DriveRecording
 from diffbot_bringup.drive_report.drive_results import DriveResults, drive_results
 from diffbot_bringup.drive_report.drive_run import DriveRun
@@ -34,6 +35,7 @@ class DriveDrawing(BackgroundDrawing):
     def load(self) -> None:
         """Import what draws, and warm it up."""
         from diffbot_bringup.drive_report import (
+            adaptation_figure,
             drive_figures,
             movie,
             path_figure,
@@ -43,6 +45,7 @@ class DriveDrawing(BackgroundDrawing):
 
         figures.warm_up()
         self._path, self._pose, self._time = path_figure, pose_figure, drive_figures
+        self._adaptation = adaptation_figure
         self._save, self._movie = figures.save_figure, movie
 
     def draw(
@@ -106,4 +109,23 @@ class DriveDrawing(BackgroundDrawing):
             make["backstep_errors"] = lambda: self._time.velocity_errors_figure(
                 run, results, symbol, title
             )
+            make.update(self._adaptation_figures(run, results, recording, title))
         return make
+
+    def _adaptation_figures(
+        self, run: DriveRun, results: DriveResults, recording: DriveRecording, title: str
+    ) -> dict[str, Callable[[], Any]]:
+        """Where parameters were live, or the robot changed."""
+        lived = recording.adaptation_run()
+        if recording.state is None or not (len(lived) or lived.changes):
+            return {}
+        fixed, end = recording.state.parameters, float(run.time[-1])
+        changes = changes_of(run, lived, results.metrics.window)
+        return {
+            "adaptation": lambda: self._adaptation.adapted_parameters_figure(
+                lived, fixed, end, title
+            ),
+            "adaptation_errors": lambda: self._adaptation.adaptation_errors_figure(
+                run, lived, changes, title
+            ),
+        }

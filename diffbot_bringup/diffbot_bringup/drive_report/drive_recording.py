@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_bringup.drive_report.adaptation_recording import AdaptationRecording, AdaptationRun
 from diffbot_bringup.drive_report.controller_sample import ControllerSample
 from diffbot_bringup.drive_report.controller_topics import TRUTH, StatusFields
 from diffbot_bringup.drive_report.drive_run import DriveRun
@@ -38,6 +39,7 @@ class DriveRecording:
         self.peak_torque = 0.0
         self.status = SampleBuffer(int(ROW[-1]), capacity)
         self.truth = SampleBuffer(len(TRUTH), capacity)
+        self.adaptation = AdaptationRecording()
 
     @property
     def elapsed(self) -> float:
@@ -88,6 +90,10 @@ class DriveRecording:
             true_velocity=true[:, 4:],
             torque=torque,
         )
+
+    def adaptation_run(self) -> AdaptationRun:
+        """What became of live parameters so far."""
+        return self.adaptation.run(self.start or 0.0)
 
     def _true_at(self, stamps: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rows of the truth with these stamps; NaN where there is none."""

@@ -1,8 +1,9 @@
 """The drive_report node: shows a driving run and writes its report.
 
 Subscribes to `<controller>/status`, `<controller>/state` and, where a simulator publishes it,
-`ground_truth` (nav_msgs/Odometry). Ends with the run: status 0 when it was completed or stopped by
-the user, 1 when it failed. Controllers whose parameter `listeners` is 1 wait for it.
+`ground_truth` (nav_msgs/Odometry) and `ground_truth/dynamic_parameters`; of a controller with live
+parameters also `<controller>/adaptation`. Ends with the run: status 0 when it was completed or
+stopped by the user, 1 when it failed. Controllers whose parameter `listeners` is 1 wait for it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 import diffbot_msgs.msg
+from diffbot_bringup.drive_report.adaptation_recording import FIELDS
 from diffbot_bringup.drive_report.controller_conversions import (
     DRIVING,
     controller_sample,
     gains_of,
+    true_parameters,
 )
 from diffbot_bringup.drive_report.controller_sample import ControllerSample
 from diffbot_bringup.drive_report.controller_topics import CONTROLLERS, TRUTH
@@ -31,7 +34,7 @@ from diffbot_bringup.drive_report.message_reader import MessageReader
 from diffbot_bringup.report.run_end import Ending
 from diffbot_bringup.report.samples import DONE
 from diffbot_bringup.report.watching_node import WatchingNode
-from diffbot_msgs.msg import ControllerState
+from diffbot_msgs.msg import AdaptationStatus, ControllerState, DynamicParameters
 from diffbot_node import Parameter
 
 PARAMETERS = (
@@ -64,11 +67,18 @@ class DriveReport(WatchingNode):
         self._type = getattr(diffbot_msgs.msg, fields.message)
         self._truth_topic = self.create_polled(Odometry, "ground_truth", QUEUE)
         self._state_topic = self.create_polled(ControllerState, f"{controller}/state", LATCHED)
+        self._adaptation_topic = self.create_polled(
+            AdaptationStatus, f"{controller}/adaptation", QUEUE
+        )
+        self._parameters_topic = self.create_polled(
+            DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
+        )
         self._status_topic: Subscription | None = None
         drawing = DriveDrawing(self.robot, self.values.animation)
         drawing.start()
         self._status_reader = MessageReader(fields.names)
         self._truth_reader = MessageReader(TRUTH)
+        self._adaptation_reader = MessageReader((*FIELDS, "passed"))
         self._recording = DriveRecording(fields)
         self._writer = DriveWriter(self.run, controller, self.folder, self.console, drawing)
         self._newest: Any = None
@@ -89,6 +99,7 @@ class DriveReport(WatchingNode):
             recording.add_state(controller_sample(message))
             if recording.state.phase == DRIVING:
                 self.pace.update(recording.elapsed, now)
+        self._take_adaptation()
         if self._status_topic is None and self._listens(now):
             topic = f"{self.values.controller}/status"
             self._status_topic = self.create_polled(self._type, topic, QUEUE)
@@ -98,6 +109,15 @@ class DriveReport(WatchingNode):
             recording.add_status(*self._status_reader.read(status))
         if status or truth:
             self._received = now
+
+    def _take_adaptation(self) -> None:
+        """Take in what becomes of live parameters, and the true ones."""
+        recording = self._recording.adaptation
+        for message in self.take(self._parameters_topic):
+            recording.add_truth(*true_parameters(message))
+        judged = list(self.take(self._adaptation_topic))
+        if judged:
+            recording.add(tuple(judged[0].gates), *self._adaptation_reader.read(judged))
 
     def _listens(self, now: float) -> bool:
         """Whether to subscribe to the status, for which a controller may wait (its `listeners`).

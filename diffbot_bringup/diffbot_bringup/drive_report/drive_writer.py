@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from diffbot_bringup.drive_report.adaptation_results import adaptation_keys, changes_of
 from diffbot_bringup.drive_report.drive_drawing import DriveDrawing
 from diffbot_bringup.drive_report.drive_recording import DriveRecording
 from diffbot_bringup.drive_report.drive_results import controller_keys, drive_keys, drive_results
@@ -63,12 +64,15 @@ class DriveWriter:
         run = recording.run()
         results = drive_results(run, recording.peak_torque)
         state = recording.state
+        lived = recording.adaptation_run()
+        changes = changes_of(run, lived, results.metrics.window)
+        keys = drive_keys(results, controller_keys(self._node, state, gains))
         content = run_summary(
             self._run,
             ending,
             recording.elapsed,
             factor,
-            drive_keys(results, controller_keys(self._node, state, gains)),
+            {**keys, "adaptation": adaptation_keys(lived, changes)},
             _counts(recording),
         )
         drawn = len(run) > 1

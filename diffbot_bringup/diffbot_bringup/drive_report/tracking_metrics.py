@@ -76,21 +76,22 @@ def drive_metrics(run: DriveRun) -> DriveMetrics:
         window=window,
         true=_tracking(run.true_errors, window),
         odometry=_tracking(run.odometry_errors, window),
-        drift=_errors(run.drift, window),
+        drift=errors_within(run.drift, window),
         peak_speed=speeds[0],
         peak_yaw_rate=speeds[1],
     )
 
 
 def _tracking(errors: TrackingErrors | None, window: Window | None) -> Tracking | None:
-    found = _errors(errors, window)
+    found = errors_within(errors, window)
     if found is None:
         return None
     settled = errors.settling_time
     return Tracking(**vars(found), settling_time=settled if math.isfinite(settled) else None)
 
 
-def _errors(errors: TrackingErrors | None, window: Window | None) -> Errors | None:
+def errors_within(errors: TrackingErrors | None, window: Window | None) -> Errors | None:
+    """Errors over a window; None where there are none."""
     if errors is None or window is None:
         return None
     inside = window.holds(errors.time)

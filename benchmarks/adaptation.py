@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Tracking of a figure of 8 whose robot gets +50 % mass and inertia, with and without adaptation.
+
+x = sin 2Wt, y = -0.5 cos Wt, W = 2 pi / 40 s, by the standard backstepping law. The robot starts at
+rest 0.5 m from the reference; each seed draws the direction, the encoders' phases and the torque's
+noise. At 60 s a load makes the equivalent mass and yaw inertia 50 % larger, K5..K8 1.5 x smaller.
+Given are root mean squares of the true pose's error over the lap before the load (20 to 60 s: the
+run without a load) and over a lap from 12 s after it on (72 to 112 s), of the position in mm and of
+the heading in mrad; medians and the worst seed, and how many seeds are within 20 % of the lap
+before, and no worse than the fixed law with the same seed: to 1 %, and on the average of all seeds.
+
+    ./diffbot python benchmarks/adaptation.py                    # 30 seeds, 3 noises: 25 min
+    ./diffbot python benchmarks/adaptation.py --seeds 4 --noise 0.01
+    ./diffbot python benchmarks/adaptation.py --idle             # 10 min without excitation
+
+The law and the estimator get joint states only; what is true is for the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from functools import partial
+
+import numpy as np
+from figure_eight import figure_eight, start_beside
+from numpy.typing import NDArray
+
+from arc_odometry import JointSample
+from diffbot_bringup.adaptive_rehearsal import AdaptiveRehearsal
+from diffbot_bringup.drive_rehearsal import Drive, dynamics_of, rehearse_drive
+from diffbot_controllers import Reference, tuned_backstepping
+from diffbot_description import load_robot
+from diffbot_sim.engines import ENGINES, make_simulator
+from diffbot_sim.payload import PayloadSchedule, payload_from_text
+
+LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
+BEFORE = (LOAD_TIME - LAP, LOAD_TIME)
+AFTER = (LOAD_TIME + RECOVERY, LOAD_TIME + RECOVERY + LAP)
+RETURNED, SAME = 1.2, 1.01
+IDLE, SETTLING = 600.0, 5.0  # s
+
+
+def drive(
+    engine_name: str,
+    robot_name: str,
+    counts: int,
+    noise: float,
+    reference: Callable[[float], Reference],
+    duration: float,
+    seed: int,
+    adaptive: bool,
+    load: str = "none",
+    start: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> tuple[Drive, NDArray[np.float64]]:
+    """One run, and the rows of AdaptiveRehearsal (none without adaptation)."""
+    robot = load_robot(robot_name)
+    with closing(make_simulator(engine_name, robot)) as engine:
+        nominal, limits = dynamics_of(engine), robot.limits
+        law = tuned_backstepping(
+            nominal,
+            limits.traction,
+            limits.linear_velocity,
+            limits.angular_velocity,
+            mean_velocity=True,
+        )
+        schedule = PayloadSchedule(payload_from_text(load, robot), LOAD_TIME)
+
+        def put_on(sample: JointSample) -> None:
+            schedule.apply(engine, sample.stamp)
+
+        live = AdaptiveRehearsal(robot, nominal, law, also=put_on) if adaptive else None
+        run = rehearse_drive(
+            engine,
+            robot,
+            law,
+            reference,
+            duration,
+            start=start,
+            encoder_counts=counts,
+            torque_noise=noise,
+            seed=seed,
+            on_sample=live or put_on,
+        )
+    return run, live.rows if live else np.empty((0, 14))
+
+
+def rms(run: Drive, window: tuple[float, float]) -> tuple[float, float]:
+    """Root mean squares of the true errors over a window: position in mm, heading in mrad."""
+    inside = (run.time >= window[0]) & (run.time < window[1])
+    x, y, heading = run.true.error[inside].T
+    return 1e3 * math.sqrt(np.mean(x * x + y * y)), 1e3 * math.sqrt(np.mean(heading * heading))
+
+
+def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[float]:
+    """Position and heading of: fixed before, fixed after, adaptive before, adaptive after."""
+    eight = figure_eight(1.0, 0.5, LAP, False)
+    found: list[float] = []
+    for adaptive in (False, True):
+        run, _ = drive(
+            arguments.engine,
+            arguments.robot,
+            arguments.encoder_counts,
+            noise,
+            eight.at,
+            AFTER[1],
+            seed,
+            adaptive,
+            "50%",
+            start_beside(eight, seed),
+        )
+        found += [*rms(run, BEFORE), *rms(run, AFTER)]
+    return found
+
+
+def table(noise: float, rows: NDArray[np.float64]) -> Iterable[str]:
+    """Lines of the table for one noise; rows are those of with_load, one for each seed."""
+    for column, name in enumerate(("position mm", "heading mrad")):
+        fixed_before, fixed_after, before, after = rows[:, column::2].T
+        cells = [
+            f"{np.median(v):8.3f} {v.max():8.3f}"
+            for v in (fixed_before, fixed_after, before, after)
+        ]
+        counts = [
+            np.sum(fixed_after <= RETURNED * fixed_before),
+            np.sum(after <= RETURNED * before),
+            np.sum(before <= SAME * fixed_before),
+            np.sum(after <= SAME * fixed_after),
+        ]
+        mean = before.mean() / fixed_before.mean()
+        yield (
+            f"{100 * noise:4g} % {name:12} | {' | '.join(cells)} | "
+            f"{counts[0]:4d} {counts[1]:4d} of {len(rows)} | {counts[2]:4d} {counts[3]:4d} | "
+            f"{mean:6.3f}"
+        )
+
+
+def loads(arguments: argparse.Namespace) -> None:
+    """Print the table."""
+    print(
+        f"{arguments.robot}, {arguments.engine}, {arguments.encoder_counts} counts: rms of errors"
+    )
+    print("median and worst seed of: fixed before, fixed after, adaptive before, adaptive after |")
+    print(
+        "seeds back within 20 %: fixed, adaptive | no worse than fixed: before, after | mean ratio"
+    )
+    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for noise in arguments.noise:
+            rows = np.array(list(pool.map(partial(with_load, arguments, noise), seeds)))
+            print("\n".join(table(noise, rows)), flush=True)
+
+
+def eight_then(speed: float) -> Callable[[float], Reference]:
+    """A lap of the figure of 8, and then straight on at a steady speed, m/s; 0: at rest."""
+    eight = figure_eight(1.0, 0.5, LAP, False)
+    last = eight.at(LAP)
+
+    def reference(time: float) -> Reference:
+        if time < LAP:
+            return eight.at(time)
+        x, y = math.cos(last.theta), math.sin(last.theta)
+        way = speed * (time - LAP)
+        return Reference(x=last.x + way * x, y=last.y + way * y, theta=last.theta, v=speed)
+
+    return reference
+
+
+def idle(arguments: argparse.Namespace) -> None:
+    """Print how far 10 minutes without excitation, after a lap, move the parameters in use.
+
+    "intervals" is the largest change in half widths of the 95 % intervals of the beginning, 5 s
+    after the lap; no more than 1 is asked for.
+    """
+    print(f"{arguments.robot}, {arguments.engine}, {arguments.encoder_counts} counts, {IDLE:g} s")
+    for name, speed in (("standing", 0.0), ("straight", 0.05)):
+        reference = eight_then(speed)
+        for noise in arguments.noise:
+            for seed in range(arguments.seed, arguments.seed + arguments.seeds):
+                _, rows = drive(
+                    arguments.engine,
+                    arguments.robot,
+                    arguments.encoder_counts,
+                    noise,
+                    reference,
+                    LAP + SETTLING + IDLE,
+                    seed,
+                    adaptive=True,
+                    start=start_beside(figure_eight(1.0, 0.5, LAP, False), seed),
+                )
+                print(idle_line(name, noise, seed, rows), flush=True)
+
+
+def idle_line(name: str, noise: float, seed: int, rows: NDArray[np.float64]) -> str:
+    """One run: changes of K5..K8 in use, and those in half widths of their 95 % intervals."""
+    rows = rows[rows[:, 0] >= LAP + SETTLING]
+    in_use, deviations = rows[:, 1:5], rows[0, 9:13]
+    change = np.abs(in_use - in_use[0]).max(axis=0)
+    return (
+        f"{name:9} {100 * noise:3g} % seed {seed}: largest change % "
+        f"{(100.0 * change / np.abs(in_use[0])).round(3)} "
+        f"in intervals {(change / (1.96 * deviations)).round(2)}, "
+        f"refused {int(rows[:, 13].sum())} of {len(rows)}"
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", choices=ENGINES, default="ideal")
+    parser.add_argument("--robot", default="twil", help="name or path of a robot")
+    parser.add_argument("--encoder-counts", type=int, default=4096, help="0: exact")
+    parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.01, 0.05])
+    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--idle", action="store_true", help="10 minutes without excitation instead")
+    arguments = parser.parse_args()
+    (idle if arguments.idle else loads)(arguments)
+
+
+if __name__ == "__main__":
+    main()

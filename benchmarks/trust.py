@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Can the estimates be trusted? Errors, coverage, identifiability, delay and wiring over seeds.
+
+Runs of the ideal engine with friction of the wheels, PRBS10 with a hold of 20 control periods of
+10 ms. Parts:
+
+errors    95th percentile of |error| in % of K5, K6, K7, K8 at 5, 20 and 60 s; --fast lets the
+          excitation use the robot's own speed limits, which K5 and K6 gain from.
+coverage  share of the runs of 20 s whose 95 % intervals hold the truth, for each of K5..K8.
+axle      share of the runs with the centre of mass on the axle, of straight ones and of good ones
+          in which "not identifiable" is said.
+delay     share of the runs in which a torque delay of 0 to 3 control periods is found.
+wiring    time until swapped wheels or a flipped sign are named.
+
+What the errors are measured against, 95th percentiles of 60 runs of a prototype without speed
+limits, K5/K6/K7/K8 in %:
+
+    counts, torque noise | 5 s              | 20 s             | 60 s
+    4096, 1 %            | 1.2/3.0/.19/.18  | .32/.76/.09/.08  | .13/.23/.05/.04
+    4096, 5 %            | 5.5/9.4/.68/.58  | 1.4/3.3/.36/.30  | .65/1.2/.17/.15
+    2000, 5 %            | 5.3/11/.76/.70   | 1.5/3.2/.31/.36  | .67/1.1/.17/.18
+
+    ./diffbot python benchmarks/trust.py errors [--fast] [--robots twil agv] [--seeds 60]
+    ./diffbot python benchmarks/trust.py coverage --seeds 200
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import Pool
+
+import numpy as np
+from many_robots import record_many
+
+from diffbot_bringup.recorded_run import Run, Setting, record
+from diffbot_ident.estimate import Estimate, State
+from diffbot_ident.estimators import ESTIMATORS, make_estimator
+from diffbot_ident.wiring import PATTERNS
+
+TIMES = (5.0, 20.0, 60.0)  # s
+NORMAL_95 = 1.959964
+# Encoder counts per revolution, torque noise.
+SENSORS = ((4096, 0.01), (4096, 0.05), (2000, 0.05))
+NO_FRICTION = {"viscous": (0.0, 0.0), "coulomb": (0.0, 0.0)}
+EQUAL_FRICTION = {"viscous": (0.02, 0.02), "coulomb": (0.1, 0.1)}
+COVERAGE = {
+    "4096 counts, 1 %, friction": Setting(),
+    "4096 counts, 5 %, friction": Setting(noise=0.05),
+    "2000 counts, 5 %, friction": Setting(counts=2000, noise=0.05),
+    "4096 counts, 5 %, no friction": Setting(noise=0.05, **NO_FRICTION),
+}
+AXLE = {
+    "centre of mass on the axle": Setting(noise=0.05, on_axle=True),
+    "straight": Setting(noise=0.05, straight=True, **EQUAL_FRICTION),
+    "good": Setting(noise=0.05),
+}
+WIRINGS = (
+    ("l", "r"),
+    ("-l", "-r"),
+    ("-l", "r"),
+    ("l", "-r"),
+    ("r", "l"),
+    ("-r", "-l"),
+    ("-r", "l"),
+    ("r", "-l"),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Estimates of one run at some times, by estimator, and the truth."""
+
+    truth: np.ndarray
+    estimates: dict[str, list[Estimate]]
+
+
+def learn(run: Run, estimators: tuple[str, ...], times: tuple[float, ...]) -> Found:
+    """Feed one run to estimators and ask each at the times, s."""
+    found: dict[str, list[Estimate]] = {}
+    for name in estimators:
+        estimator, left = make_estimator(name, run.geometry, run.scale), list(times)
+        found[name] = []
+        for sample in run.samples:
+            estimator.update(sample)
+            if left and sample.stamp >= left[0] - 1e-6:
+                found[name].append(estimator.estimate())
+                left.pop(0)
+    return Found(run.truth, found)
+
+
+def some_runs(
+    seeds: list[int], setting: Setting, estimators: tuple[str, ...], times: tuple[float, ...]
+) -> list[Found]:
+    """Record and learn from some runs."""
+    if setting.on_axle:
+        runs = (record(setting, seed, times[-1]) for seed in seeds)
+    else:
+        runs = iter(record_many(setting, seeds, times[-1]))
+    return [learn(run, estimators, times) for run in runs]
+
+
+def all_runs(pool: Pool, seeds: int, **work: object) -> list[Found]:
+    """As some_runs for seeds 0 to seeds - 1, several at a time."""
+    count = max(2, seeds // 15)
+    parts = [part.tolist() for part in np.array_split(np.arange(seeds), count) if len(part)]
+    return [run for found in pool.imap(partial(some_runs, **work), parts) for run in found]
+
+
+def first_named(seed: int, setting: Setting, seconds: float) -> tuple[float, str, str]:
+    """Time (s) until the wiring is named, how, and what else made the values invalid before."""
+    run = record(setting, seed, seconds)
+    estimator = make_estimator("integral", run.geometry, run.scale)
+    before = ""
+    for step, sample in enumerate(run.samples):
+        estimator.update(sample)
+        if step % 10 == 0 and (estimate := estimator.estimate()).state is State.INVALID:
+            reason = estimate.reason.removesuffix("; torque stays off")
+            if reason in PATTERNS:
+                return sample.stamp, reason, before
+            before = before or f"{sample.stamp:.1f} s: {reason}"
+    return np.inf, "", before
+
+
+def errors(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+    """Table of the errors."""
+    for robot in arguments.robots:
+        for counts, noise in SENSORS:
+            setting = Setting(robot, counts, noise, fast=arguments.fast)
+            runs = all_runs(
+                pool,
+                arguments.seeds,
+                setting=setting,
+                estimators=arguments.estimators,
+                times=arguments.times,
+            )
+            for name in arguments.estimators:
+                cells = []
+                for i in range(len(arguments.times)):
+                    values = np.array([run.estimates[name][i].values for run in runs])
+                    off = 100.0 * np.abs(values / [run.truth for run in runs] - 1.0)
+                    cells.append(" ".join(f"{x:6.3f}" for x in np.percentile(off, 95.0, axis=0)))
+                yield " | ".join((f"{robot:4} {counts} {noise:4.2f} {name:8}", *cells))
+
+
+def inside(estimates: list[Estimate], truths: np.ndarray) -> np.ndarray:
+    """Whether the 95 % intervals hold the truth, one row per run."""
+    values = np.array([estimate.values for estimate in estimates])
+    deviations = np.sqrt([estimate.variances for estimate in estimates])
+    return np.abs(values - truths) <= NORMAL_95 * deviations
+
+
+def coverage(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+    """Share of the intervals that hold the truth."""
+    for robot in arguments.robots:
+        for title, setting in COVERAGE.items():
+            setting = replace(setting, robot=robot, fast=arguments.fast)
+            runs = all_runs(
+                pool,
+                arguments.seeds,
+                setting=setting,
+                estimators=arguments.estimators,
+                times=(TIMES[1],),
+            )
+            truths = np.array([run.truth for run in runs])
+            for name in arguments.estimators:
+                last = [run.estimates[name][-1] for run in runs]
+                shares = 100.0 * inside(last, truths).mean(axis=0)
+                cells = " ".join(f"{share:5.1f}" for share in shares)
+                yield f"{robot:4} {title:30} {name:8} | {cells} % of {len(runs)} runs"
+
+
+def axle(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+    """Where parameters are called not identifiable."""
+    for robot in arguments.robots:
+        for title, setting in AXLE.items():
+            setting = replace(setting, robot=robot, fast=arguments.fast)
+            integral = ("integral",)
+            runs = all_runs(
+                pool, arguments.seeds, setting=setting, estimators=integral, times=(TIMES[1],)
+            )
+            last = [run.estimates["integral"][-1] for run in runs]
+            vague = np.mean([np.isinf(estimate.variances) for estimate in last], axis=0)
+            cells = " ".join(f"{100.0 * share:5.1f}" for share in vague)
+            reasons = sorted({reason for e in last for reason in e.parameter_reasons if reason})
+            yield f"{robot:4} {title:28} | not identifiable in {cells} % | {reasons[:1]}"
+
+
+def delay(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+    """How often the delay is found."""
+    for robot in arguments.robots:
+        for periods in range(4):
+            setting = Setting(robot, noise=0.05, delay=periods, fast=arguments.fast)
+            integral = ("integral",)
+            runs = all_runs(
+                pool, arguments.seeds, setting=setting, estimators=integral, times=(2.0, 5.0)
+            )
+            cells = [
+                sum(run.estimates["integral"][i].delay == periods for run in runs) for i in (0, 1)
+            ]
+            yield f"{robot:4} delay {periods} | found at 2 s, 5 s in {cells} of {len(runs)} runs"
+
+
+def wiring(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+    """Time until a wrong wiring is named."""
+    for robot in arguments.robots:
+        for wires in WIRINGS:
+            setting = Setting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
+            work = partial(first_named, setting=setting, seconds=5.0)
+            runs = pool.map(work, range(arguments.seeds), chunksize=1)
+            times, reasons, before = zip(*runs, strict=True)
+            late = f"named first {min(times):.2f} s, last {max(times):.2f} s"
+            yield f"{robot:4} wheels get {wires} | {late} | {sorted(set(reasons))}"
+            yield from (f"     before that: {reason}" for reason in sorted({*before} - {""})[:3])
+
+
+PARTS: dict[str, Callable[[Pool, argparse.Namespace], Iterator[str]]] = {
+    "errors": errors,
+    "coverage": coverage,
+    "axle": axle,
+    "delay": delay,
+    "wiring": wiring,
+}
+
+
+def main() -> None:
+    """Print the tables of the parts asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help="of these only")
+    parser.add_argument("--seeds", type=int, default=60, help="runs per row")
+    parser.add_argument("--robots", nargs="+", default=["twil", "agv"])
+    parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=ESTIMATORS)
+    parser.add_argument("--times", nargs="+", type=float, default=TIMES, help="of errors, s")
+    parser.add_argument("--fast", action="store_true", help="excite up to the robot's own limits")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    arguments.times = tuple(arguments.times)
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; choose of {', '.join(PARTS)}")
+    with Pool(arguments.processes) as pool:
+        for part in arguments.parts:
+            print(f"--- {part}", flush=True)
+            for line in PARTS[part](pool, arguments):
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

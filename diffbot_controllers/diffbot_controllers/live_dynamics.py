@@ -1,0 +1,114 @@
+"""ROS side of adaptation: estimates in, parameters and `~/adaptation` out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from diffbot_controllers.adaptation import Adaptation
+from diffbot_controllers.adaptation_messages import fill_adaptation, offer_of
+from diffbot_controllers.dynamics import BodyDynamics
+from diffbot_controllers.gates import Offer
+from diffbot_controllers.last_good import LastGood
+from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
+from diffbot_node import EffortNode, to_stamp
+
+TOPIC = "dynamic_parameters"
+TOLERANCE = 1e-6  # s; stamps go through floats
+
+
+class LiveDynamics:
+    """Takes estimates from `dynamic_parameters`, judges them, and publishes each judgement.
+
+    An estimate is used a fixed robot time after its stamp, however long it was on its way: with
+    `wait_for_estimates` a run in lock-step repeats to the last digit.
+
+    Args:
+        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        adaptation: the gates.
+        use: called with parameters that change. A ValueError keeps those of before.
+        last_good: where they are kept; None: nowhere.
+    """
+
+    def __init__(
+        self,
+        node: EffortNode,
+        adaptation: Adaptation,
+        use: Callable[[BodyDynamics], None],
+        last_good: LastGood | None,
+    ) -> None:
+        self.adaptation = adaptation
+        self._node = node
+        self._use = use
+        self._last_good = last_good
+        self._delay = node.values.estimate_delay
+        self._offers: deque[Offer] = deque(maxlen=1000)
+        self._newest = -1.0
+        self._begun = False
+        self._status = AdaptationStatus()
+        self._status.header.frame_id = node.values.base_frame
+        self._topic = node.create_publisher(AdaptationStatus, "~/adaptation", 100)
+        self._estimates = node.create_subscription(DynamicParameters, TOPIC, self._on_message, 100)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether any estimate was accepted so far."""
+        return self.adaptation.accepted > 0
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether somebody publishes estimates."""
+        return self._node.count_publishers(self._estimates.topic_name) > 0
+
+    def reaches(self, stamp: float) -> bool:
+        """Whether all estimates that count at a stamp (s) have come.
+
+        They come every `estimate_period`, so that there is none between the newest and the next.
+        """
+        due = stamp - self._delay - self._node.values.estimate_period
+        return due < TOLERANCE or self._newest > due + TOLERANCE
+
+    def advance(self, stamp: float) -> None:
+        """Judge the estimates that count from a stamp on, s."""
+        self._begun = True
+        while self._offers and self._offers[0].stamp <= stamp - self._delay + TOLERANCE:
+            self._judge(self._offers.popleft())
+
+    def close(self) -> None:
+        """Keep the parameters in use for the next run."""
+        if self._last_good is not None and self.accepted:
+            self._keep(lambda kept: kept.write(self.adaptation.in_use))
+
+    def _on_message(self, message: DynamicParameters) -> None:
+        self._node.keep_waiting()  # an identification takes longer than anybody's patience
+        offer = offer_of(message)
+        self._newest = max(self._newest, offer.stamp)
+        if self._begun:
+            self._offers.append(offer)
+        else:
+            self._judge(offer)
+        self._node.resume()
+
+    def _judge(self, offer: Offer) -> None:
+        before = self.adaptation.in_use, self.accepted
+        judgement = self.adaptation.judge(offer)
+        if judgement.refused and offer.estimated:
+            self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
+        if (self.adaptation.in_use, self.accepted) != before:
+            try:
+                self._use(self.adaptation.in_use)
+            except ValueError as error:
+                self._node.complain(f"{TOPIC} refused: {error}; those of before stay")
+        self._status.header.stamp = to_stamp(max(offer.stamp, 0.0))
+        fill_adaptation(self._status, self.adaptation, offer, judgement)
+        self._topic.publish(self._status)
+        if not judgement.refused:
+            self._keep(lambda kept: kept.keep(self.adaptation.in_use, offer.stamp))
+
+    def _keep(self, write: Callable[[LastGood], None]) -> None:
+        if self._last_good is None:
+            return
+        try:
+            write(self._last_good)
+        except OSError as error:
+            self._node.complain(f"{self._last_good.path} cannot be written: {error.strerror}")

@@ -1,0 +1,140 @@
+"""Controllers' nodes with live parameters: what they follow, tell, keep and wait for."""
+
+import math
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from controller_graph import controllers  # noqa: E402
+from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
+
+from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
+from diffbot_controllers.dynamics import BodyDynamics  # noqa: E402
+from diffbot_controllers.last_good import LastGood  # noqa: E402
+from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
+from diffbot_controllers.pose_node import PoseNode  # noqa: E402
+from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
+from diffbot_node import to_stamp  # noqa: E402
+
+NOMINAL = (0.0844, -3.7706, 2.6468, -16.084)
+
+
+@pytest.fixture
+def make(monkeypatch):
+    yield from controllers(monkeypatch)
+
+
+class Estimator:
+    """Somebody who publishes estimates for a graph, and hears what becomes of them."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.topic = graph.publisher(DynamicParameters, "dynamic_parameters")
+        self.judged = []
+        graph._listen(AdaptationStatus, f"{graph.name}/adaptation", self.judged)
+        graph.until(lambda: graph.peer.count_publishers(f"{graph.name}/adaptation"), "a publisher")
+
+    def offer(self, factor=1.0, stamp=None, **more):
+        values = dict(zip(("k5", "k6", "k7", "k8"), (factor * k for k in NOMINAL), strict=True))
+        message = DynamicParameters(
+            **{"state": DynamicParameters.ESTIMATED, **values, **more},
+            covariance_diagonal=[(1e-3 * k) ** 2 for k in NOMINAL],
+        )
+        time = self.graph.robot.sample.stamp if stamp is None else stamp
+        message.header.stamp = to_stamp(time)
+        self.topic.publish(message)
+        self.graph.spin(0.02)
+
+
+def drive(graph):
+    """A far goal; driving begins."""
+    if graph.name == "linearizing_controller":
+        topic = graph.publisher(TwistStamped, "cmd_vel")
+        graph.spin()
+        topic.publish(TwistStamped())
+    else:
+        graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=30.0))
+    graph.spin()
+    graph.run(0.1)
+
+
+@pytest.mark.parametrize("kind", [BackstepNode, PoseNode, LinearizingNode])
+def test_all_controllers_begin_with_the_nominal_parameters_and_follow(make, kind):
+    graph = make(kind, parameters="adaptive", reference_timeout=10.0)
+    assert graph.node.dynamics.k7 == pytest.approx(NOMINAL[2], rel=1e-4)
+    estimator = Estimator(graph)
+    drive(graph)
+    for _ in range(4):
+        estimator.offer(0.9)
+        graph.run(0.3)
+    law = graph.node.law
+    used = law.dynamics
+    assert used == graph.node.dynamics
+    # 0.3 s at 20 % per s; the first estimate only starts the clock.
+    assert used.k7 == pytest.approx(0.9 * NOMINAL[2], rel=0.01)
+    graph.until(lambda: len(estimator.judged) == 4, "judgements")
+    last = estimator.judged[-1]
+    assert last.state == AdaptationStatus.FOLLOWING and last.reason == "" and all(last.passed)
+    assert list(last.in_use) == [used.k5, used.k6, used.k7, used.k8]
+    assert list(last.offered) == pytest.approx([0.9 * k for k in NOMINAL])
+    assert list(last.offered_std) == pytest.approx([1e-3 * abs(k) for k in NOMINAL])
+
+
+def test_a_refusal_is_counted_told_and_changes_nothing(make):
+    graph = make(BackstepNode, parameters="adaptive")
+    estimator = Estimator(graph)
+    drive(graph)
+    before = graph.node.dynamics
+    estimator.offer(k7=math.nan)
+    graph.run(0.2)
+    estimator.offer(verification=DynamicParameters.REFUTED)
+    graph.run(0.2)
+    graph.until(lambda: len(estimator.judged) == 2, "judgements")
+    assert [message.refused for message in estimator.judged] == [1, 2]
+    shut = [
+        [gate for gate, passed in zip(message.gates, message.passed, strict=True) if not passed]
+        for message in estimator.judged
+    ]
+    assert shut == [["finite"], ["verified"]]
+    assert "k7 = nan" in estimator.judged[0].reason
+    assert graph.node.dynamics == before
+
+
+def test_what_was_learnt_is_kept_and_restored_if_it_may_be(make, tmp_path):
+    path = tmp_path / "kept.yaml"
+    LastGood(str(path), "twil").write(BodyDynamics(0.06, -2.6, 1.8, -11.0))
+    graph = make(BackstepNode, parameters="adaptive", last_good=path)
+    assert graph.node.dynamics.k7 == 1.8
+    estimator = Estimator(graph)
+    drive(graph)
+    for _ in range(3):
+        estimator.offer(0.7)
+        graph.run(0.3)
+    graph.node.close()
+    assert LastGood(str(path), "twil").restore() == graph.node.dynamics
+    assert graph.node.dynamics.k7 > 1.8
+
+
+def test_kept_parameters_outside_the_band_are_refused(make, tmp_path, capfd):
+    path = tmp_path / "kept.yaml"
+    LastGood(str(path), "twil").write(BodyDynamics(0.06, -2.6, 0.9, -11.0))
+    graph = make(BackstepNode, parameters="adaptive", last_good=path)
+    assert graph.node.dynamics.k7 == pytest.approx(NOMINAL[2], rel=1e-4)
+    assert "last_good refused: k7 = 0.9: outside the band" in capfd.readouterr().err
+
+
+def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(make):
+    graph = make(BackstepNode, parameters="adaptive", wait_for_estimates=True, estimate_period=0.05)
+    assert "nobody publishes dynamic_parameters" in graph.node.waits_for()
+    estimator = Estimator(graph)
+    drive(graph)  # 0.1 s, within the delay of 0.1 s and a period
+    graph.run(0.06)
+    estimator.offer(stamp=0.0)
+    count = len(graph.commands)
+    graph.publish_state()
+    graph.spin(0.1)
+    assert len(graph.commands) == count and graph.node.is_pending
+    assert "no dynamic_parameters for the joint state" in graph.node.awaits(graph.robot.sample)
+    estimator.offer(stamp=0.05)
+    graph.until(lambda: len(graph.commands) == count + 1, "the answer")

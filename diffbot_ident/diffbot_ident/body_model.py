@@ -1,0 +1,199 @@
+"""Prediction of a robot's motion under wheel torques, for many robots and torques at once.
+
+Lages (2017), (41), less friction of the wheels:
+
+    dv/dt     = K5 omega^2 + K7 (T_left + T_right)
+    domega/dt = K6 v omega + K8 (T_left - T_right)
+    T = tau - viscous w - coulomb sign(w)
+
+Made to choose torques by, not to simulate: explicit Euler steps for the velocities, trapezoids for
+the pose, and the sign softened near standstill so that a wheel may come to rest between two steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Integration steps under constant torque and while braking, s. Braking is followed for longer.
+STEP = 0.025
+BRAKE_STEP = 0.04
+# Share of a wheel's speed that braking takes away in one step near standstill; above 1 it swings.
+DECAY = 0.5
+# Steps between two looks whether everything stands still.
+LOOK = 4
+# Longest braking that is followed, s. What is not at rest by then has rolled to a crawl.
+LONGEST_BRAKING = 3.0
+
+
+@dataclass(frozen=True)
+class BodyPrior:
+    """What is believed of a robot before, or while, it is identified.
+
+    Attributes:
+        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
+        spread: how far each may be off, as a share of its value, 0 to 0.9.
+        viscous: friction of the wheels [left, right], N m s/rad.
+        coulomb: friction of the wheels [left, right], N m.
+
+    Raises:
+        ValueError: a value is not finite, has the wrong sign or is outside its range.
+    """
+
+    values: tuple[float, float, float, float]
+    spread: tuple[float, float, float, float] = (0.3, 0.3, 0.3, 0.3)
+    viscous: tuple[float, float] = (0.0, 0.0)
+    coulomb: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, self.values)):
+            raise ValueError(f"prior K5..K8 = {self.values}: must be finite; give an estimate")
+        if not (self.values[2] > 0.0 > self.values[3]):
+            raise ValueError(
+                f"prior K7, K8 = {self.values[2:]}: must have K7 > 0 and K8 < 0; check the masses "
+                "and inertias of the robot's YAML"
+            )
+        if not all(0.0 <= spread <= 0.9 for spread in self.spread):
+            raise ValueError(f"prior spread = {self.spread}: each must be from 0 to 0.9; try 0.3")
+        for name in ("viscous", "coulomb"):
+            pair = getattr(self, name)
+            if not all(math.isfinite(value) and value >= 0.0 for value in pair):
+                raise ValueError(f"prior {name} friction = {pair}: must be finite and >= 0")
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Predicted motions of n robots at m instants, the first being the beginning.
+
+    Attributes:
+        pose: x, y in m and theta in rad, shape (3, m, n).
+        velocity: v in m/s and omega in rad/s, shape (2, m, n).
+    """
+
+    pose: Array
+    velocity: Array
+
+
+class BodyModel:
+    """Predicts motions of n robots that may differ in K5..K8.
+
+    Args:
+        radius: of the wheels, m.
+        half_track: b, m.
+        values: K5..K8 of each robot, shape (4, n) or (4, 1) for all.
+        viscous: friction [left, right] of all, N m s/rad.
+        coulomb: friction [left, right] of all, N m.
+    """
+
+    def __init__(
+        self,
+        radius: float,
+        half_track: float,
+        values: Array,
+        viscous: Sequence[float] = (0.0, 0.0),
+        coulomb: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        k5, k6, k7, k8 = np.asarray(values, dtype=float)
+        self._to_wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / radius
+        self._curving = np.array([k5, k6])
+        self._pushing = np.array([k7, k8])
+        self._viscous = np.asarray(viscous, dtype=float)[:, None]
+        self._coulomb = np.asarray(coulomb, dtype=float)[:, None]
+        self._rubs = bool(self._viscous.any() or self._coulomb.any())
+        # Fastest reaction of wheel speeds to wheel torques, rad/s^2 per N m, over all robots.
+        self._mobility = float(max(2.0 * np.max(k7), -2.0 * half_track * np.min(k8)) / radius)
+
+    def wheel_speeds(self, velocity: Array) -> Array:
+        """Wheel speeds [left, right], rad/s, from [v, omega]; both of shape (2, ...)."""
+        return np.tensordot(self._to_wheels, velocity, axes=1)
+
+    def held(self, pose: Array, velocity: Array, torque: Array, duration: float) -> Paths:
+        """Motions under constant wheel torques.
+
+        Args:
+            pose: at the beginning, shape (3, n).
+            velocity: at the beginning, shape (2, n).
+            torque: [left, right], N m, shape (2, n).
+            duration: s, > 0.
+        """
+        count = max(1, math.ceil(duration / STEP - 1e-9))
+        step = duration / count
+        velocities = np.empty((2, count + 1, velocity.shape[1]))
+        velocities[:, 0] = velocity
+        for i in range(count):
+            velocity = velocity + step * self._acceleration(velocity, torque)
+            velocities[:, i + 1] = velocity
+        return _paths(pose, velocities, step)
+
+    def braked(self, pose: Array, velocity: Array, effort: float) -> Paths:
+        """Motions to standstill, each wheel braked with up to `effort`, N m; see brake_torque."""
+        count = round(LONGEST_BRAKING / BRAKE_STEP)
+        velocities = np.empty((2, count + 1, velocity.shape[1]))
+        velocities[:, 0] = velocity
+        gain = effort / self.brake_speed(effort)
+        slow = 0.1 * self.brake_speed(effort)
+        for i in range(count):
+            torque = self._to_wheels @ velocity
+            torque *= -gain
+            np.minimum(np.maximum(torque, -effort, out=torque), effort, out=torque)
+            velocity = velocity + BRAKE_STEP * self._acceleration(velocity, torque)
+            velocities[:, i + 1] = velocity
+            if i % LOOK == LOOK - 1 and np.abs(self._to_wheels @ velocity).max() < slow:
+                count = i + 1
+                break
+        return _paths(pose, velocities[:, : count + 1], BRAKE_STEP)
+
+    def brake_speed(self, effort: float) -> float:
+        """Wheel speed, rad/s, below which braking with `effort`, N m, eases off in proportion."""
+        return effort * self._mobility * BRAKE_STEP / DECAY
+
+    def _acceleration(self, velocity: Array, torque: Array) -> Array:
+        """[dv/dt, domega/dt], shape (2, n)."""
+        if self._rubs:
+            torque = torque - self._friction(velocity)
+        net = np.empty_like(velocity)
+        np.add(torque[0], torque[1], out=net[0])
+        np.subtract(torque[0], torque[1], out=net[1])
+        net *= self._pushing
+        net += self._curving * (velocity[::-1] * velocity[1])
+        return net
+
+    def _friction(self, velocity: Array) -> Array:
+        speeds = self._to_wheels @ velocity
+        slow = np.maximum(self._coulomb * (self._mobility * BRAKE_STEP / DECAY), 1e-9)
+        signs = np.minimum(np.maximum(speeds / slow, -1.0), 1.0)
+        return self._viscous * speeds + self._coulomb * signs
+
+
+def brake_torque(speeds: tuple[float, float], effort: float, ease: float) -> tuple[float, float]:
+    """Torques [left, right], N m, that slow both wheels down.
+
+    They oppose each wheel's speed, so they take energy from the robot whatever its parameters.
+
+    Args:
+        speeds: of the wheels [left, right], rad/s.
+        effort: largest torque, N m.
+        ease: speed below which the torque eases off in proportion, rad/s; BodyModel.brake_speed.
+    """
+    left, right = (-effort * max(-1.0, min(1.0, speed / ease)) for speed in speeds)
+    return left, right
+
+
+def _paths(pose: Array, velocities: Array, step: float) -> Paths:
+    """Poses along velocities of shape (2, m, n), by the mean velocity of each step."""
+    mean = 0.5 * step * (velocities[:, 1:] + velocities[:, :-1])
+    poses = np.empty((3, *velocities.shape[1:]))
+    poses[:, 0] = pose
+    np.cumsum(mean[1], axis=0, out=poses[2, 1:])
+    poses[2, 1:] += pose[2]
+    heading = 0.5 * (poses[2, 1:] + poses[2, :-1])
+    for row, direction in ((0, np.cos), (1, np.sin)):
+        np.cumsum(mean[0] * direction(heading), axis=0, out=poses[row, 1:])
+        poses[row, 1:] += pose[row]
+    return Paths(poses, velocities)

@@ -1,0 +1,171 @@
+"""The dynamics_estimator node: K5..K8 of a robot that somebody else drives.
+
+Subscribes to `joint_states` only, and publishes `ident/dynamic_parameters`
+(diffbot_msgs/DynamicParameters) every `period` of robot time. It commands nothing. Its publisher
+appears with the first joint state: who waits for the publisher knows that no joint state is missed.
+Time is that of the joint states' stamps; with `leave_when_alone` it ends when nobody publishes them
+any more.
+"""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+
+from arc_odometry import JointReader, WheelGeometry
+from diffbot_description import RobotModel, closed_form, load_robot, urdf
+from diffbot_ident import parameters_message
+from diffbot_ident.live_estimator import LiveSettings, make_live_estimator
+from diffbot_msgs.msg import DynamicParameters
+from diffbot_node import Parameter, declare, seconds
+from diffbot_node.complaints import Complaints
+
+DEFAULT = LiveSettings()
+LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+# A rounding error of the stamps must not cost a control period, s.
+TOLERANCE = 1e-6
+
+PARAMETERS = (
+    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    Parameter(
+        "period",
+        0.2,
+        "robot time between two estimates, s; of the controller that waits for them, "
+        "`estimate_period`",
+        minimum=0.02,
+        maximum=10.0,
+    ),
+    Parameter(
+        "memory",
+        DEFAULT.memory,
+        "robot time in which what was seen loses 63 % of its weight, s",
+        minimum=0.5,
+        maximum=1e6,
+    ),
+    Parameter(
+        "window", DEFAULT.window, "length of a window of the regression, s", above=0.0, maximum=1.0
+    ),
+    Parameter(
+        "spread",
+        DEFAULT.spread,
+        "standard deviation of K5..K8 around the robot's description before anything is seen, as a "
+        "share of them",
+        above=0.0,
+        maximum=100.0,
+    ),
+    Parameter(
+        "friction_spread",
+        DEFAULT.friction_spread,
+        "the same of the friction around the robot's description, N m s/rad and N m",
+        above=0.0,
+        maximum=100.0,
+    ),
+    Parameter("velocity", DEFAULT.velocity, "size of motion that excites, m/s", above=0.0),
+    Parameter("yaw_rate", DEFAULT.yaw_rate, "size of motion that excites, rad/s", above=0.0),
+    Parameter("torque", DEFAULT.torque, "size of a wheel's torque that excites, N m", above=0.0),
+    Parameter(
+        "acceleration",
+        DEFAULT.acceleration,
+        "rms of dv/dt below which the estimate is held as it is, m/s^2",
+        above=0.0,
+    ),
+    Parameter(
+        "yaw_acceleration",
+        DEFAULT.yaw_acceleration,
+        "rms of domega/dt below which the estimate is held as it is, rad/s^2",
+        above=0.0,
+    ),
+    Parameter("leave_when_alone", False, "end when nobody publishes joint states any more"),
+    Parameter(
+        "patience",
+        0.0,
+        "with leave_when_alone: wall time to wait for the first joint states, s; then status 1; "
+        "0: for ever",
+        minimum=0.0,
+    ),
+)
+
+
+class EstimatorNode(Node):
+    """ROS side of the live estimator."""
+
+    def __init__(self) -> None:
+        super().__init__("dynamics_estimator")
+        self.exit_code: int | None = None
+        self.values = values = declare(self, PARAMETERS)
+        robot = load_robot(values.robot)
+        left, right = robot.joints.left, robot.joints.right
+        k = closed_form(RobotModel.from_urdf(urdf(robot), left, right))
+        self._estimator = make_live_estimator(
+            WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation),
+            (k.k5, k.k6, k.k7, k.k8),
+            (*robot.friction.viscous, *robot.friction.coulomb),
+            LiveSettings(
+                **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}
+            ),
+        )
+        self._reader = JointReader(left, right, ("position", "effort"))
+        self._complaints = Complaints()
+        self._message = DynamicParameters()
+        self._topic: Publisher | None = None
+        self._newest: float | None = None
+        self._published = -values.period
+        self._met = False
+        self._since = time.monotonic()
+        self._joint_states = self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, 100
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    def close(self) -> None:
+        """Nothing has to be said."""
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if not self._reader.concerns(message.name):
+            return
+        stamp = seconds(message.header.stamp)
+        if stamp == self._newest:
+            return  # a simulator says its first state again until it is answered
+        try:
+            sample = self._reader.read(
+                stamp, message.name, message.position, message.velocity, message.effort
+            )
+            self._estimator.update(sample)
+        except ValueError as error:
+            if self._complaints.due(str(error)):
+                self.get_logger().warning(f"joint state refused: {error}")
+        if self._newest is not None and stamp < self._newest:
+            self._published = stamp - self.values.period  # time was set back
+        self._newest = stamp
+        if stamp - self._published >= self.values.period - TOLERANCE:
+            self._published = stamp
+            self._publish(stamp)
+
+    def _publish(self, stamp: float) -> None:
+        if self._topic is None:
+            self._topic = self.create_publisher(DynamicParameters, "ident/dynamic_parameters", 100)
+        parameters_message.fill(self._message, self._estimator.estimate(), stamp)
+        self._topic.publish(self._message)
+
+    def _look_around(self) -> None:
+        """Leave with the robot."""
+        if self.count_publishers(self._joint_states.topic_name):
+            self._met = True
+            return
+        if not self.values.leave_when_alone:
+            return
+        waited = time.monotonic() - self._since
+        if self._met:
+            self.get_logger().info("nobody publishes joint states any more")
+            self.exit_code = 0
+        elif 0.0 < self.values.patience < waited:
+            self.get_logger().error(
+                f"nobody published {self._joint_states.topic_name} within {waited:.1f} s of wall "
+                "time: start the simulator or the robot's driver"
+            )
+            self.exit_code = 1

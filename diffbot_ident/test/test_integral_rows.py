@@ -1,0 +1,152 @@
+"""Rows of the integrated model: exact in the torque, nearly so in the products of velocities."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.integral_rows import (
+    COLUMNS,
+    DELAYS,
+    DIFFERENCE,
+    DOMEGA,
+    DV,
+    OMEGA,
+    OMEGA_SQUARED,
+    SIGN_LEFT,
+    SIGN_RIGHT,
+    SUM,
+    V_OMEGA,
+    IntegralRows,
+    V,
+)
+
+GEOMETRY = WheelGeometry(0.1, 0.1, 0.5)
+K7, K8 = 0.8, -3.0
+
+torque = st.floats(-2.0, 2.0)
+period = st.floats(0.002, 0.03)
+
+
+def samples_of_linear_plant(steps, wrap):
+    """Samples of dv/dt = K7 (tl + tr), domega/dt = K8 (tl - tr) in closed form, shape (n, 5)."""
+    time, left, right, v, omega = 0.0, 0.3, -0.2, 0.0, 0.0
+    samples = [(time, left, right, 0.0, 0.0)]
+    for length, tau_left, tau_right in steps:
+        dv, domega = K7 * (tau_left + tau_right), K8 * (tau_left - tau_right)
+        path, turn = length * (v + 0.5 * dv * length), length * (omega + 0.5 * domega * length)
+        v, omega, time = v + dv * length, omega + domega * length, time + length
+        turned = GEOMETRY.wheel_velocity(path, turn)
+        left, right = left + turned[0], right + turned[1]
+        angles = (left % math.tau, right % math.tau) if wrap else (left, right)
+        samples.append((time, *angles, tau_left, tau_right))
+    return np.array(samples)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(period, torque, torque), min_size=20, max_size=40),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_gains_are_those_of_the_torques(steps, window, smoothing, wrap):
+    """Without products of velocities every row holds to rounding, for uneven periods too."""
+    maker = IntegralRows(GEOMETRY, window, smoothing)
+    samples = samples_of_linear_plant(steps, wrap)
+    rows, turning = maker.make(samples)
+    assert rows.shape == (len(samples) - maker.overlap, COLUMNS)
+    assert turning.shape == (len(rows),)
+    np.testing.assert_allclose(rows[:, DV], K7 * rows[:, SUM.start], atol=1e-7)
+    np.testing.assert_allclose(rows[:, DOMEGA], K8 * rows[:, DIFFERENCE.start], atol=1e-7)
+
+
+def test_integrals_of_a_known_motion():
+    """v = 0.5 + 0.3 sin 4 t, omega = 2 cos 3 t: means of integrals, by a fine sum.
+
+    The angles are exact integrals of v and omega. A row is the mean over `smoothing` starts of
+    the integral over a window from the middle of one period to the middle of another.
+    """
+    h, window, smoothing, count = 0.01, 10, 5, 60
+    time = h * np.arange(count)
+    path = 0.5 * time + 0.3 / 4.0 * (1.0 - np.cos(4.0 * time))
+    turn = 2.0 / 3.0 * np.sin(3.0 * time)
+    samples = np.column_stack((time, *GEOMETRY.wheel_velocity(path, turn), 0 * time, 0 * time))
+    maker = IntegralRows(GEOMETRY, window, smoothing)
+    rows, _ = maker.make(samples)
+
+    def integral(function, start):
+        fine = start + window * h * (np.arange(2000) + 0.5) / 2000
+        return function(fine).mean() * window * h
+
+    def mean_integral(function, row):
+        starts = [(row + i + DELAYS - 1 + 0.5) * h for i in range(smoothing)]
+        return np.mean([integral(function, start) for start in starts])
+
+    def v(t):
+        return 0.5 + 0.3 * np.sin(4.0 * t)
+
+    def omega(t):
+        return 2.0 * np.cos(3.0 * t)
+
+    for row in (0, 7, len(rows) - 1):
+        for column, function, tolerance in (
+            (V, v, 3e-4),
+            (OMEGA, omega, 3e-4),
+            (OMEGA_SQUARED, lambda t: omega(t) ** 2, 1e-3),
+            (V_OMEGA, lambda t: v(t) * omega(t), 1e-3),
+        ):
+            # Means of two periods' mean speeds are h^2 / 8 of the second derivative off.
+            found, expected = rows[row, column], mean_integral(function, row)
+            assert found == pytest.approx(expected, abs=tolerance * window * h), (row, column)
+
+
+def test_products_are_not_raised_by_noise():
+    """A robot at rest with noisy angles, 5000 rows: omega^2 is 0 in the mean, not its variance.
+
+    The standard deviation of the mean is about 0.02 of the variance; the bound is five of them.
+    """
+    generator = np.random.default_rng(3)
+    angles = 1e-3 * generator.standard_normal((5000, 2))
+    samples = np.column_stack((0.01 * np.arange(5000), angles, np.zeros((5000, 2))))
+    rows, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
+    _, omega = GEOMETRY.body_velocity(*(np.diff(angles, axis=0) / 0.01).T)
+    mean = rows[:, OMEGA_SQUARED].mean() / 0.1
+    # Neighbours are correlated by -1/2, and so is their product.
+    neighbours = np.mean(omega[1:] * omega[:-1])
+    assert abs(mean - neighbours * 7.0 / 6.0) < 0.1 * np.var(omega)
+    assert mean < 0.0
+
+
+def test_delayed_columns_are_the_torques_reported_before():
+    """Column i of the sums is column 0 of i periods before; of the differences too."""
+    generator = np.random.default_rng(4)
+    steps = [(0.01, *generator.uniform(-1, 1, 2)) for _ in range(50)]
+    rows, _ = IntegralRows(GEOMETRY, 5, 2).make(samples_of_linear_plant(steps, False))
+    for columns in (SUM, DIFFERENCE):
+        for delay in range(DELAYS):
+            late = rows[DELAYS:, columns.start + delay]
+            same = rows[DELAYS - delay : len(rows) - delay, columns.start]
+            np.testing.assert_allclose(late, same, atol=1e-12)
+
+
+def test_signs_and_turning_round():
+    """The left wheel turns forward all along, the right one turns round at sample 30."""
+    angles = np.column_stack((0.02 * np.arange(60), 0.03 * np.abs(np.arange(60) - 30.0)))
+    samples = np.column_stack((0.01 * np.arange(60), angles, np.zeros((60, 2))))
+    maker = IntegralRows(GEOMETRY, 5, 2)
+    rows, turning = maker.make(samples)
+    np.testing.assert_allclose(rows[:, SIGN_LEFT], 0.05)
+    assert rows[0, SIGN_RIGHT] == pytest.approx(-0.05)
+    assert rows[-1, SIGN_RIGHT] == pytest.approx(0.05)
+    # Window and smoothing reach over window + smoothing - 1 steps.
+    assert np.sum(~turning) == 6 and turning[0] and turning[-1]
+
+
+def test_too_short_a_stretch_gives_no_row():
+    maker = IntegralRows(GEOMETRY, 5, 2)
+    rows, turning = maker.make(np.zeros((maker.overlap, 5)))
+    assert rows.shape == (0, COLUMNS) and turning.shape == (0,)

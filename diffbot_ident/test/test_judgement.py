@@ -1,0 +1,110 @@
+"""May the values be used? States and reasons."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffbot_ident.estimate import State
+from diffbot_ident.judgement import conclude, judge
+
+GOOD = (0.084, -3.77, 2.65, -16.1)
+SURE = (0.001, 0.05, 0.01, 0.05)
+B = 0.136
+E, U, INVALID = State.ESTIMATED, State.UNESTIMATED, State.INVALID
+
+
+def judged(values=GOOD, deviations=SURE, problem="", samples=1000):
+    return judge(np.array(values), np.array(deviations), B, problem, samples, 100)
+
+
+def test_sure_values_of_a_robot_may_be_used():
+    found = judged()
+    assert found.state is E and found.reason == ""
+    assert found.parameter_states == (E,) * 4 and found.parameter_reasons == ("",) * 4
+
+
+def test_few_samples_wait():
+    found = judged(samples=99)
+    assert found.state is U and "99 of 100 samples" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("deviations", "states", "word"),
+    [
+        ((0.001, 0.05, 0.01, 9.0), (U, U, E, U), "wheels move together"),
+        ((0.001, 0.05, 1.0, 0.05), (U, U, U, E), "torque in common"),
+        ((0.03, 0.9, 0.01, 0.05), (U, U, E, E), "yaw rate"),
+        ((0.03, 0.9, 9.0, math.inf), (U, U, U, U), "wheels move together"),
+        ((math.inf, math.inf, 0.01, 0.05), (U, U, E, E), "yaw rate"),
+    ],
+)
+def test_what_is_not_identifiable_is_named_with_its_reason(deviations, states, word):
+    found = judged(deviations=deviations)
+    assert found.state is U and found.parameter_states == states
+    for name, state, reason in zip(
+        ("K5", "K6", "K7", "K8"), states, found.parameter_reasons, strict=True
+    ):
+        assert (state is U) == bool(reason)
+        named = [group.split(" not identifiable")[0] for group in found.reason.split("; ")]
+        assert any(name in group for group in named) == (state is U)
+    assert word in found.reason
+
+
+def test_centre_of_mass_on_the_axle_is_known_and_may_be_used():
+    found = judged(values=(0.0005, -0.02, 2.65, -16.1))
+    assert found.state is E and found.parameter_states == (U, U, E, E)
+    assert "on the axle" in found.parameter_reasons[0]
+
+
+@pytest.mark.parametrize("index", [2, 3])
+def test_sure_wrong_signs_are_invalid(index):
+    values = [*GOOD]
+    values[index] *= -1.0
+    found = judged(values=values)
+    assert found.state is INVALID and found.parameter_states == (INVALID,) * 4
+    assert f"K{5 + index}" in found.reason and "wrong sign" in found.reason
+
+
+def test_problems_win_over_everything():
+    found = judged(problem="the wheels are swapped", samples=1)
+    assert found.state is INVALID and found.reason.startswith("the wheels are swapped")
+
+
+def test_values_that_are_not_precise_enough_wait():
+    found = judged(deviations=(0.001, 0.05, 0.2, 0.05))
+    assert found.state is U and "K7 = 2.65 +- 0.39 is not precise enough" in found.reason
+
+
+anything = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_value=1e6)
+
+
+@settings(max_examples=50)
+@given(st.tuples(*[anything] * 4), st.tuples(*[st.floats(0.0, 1e9)] * 4))
+def test_an_unusable_estimate_says_why(values, deviations):
+    found = judged(values=values, deviations=deviations)
+    assert (found.state is E) == (found.reason == "")
+    for state, reason in zip(found.parameter_states, found.parameter_reasons, strict=True):
+        assert (state is E) == (reason == "")
+    if found.state is E:
+        assert values[2] > 0.0 > values[3]
+
+
+def test_conclude_makes_consistent_what_is_known():
+    """K6 is 5 % off; K5 K8 = b K6 K7 afterwards, and more precise."""
+    consistent = GOOD[0] * GOOD[3] / (B * GOOD[2])
+    values = np.array((GOOD[0], 1.05 * consistent, *GOOD[2:]))
+    covariance = np.diag(np.square((0.002, 0.2, 0.01, 0.05)))
+    new, new_covariance, found = conclude(values, covariance, B, "", 1000, 100)
+    assert found.state is E
+    assert new[0] * new[3] == pytest.approx(B * new[1] * new[2], rel=1e-2)
+    assert new_covariance[1, 1] < covariance[1, 1]
+
+
+def test_conclude_leaves_vague_values_alone():
+    values, covariance = np.array(GOOD), np.diag(np.square((0.1, 9.0, 2.0, 0.1)))
+    new, new_covariance, found = conclude(values, covariance, B, "", 1000, 100)
+    assert (new == values).all() and (new_covariance == covariance).all()
+    assert found.state is U

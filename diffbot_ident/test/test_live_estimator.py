@@ -1,0 +1,77 @@
+"""An estimator that is held while the motion says nothing, and when that is."""
+
+import math
+
+import numpy as np
+import pytest
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.estimate import State
+from diffbot_ident.live_estimator import make_live_estimator
+from diffbot_ident.motion_watch import MotionWatch
+
+GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
+NOMINAL = (0.0844, -3.77, 2.647, -16.08)
+PERIOD = 0.01
+
+
+def samples(speeds, counts=4096, begin=0.0, torque=lambda t: (0.0, 0.0)):
+    """Joint samples of wheels that turn at these speeds, rad/s, read by encoders."""
+    turned = np.cumsum(PERIOD * np.asarray(speeds), axis=0)
+    step = math.tau / counts
+    for k, row in enumerate(turned, start=1):
+        angles = tuple(float(step * math.floor(a / step)) for a in row)
+        time = begin + k * PERIOD
+        yield JointSample(time, angles, (0.0, 0.0), torque(time))
+
+
+def wheels(v, omega):
+    """Wheel speeds of body velocities, arrays."""
+    return np.column_stack([v - 0.136 * omega, v + 0.136 * omega]) / 0.075
+
+
+T = np.arange(0.0, 4.0, PERIOD)
+SWING = 0.3 * np.sin(2.0 * T)  # rms of the acceleration 0.42
+
+
+@pytest.mark.parametrize(
+    ("v", "omega", "lacks"),
+    [
+        (0.0 * T, 0.0 * T, "too little change of speed"),
+        (0.05 + 0.0 * T, 0.0 * T, "too little change of speed"),
+        (SWING, 0.0 * T, "too little change of yaw rate"),
+        (0.3 + 0.0 * T, SWING, "too little change of speed"),
+        (SWING, SWING, ""),
+    ],
+)
+def test_both_speeds_have_to_change(v, omega, lacks):
+    watch = MotionWatch(GEOMETRY, 0.02, 0.03)
+    assert watch.lacks() == "too short a motion"
+    for sample in samples(wheels(v, omega)):
+        watch.update(sample)
+    assert watch.lacks().startswith(lacks) and bool(watch.lacks()) == bool(lacks)
+
+
+def test_a_pause_begins_anew():
+    watch = MotionWatch(GEOMETRY, 0.02, 0.03)
+    for sample in samples(wheels(SWING, SWING)):
+        watch.update(sample)
+    for sample in samples(wheels(SWING, SWING)[:20], begin=100.0):
+        watch.update(sample)
+    assert watch.lacks() == "too short a motion"
+
+
+def test_a_robot_at_rest_that_answers_its_encoders_noise_teaches_nothing():
+    """Without the watch K7 and K8 grow without bound, for the torque follows the noise."""
+    estimator = make_live_estimator(GEOMETRY, NOMINAL, (0.0,) * 4)
+    random = np.random.default_rng(5)
+    angles = np.zeros(2)
+    for k in range(6000):
+        toggled = math.tau / 4096 * random.integers(-1, 2, 2)
+        torque = tuple((-20.0 * toggled).tolist())
+        estimator.update(
+            JointSample(k * PERIOD, tuple((angles + toggled).tolist()), (0.0, 0.0), torque)
+        )
+    estimate = estimator.estimate()
+    assert estimate.state is State.UNESTIMATED and estimate.coverage == (0.0,) * 4
+    assert "held as it was: too little change" in estimate.warnings[-1]

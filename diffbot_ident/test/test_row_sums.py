@@ -1,0 +1,114 @@
+"""Sums over rows: blocks, forgetting, and the kernels that noise is seen through."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffbot_ident.integral_rows import COLUMNS
+from diffbot_ident.row_sums import REGRESSORS, TURNING_WEIGHT, RowSums, kernels
+
+SUMS = ("moments", "lagged", "pairs", "torque", "reading")
+
+
+def make_rows(count, seed=1):
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal((count, COLUMNS)), generator.random(count) < 0.8
+
+
+def summed(blocks, window=4, smoothing=2):
+    sums = RowSums(window, smoothing)
+    for rows, turning in blocks:
+        sums.add(rows, turning)
+    return sums
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 3))
+def test_the_size_of_blocks_does_not_matter(sizes, smoothing):
+    rows, turning = make_rows(sum(sizes))
+    ends = np.cumsum(sizes)[:-1]
+    cut = zip(np.split(rows, ends), np.split(turning, ends), strict=True)
+    whole, blocks = summed([(rows, turning)], 4, smoothing), summed(cut, 4, smoothing)
+    for name in SUMS:
+        np.testing.assert_allclose(getattr(blocks, name), getattr(whole, name), atol=1e-9)
+    assert blocks.rows == whole.rows
+
+
+def test_sums_are_those_of_loops():
+    """Against plain loops over rows and lags, with rows in which a wheel turns round."""
+    rows, turning = make_rows(30)
+    sums = summed([(rows, turning)])
+    weights = np.where(turning, 1.0, TURNING_WEIGHT)
+    moments = sum(w * np.outer(z, z) for w, z in zip(weights, rows, strict=True))
+    np.testing.assert_allclose(sums.moments, moments, atol=1e-9)
+    for i, lag in enumerate(sums.lags):
+        pairs = [k for k in range(30 - lag) if turning[k] and turning[k + lag]]
+        lagged = sum(np.outer(rows[k], rows[k + lag]) for k in pairs)
+        np.testing.assert_allclose(sums.lagged[i], lagged, atol=1e-9)
+        assert sums.pairs[i] == len(pairs)
+
+
+@pytest.mark.parametrize(("window", "smoothing"), [(4, 2), (10, 5), (3, 1), (4, 4)])
+def test_kernels_are_what_single_disturbances_do_to_rows(window, smoothing):
+    """A unit of speed gained in one period, and one wrong reading, through the rows' definition.
+
+    A row is the mean over `smoothing` starts of the difference of two speeds a window apart, a
+    speed being the difference of two readings.
+    """
+
+    def outputs(readings):
+        speeds = np.diff(readings)
+        gains = speeds[window:] - speeds[:-window]
+        return np.convolve(gains, np.ones(smoothing) / smoothing, "valid")
+
+    size = 3 * (window + smoothing)
+    wrong = np.zeros(size)
+    wrong[size // 2] = 1.0
+    seen = np.trim_zeros(outputs(wrong))
+    torque, reading = kernels(window, smoothing)
+    # Rows see a disturbance in the opposite order.
+    np.testing.assert_allclose(seen[::-1], np.trim_zeros(reading), atol=1e-12)
+    # The speed gained evenly over a period: half of it shows in the mean speed of that period.
+    speeds = np.zeros(size)
+    speeds[size // 2] = 0.5
+    speeds[size // 2 + 1 :] = 1.0
+    seen = np.trim_zeros(outputs(np.concatenate(([0.0], np.cumsum(speeds)))), "f")
+    np.testing.assert_allclose(seen[: len(torque)], torque, atol=1e-12)
+
+
+def test_noise_sums_are_sums_over_kernels():
+    """psi of every period and reading that the rows have seen to their end, by plain loops."""
+    window, smoothing = 4, 2
+    rows, turning = make_rows(40)
+    turning[:] = True
+    sums = summed([(rows, turning)], window, smoothing)
+    padded = np.concatenate((np.zeros((window + smoothing, COLUMNS)), rows))[:, :REGRESSORS]
+    for kernel, found in zip(kernels(window, smoothing), (sums.torque, sums.reading), strict=True):
+        psi = [kernel @ padded[k : k + len(kernel)] for k in range(len(padded) - len(kernel) + 1)]
+        expected = sum(np.outer(p, p) for p in psi)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_forgetting_weighs_the_past_down():
+    first, second = make_rows(30, 1), make_rows(30, 2)
+    sums = summed([first])
+    sums.forget(0.5)
+    sums.interrupt()
+    sums.add(*second)
+    one, two = summed([first]), summed([second])
+    for name in ("moments", "lagged", "pairs", "rows"):
+        expected = 0.5 * getattr(one, name) + getattr(two, name)
+        np.testing.assert_allclose(getattr(sums, name), expected, atol=1e-9)
+    for name in ("torque", "reading"):
+        expected = 0.25 * getattr(one, name) + getattr(two, name)
+        np.testing.assert_allclose(getattr(sums, name), expected, atol=1e-9)
+
+
+def test_interruption_pairs_nothing_across_it():
+    first, second = make_rows(20, 1), make_rows(20, 2)
+    sums = summed([first])
+    sums.interrupt()
+    sums.add(*second)
+    one, two = summed([first]), summed([second])
+    np.testing.assert_allclose(sums.lagged, one.lagged + two.lagged, atol=1e-9)

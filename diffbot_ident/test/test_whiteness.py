@@ -1,0 +1,57 @@
+"""Residuals: white where the model is right, not where something unknown moves the robot."""
+
+import math
+
+import numpy as np
+
+from diffbot_ident.integral_rows import COLUMNS, DIFFERENCE, DOMEGA, DV, SUM
+from diffbot_ident.row_sums import RowSums
+from diffbot_ident.whiteness import Whiteness
+
+WINDOW, SMOOTHING = 10, 5
+
+
+def run(unknown, seed=1, blocks=30, size=200, clear=True):
+    """Rows of dv = 2 sum + noise (+ something unknown), domega = -9 difference + noise."""
+    generator = np.random.default_rng(seed)
+    sums, white = RowSums(WINDOW, SMOOTHING), Whiteness()
+    count = blocks * size
+    noise = np.array(
+        [np.convolve(n, np.ones(15), "valid") for n in generator.standard_normal((2, count + 14))]
+    )
+    rows = 0.1 * generator.standard_normal((count, COLUMNS))
+    torque = generator.standard_normal((count + 39, 2))
+    for columns, t in ((SUM, torque[:, 0]), (DIFFERENCE, torque[:, 1])):
+        smooth = np.convolve(t, np.ones(40), "valid")
+        rows[:, columns] = np.array([np.roll(smooth, i) for i in range(5)]).T
+    rows[:, DV] = 2.0 * rows[:, SUM.start] + 0.1 * noise[0] + unknown(np.arange(count))
+    rows[:, DOMEGA] = -9.0 * rows[:, DIFFERENCE.start] + 0.1 * noise[1]
+    for block in np.split(rows, blocks):
+        turning = np.full(size, clear)
+        sums.add(block, turning)
+        white.add(block, turning, sums, 0)
+    return white
+
+
+def test_noise_of_overlapping_rows_is_white():
+    """6 seeds of 6000 rows, about 400 independent ones: no correlation above 0.25, no warning."""
+    for seed in range(6):
+        white = run(lambda k: 0.0, seed)
+        assert max(map(abs, white.correlation())) < 0.25
+        assert white.warnings() == []
+
+
+def test_a_slow_unknown_force_is_named_with_its_axis():
+    white = run(lambda k: 0.6 * np.sin(2.0 * math.pi * k / 400.0))
+    linear, angular = white.correlation()
+    assert abs(linear) > 0.4 and abs(angular) < 0.25
+    (warning,) = white.warnings()
+    assert "dv/dt" in warning and "not white" in warning
+
+
+def test_nothing_is_said_too_early_or_where_wheels_always_turn_round():
+    assert all(map(math.isnan, Whiteness().correlation()))
+    assert Whiteness().warnings() == []
+    white = run(lambda k: 0.0, blocks=1)
+    assert white.warnings() == []
+    assert all(map(math.isnan, run(lambda k: 0.0, clear=False, blocks=4).correlation()))

@@ -1,0 +1,52 @@
+"""The graph of launch/adaptive.launch.xml: a payload is learnt, alike in each run, or refused."""
+
+import json
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import processes_of, run  # noqa: E402
+
+from diffbot_controllers.parameter_file import read_dynamics  # noqa: E402
+
+RUN = ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=18.0", "payload_time:=6.0")
+
+
+def summary(results):
+    with open(results / "summary.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
+    kept = tmp_path / "kept.yaml"
+    found = []
+    for name in ("first", "second"):
+        status, output = run("adaptive", tmp_path / name, *RUN, f"last_good:={kept}")
+        assert status == 0, output
+        found.append(summary(tmp_path / name))
+        learnt = read_dynamics(str(kept), "twil")
+        kept.unlink()
+    first, second = found
+    assert first["outcome"] == "completed"
+    said = first["adaptation"]
+    # An estimate each 0.2 s, of which the first ones rest on too little.
+    assert said["judged"] == pytest.approx(18.0 / 0.2, abs=2) and said["refused"] >= 1
+    assert said["changes"][0]["time"] == pytest.approx(6.0, abs=0.02)
+    for name, value in said["in_use"].items():
+        assert value == pytest.approx(said["true"][name], rel=0.05)
+        assert getattr(learnt, name.lower()) == value
+    # K7 of twil without a load is 2.647, and the load divides it by 1.5.
+    assert said["true"]["K7"] == pytest.approx(2.6468 / 1.5, rel=1e-3)
+    for key in ("adaptation", "tracking", "peak_torque"):
+        assert first[key] == second[key]
+    for picture in ("adaptation.png", "adaptation_errors.png"):
+        assert (tmp_path / "first" / picture).stat().st_size > 10_000
+    assert processes_of(domain) == []
+
+
+def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path, domain):
+    status, output = run("adaptive", tmp_path, "payload_time:=0.5", "payload:=9000,5,0.1,0")
+    assert status not in (0, 130), output
+    assert "parameter 'payload' refused at 0.5 s" in output and "Traceback" not in output, output
+    assert processes_of(domain) == []

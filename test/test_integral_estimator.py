@@ -1,0 +1,227 @@
+"""The integral estimator on recorded runs of the ideal engine, and on what may go wrong."""
+
+import contextlib
+import math
+import pickle
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from arc_odometry import JointSample
+from diffbot_bringup.recorded_run import Setting, record
+from diffbot_ident.estimate import State
+from diffbot_ident.integral_estimator import IntegralEstimator, Prior
+
+EXACT = Setting(counts=0, noise=0.0)
+NOISY = Setting(noise=0.01)
+
+
+@cache
+def run(setting=EXACT, seed=0, seconds=6.0):
+    return record(setting, seed, seconds)
+
+
+def estimator_of(recorded, **settings):
+    return IntegralEstimator(recorded.geometry, recorded.scale, **settings)
+
+
+def fed(recorded, samples=None, **settings):
+    estimator = estimator_of(recorded, **settings)
+    for sample in recorded.samples if samples is None else samples:
+        estimator.update(sample)
+    return estimator
+
+
+def errors(estimate, recorded):
+    return np.abs(np.array(estimate.values) / recorded.truth - 1.0)
+
+
+def test_exact_data_with_friction_give_the_truth():
+    """6 s: K5..K8 to 0.5 %, 0.5 %, 0.1 %, 0.1 %, friction to 3 % of the largest."""
+    recorded = run()
+    estimate = fed(recorded).estimate()
+    assert estimate.state is State.ESTIMATED and estimate.parameter_states == (State.ESTIMATED,) * 4
+    assert (errors(estimate, recorded) < (5e-3, 5e-3, 1e-3, 1e-3)).all()
+    np.testing.assert_allclose(estimate.friction.values[:2], (0.008, 0.012), atol=4e-4)
+    np.testing.assert_allclose(estimate.friction.values[2:], (0.04, 0.05), atol=1.5e-3)
+    assert estimate.samples == len(recorded.samples) and min(estimate.coverage) > 0.5
+
+
+def test_noise_stays_within_five_stated_deviations():
+    """3 seeds of 6 s, 4096 counts, 1 % torque noise: 12 errors, and none is worse than 5 %."""
+    for seed in range(3):
+        recorded = run(NOISY, seed)
+        estimate = fed(recorded).estimate()
+        off = np.array(estimate.values) - recorded.truth
+        assert (np.abs(off) < 5.0 * np.sqrt(estimate.variances)).all()
+        assert (errors(estimate, recorded) < (0.05, 0.05, 0.01, 0.01)).all()
+
+
+@pytest.mark.parametrize("delay", range(4))
+def test_delay_is_found_and_taken_into_account(delay):
+    """The torques of a run, reported some periods before they act; encoders and 1 % noise."""
+    recorded = run(NOISY)
+    samples = [
+        replace(sample, effort=later.effort)
+        for sample, later in zip(recorded.samples, recorded.samples[delay:], strict=False)
+    ]
+    estimate = fed(recorded, samples).estimate()
+    assert estimate.delay == delay and estimate.state is State.ESTIMATED
+    assert (errors(estimate, recorded)[2:] < 0.01).all()
+    assert any("after it is reported" in warning for warning in estimate.warnings) == (delay > 0)
+
+
+def test_centre_of_mass_on_the_axle_is_said():
+    estimate = fed(run(replace(NOISY, on_axle=True))).estimate()
+    assert np.isinf(estimate.variances).tolist() == [True, True, False, False]
+    assert estimate.parameter_states[0] is State.UNESTIMATED
+    assert "not identifiable" in estimate.reason or "on the axle" in estimate.parameter_reasons[0]
+
+
+def test_straight_motion_identifies_nothing_of_turning():
+    setting = replace(NOISY, straight=True, viscous=(0.02, 0.02), coulomb=(0.1, 0.1))
+    estimate = fed(run(setting, seconds=5.0)).estimate()
+    assert np.isinf(estimate.variances).tolist() == [True, True, False, True]
+    assert "K5, K6, K8 are not identifiable: the wheels move together" in estimate.reason
+    assert estimate.state is State.UNESTIMATED
+
+
+def test_bad_samples_are_refused_and_the_estimate_goes_on():
+    """NaN, a glitch in time and a gap of a second: refused, nothing bridged, values still good."""
+    recorded = run()
+    estimator = estimator_of(recorded)
+    refused = 0
+    for step, sample in enumerate(recorded.samples):
+        if step == 200:
+            sample = replace(sample, effort=(math.nan, 0.0))
+        if step > 300:
+            sample = replace(sample, stamp=sample.stamp + 1.0)
+        if step == 400:
+            sample = replace(sample, stamp=sample.stamp - 5.0)
+        try:
+            estimator.update(sample)
+        except ValueError as error:
+            refused += 1
+            assert "must be" in str(error)
+    estimate = estimator.estimate()
+    # The sample after the one that went back in time is far from it again.
+    assert refused == 4 and estimate.state is State.ESTIMATED
+    assert (errors(estimate, recorded) < (0.01, 0.01, 2e-3, 2e-3)).all()
+
+
+def test_no_input_makes_the_estimate_nan():
+    recorded, generator = run(), np.random.default_rng(2)
+    estimator = estimator_of(recorded)
+    wild = (math.nan, math.inf, -math.inf, 1e300, -1e9, 1e9, 0.0)
+    for step, sample in enumerate(recorded.samples[:300]):
+        if step % 20 == 7:
+            values = generator.choice(wild, 7).tolist()
+            with contextlib.suppress(ValueError):
+                estimator.update(JointSample(values[0], values[1:3], values[3:5], values[5:]))
+        with contextlib.suppress(ValueError):
+            estimator.update(sample)
+        estimate = estimator.estimate()
+        assert all(map(math.isfinite, estimate.values))
+        assert not any(map(math.isnan, estimate.variances))
+
+
+def test_asking_in_between_changes_nothing():
+    recorded = run()
+    asked = estimator_of(recorded)
+    for step, sample in enumerate(recorded.samples):
+        asked.update(sample)
+        if step % 37 == 0:
+            asked.estimate()
+    expected = fed(recorded).estimate().values
+    np.testing.assert_allclose(asked.estimate().values, expected, rtol=1e-7)
+
+
+def repeated(recorded, times):
+    """The run again and again, stamps and angles going on."""
+    span = recorded.samples[-1].stamp + 0.01
+    for again in range(times):
+        for sample in recorded.samples:
+            yield replace(sample, stamp=sample.stamp + again * span)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.99])
+def test_memory_is_constant(forgetting):
+    """Ten times as much data takes the same room, to a kilobyte."""
+    recorded = run()
+    sizes = []
+    for times in (2, 20):
+        estimator = estimator_of(recorded, forgetting=forgetting)
+        for sample in repeated(recorded, times):
+            with contextlib.suppress(ValueError):
+                estimator.update(sample)
+        estimator.estimate()
+        sizes.append(len(pickle.dumps(estimator.__dict__)))
+    assert sizes[1] < sizes[0] + 1024
+
+
+def test_prior_bounds_the_covariance_however_much_is_forgotten():
+    """A robot that drives straight on for ever learns nothing, yet knows what it knew."""
+    recorded = run()
+    prior = Prior(tuple(recorded.truth.tolist()), relative=(0.1,) * 4)
+    setting = replace(NOISY, straight=True, viscous=(0.02, 0.02), coulomb=(0.1, 0.1))
+    straight = run(setting, seconds=5.0)
+    estimator = fed(straight, prior=prior, forgetting=0.9)
+    deviations = np.sqrt(np.diag(estimator.estimate().covariance))
+    assert (deviations < 0.12 * np.abs(recorded.truth)).all()
+    np.testing.assert_allclose(estimator.estimate().values[0], recorded.truth[0], rtol=0.1)
+
+
+def test_parked_robot_does_not_forget():
+    recorded = run(NOISY)
+    estimator = fed(recorded, forgetting=0.9)
+    before, last = estimator.estimate(), recorded.samples[-1]
+    parked = replace(last, velocity=(0.0, 0.0), effort=(0.0, 0.0))
+    with pytest.raises(ValueError, match="time step"):  # it has been stopped meanwhile
+        estimator.update(replace(parked, stamp=last.stamp + 1.0))
+    for step in range(3000):
+        estimator.update(replace(parked, stamp=last.stamp + 1.01 + 0.01 * step))
+    after = estimator.estimate()
+    np.testing.assert_allclose(after.values, before.values, rtol=2e-3)
+    assert (np.sqrt(after.variances) < 1.5 * np.sqrt(before.variances)).all()
+
+
+def test_forgetting_follows_a_change():
+    """A payload comes after 6 s: with forgetting K7 follows within 6 s, without it does not."""
+    light, heavy = run(NOISY), run(replace(NOISY, on_axle=True))
+    moved = [replace(s, stamp=s.stamp + 6.01) for s in heavy.samples]
+    found = {}
+    for forgetting in (1.0, 0.93):
+        estimator = fed(light, forgetting=forgetting)
+        for sample in moved:
+            with contextlib.suppress(ValueError):
+                estimator.update(sample)
+        found[forgetting] = estimator.estimate().values[2]
+    assert abs(found[0.93] / heavy.truth[2] - 1.0) < 0.03
+    assert abs(found[1.0] / heavy.truth[2] - 1.0) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [
+        ({"window": 0.0}, "window"),
+        ({"smoothing": math.nan}, "smoothing"),
+        ({"forgetting": 0.0}, "forgetting"),
+        ({"forgetting": 1.1}, "forgetting"),
+    ],
+)
+def test_wrong_settings_are_named(setting, word):
+    with pytest.raises(ValueError, match=f"{word} = .*must be"):
+        estimator_of(run(), **setting)
+
+
+def test_reset_forgets_everything():
+    recorded = run()
+    estimator = fed(recorded)
+    expected = estimator.estimate()
+    estimator.reset()
+    assert estimator.velocity is None and estimator.estimate().state is State.UNESTIMATED
+    for sample in recorded.samples:
+        estimator.update(sample)
+    assert estimator.estimate() == expected
