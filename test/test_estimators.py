@@ -1,6 +1,7 @@
 """Estimators by name: one interface, and clear words where one cannot do what is asked."""
 
 import math
+from functools import cache
 
 import pytest
 
@@ -13,10 +14,15 @@ from diffbot_ident.estimators import ESTIMATORS, make_estimator
 GEOMETRY, SCALE = WheelGeometry(0.075, 0.075, 0.272), MotionScale(1.0, 5.0, 0.4)
 
 
+@cache
+def run():
+    return record(Setting(noise=0.0), 1, 2.0)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_all_answer_the_same_questions(name):
     """Before, during and after 2 s of a run; K7 to 20 % (the paper's does not know friction)."""
-    recorded = record(Setting(noise=0.0), 1, 2.0)
+    recorded = run()
     estimator = make_estimator(name, recorded.geometry, recorded.scale)
     assert estimator.velocity is None and estimator.estimate().state is State.UNESTIMATED
     for sample in recorded.samples:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diffbot_bringup.rehearsal import rehearse
-from diffbot_ident.estimator import State
+from diffbot_ident.estimate import State
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)

@@ -15,6 +15,8 @@ from diffbot_node import EffortNode, to_stamp
 
 TOPIC = "dynamic_parameters"
 TOLERANCE = 1e-6  # s; stamps go through floats
+# Gates that are worth a warning; the others are often shut, and ~/adaptation says so.
+ALARMING = ("finite", "physical", "verified")
 
 
 class LiveDynamics:
@@ -92,7 +94,7 @@ class LiveDynamics:
     def _judge(self, offer: Offer) -> None:
         before = self.adaptation.in_use, self.accepted
         judgement = self.adaptation.judge(offer)
-        if judgement.refused and offer.estimated:
+        if offer.estimated and any(judgement.reasons[gate] for gate in ALARMING):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
         if (self.adaptation.in_use, self.accepted) != before:
             try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from arc_odometry import WheelGeometry
 from diffbot_ident.coverage import MotionScale
 from diffbot_ident.estimate import Estimator
-from diffbot_ident.estimator import DynamicsEstimator
 from diffbot_ident.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.regression import PositionRegression, VelocityRegression
+from diffbot_ident.rls_estimator import RlsEstimator
 
 ESTIMATORS = ("integral", "rls", "kalman")
 
@@ -54,7 +54,7 @@ def make_estimator(
         )
     if name == "rls":
         regression = PositionRegression if velocity_source == "position" else VelocityRegression
-        return DynamicsEstimator(regression(geometry))
+        return RlsEstimator(regression(geometry))
     if name == "integral":
         return IntegralEstimator(geometry, scale, window=window, forgetting=forgetting, prior=prior)
     from diffbot_ident.kalman_estimator import KalmanEstimator

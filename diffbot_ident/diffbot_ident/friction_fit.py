@@ -15,8 +15,8 @@ from diffbot_ident.axis_fit import AxisFit
 from diffbot_ident.estimate import Friction
 from diffbot_ident.integral_rows import Array
 
-# Condition number of a covariance of friction beyond which it is not inverted.
-WORST = 1e14
+# Least eigenvalue of the correlations of friction that are told apart.
+LEAST = 1e-9
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
@@ -42,10 +42,12 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
             values = inverse @ fit.theta[2:] / gain
             jacobian = np.column_stack((-values / gain, inverse / gain))
             covariance = jacobian @ fit.covariance[1:, 1:] @ jacobian.T
+            scale = np.sqrt(np.diag(covariance))
+            correlation = covariance / np.outer(scale, scale)
         # A wheel that did not turn, or no torque: this axis has nothing to say.
-        if not np.isfinite(covariance).all() or np.linalg.cond(covariance) > WORST:
+        if not np.isfinite(correlation).all() or np.linalg.eigvalsh(correlation)[0] < LEAST:
             continue
-        own = np.linalg.inv(covariance)
+        own = np.linalg.inv(correlation) / np.outer(scale, scale)
         information += own
         weighted += own @ values
     if not information.any():

@@ -166,8 +166,8 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair]) -> str:
         if not found <= BETTER * none:
             return (
                 f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}: "
-                f"must be at most {BETTER:g} of the {none:.3g} {unit} without a model; identify for "
-                "longer, check for slip and slopes"
+                f"must be at most {BETTER:g} of the {none:.3g} {unit} without a model; identify "
+                "for longer, check for slip and slopes"
             )
         if not found <= max(AS_GOOD * nominal, GOOD * none):
             return (

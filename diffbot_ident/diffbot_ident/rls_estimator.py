@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 
 from arc_odometry import JointSample
-from diffbot_ident.estimate import NAMES, UNITS, Estimate, State
+from diffbot_ident.estimate import NAMES, Estimate, State
 from diffbot_ident.regression import Regression
 from diffbot_ident.rls import RecursiveLeastSquares
 from diffbot_ident.sample_check import SampleCheck
 
-__all__ = ["NAMES", "UNITS", "DynamicsEstimator", "Estimate", "State"]
 
-
-class DynamicsEstimator:
+class RlsEstimator:
     """Estimates K5..K8 from joint samples, one control period after another.
 
     Args:

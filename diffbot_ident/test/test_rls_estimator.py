@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.estimator import DynamicsEstimator, State
-from diffbot_ident.excitation import Excitation
+from diffbot_ident.estimate import State
+from diffbot_ident.guarded_prbs import GuardedPrbs as Excitation
 from diffbot_ident.regression import PositionRegression
+from diffbot_ident.rls_estimator import RlsEstimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 TRUTH = (0.08444, -3.7706, 2.6468, -16.084)
@@ -45,7 +46,7 @@ def motion(count, gain=(1.0, 1.0), turning=True, truth=TRUTH):
 
 
 def run(samples, **settings):
-    estimator = DynamicsEstimator(PositionRegression(GEOMETRY), **settings)
+    estimator = RlsEstimator(PositionRegression(GEOMETRY), **settings)
     for sample in samples:
         estimator.update(sample)
     return estimator.estimate()
@@ -83,7 +84,7 @@ def test_flipped_torque_signs_are_never_called_estimated(gain):
 @pytest.mark.parametrize("field", ["position", "velocity", "effort"])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_values_that_are_not_finite_are_refused_and_forgotten(field, bad):
-    clean, estimator = run(motion(1000)), DynamicsEstimator(PositionRegression(GEOMETRY))
+    clean, estimator = run(motion(1000)), RlsEstimator(PositionRegression(GEOMETRY))
     for index, sample in enumerate(motion(1000)):
         if index == 500:
             broken = JointSample(**{**sample.__dict__, field: (0.0, bad)})
@@ -98,7 +99,7 @@ def test_values_that_are_not_finite_are_refused_and_forgotten(field, bad):
 
 @pytest.mark.parametrize("jump", [0.0, -1.0, 10.0, math.nan, math.inf])
 def test_time_jumps_are_refused_and_not_bridged(jump):
-    estimator = DynamicsEstimator(PositionRegression(GEOMETRY))
+    estimator = RlsEstimator(PositionRegression(GEOMETRY))
     samples = list(motion(600))
     for sample in samples[:300]:
         estimator.update(sample)
@@ -120,7 +121,7 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(anything, *[st.tuples(anything, anything)] * 3), max_size=30))
 def test_no_input_makes_the_estimate_nan(inputs):
-    estimator = DynamicsEstimator(PositionRegression(GEOMETRY))
+    estimator = RlsEstimator(PositionRegression(GEOMETRY))
     for index, sample in enumerate(motion(60)):
         estimator.update(sample)
         if index < len(inputs):
