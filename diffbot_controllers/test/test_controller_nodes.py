@@ -244,7 +244,7 @@ def test_only_valid_parameters_of_the_topic_are_used(make):
         topic.publish(message)
         graph.spin(0.02)
         graph.run(0.3)
-        assert 2.5 - graph.node.law.dynamics.k7 <= 0.2 * 2.6468 * (0.5 + 0.3 * k) + 1e-6
+        assert 2.5 - graph.node.law.dynamics.k7 <= 0.2 * 2.647 * (0.5 + 0.3 * k) + 1e-6
     assert graph.node.law.dynamics.k7 == 2.0
 
 

@@ -28,7 +28,7 @@ from diffbot_ident.wiring import wiring_problem
 # Samples after which the control period is known.
 FIRST = 12
 # Samples that are worked off together where nobody asks for an estimate.
-BLOCK = 512
+BLOCK = 2048
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
 # away; relative standard deviation of K5..K8 that stands for them (benchmarks/trust.py).
 FLOOR = 2e-4

@@ -62,11 +62,14 @@ def conclude(
     """
     deviations = np.sqrt(np.diag(covariance))
     if not problem and (deviations[2:] < VAGUE * np.abs(values[2:])).all():
-        consistent = make_consistent(values, covariance, half_track)
-        values, covariance, problem = consistent.values, consistent.covariance, consistent.problem
+        # A wrong sign also contradicts geometry; the sign is the better hint.
+        problem = _wrong_sign(values.tolist(), deviations.tolist())
+        if not problem:
+            found = make_consistent(values, covariance, half_track)
+            values, covariance, problem = found.values, found.covariance, found.problem
     deviations = np.sqrt(np.diag(covariance))
-    found = judge(values, deviations, half_track, problem, samples, min_samples)
-    return values, covariance, found
+    judgement = judge(values, deviations, half_track, problem, samples, min_samples)
+    return values, covariance, judgement
 
 
 def judge(

@@ -108,3 +108,9 @@ def test_conclude_leaves_vague_values_alone():
     new, new_covariance, found = conclude(values, covariance, B, "", 1000, 100)
     assert (new == values).all() and (new_covariance == covariance).all()
     assert found.state is U
+
+
+def test_a_wrong_sign_is_named_before_the_contradiction_that_it_makes():
+    values = np.array((GOOD[0], GOOD[1], GOOD[2], -GOOD[3]))
+    _, _, found = conclude(values, np.diag(np.square(SURE)), B, "", 1000, 100)
+    assert found.state is INVALID and "K8 = 16.1 has the wrong sign" in found.reason
