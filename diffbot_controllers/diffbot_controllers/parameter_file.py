@@ -20,7 +20,8 @@ def read_dynamics(path: str, robot: str) -> BodyDynamics:
     """K5..K8 from a ROS parameter file, as the identification writes it.
 
     The file holds k5, k6, k7, k8 below `NODE: ros__parameters:`, and where it was identified also
-    `state`, `robot` and `covariance_diagonal`, which are checked.
+    `state`, `robot`, `covariance_diagonal` and `verification`, which are checked. Where k5 and k6
+    of an estimated set have infinite variances, the centre of mass is on the axle, and both are 0.
 
     Args:
         path: of the file; `~` is expanded.
@@ -71,7 +72,24 @@ def _checked(section: dict[str, Any], robot: str) -> BodyDynamics:
     variances = section.get("covariance_diagonal", [0.0] * 4)
     if not (isinstance(variances, list) and len(variances) == 4):
         raise ValueError(f"covariance_diagonal = {variances!r}: must be 4 variances; {ADVICE}")
+    _check_verified(section.get("verification"))
+    if state == "estimated" and all(variance == math.inf for variance in variances[:2]):
+        values[:2], variances = (0.0, 0.0), [0.0, 0.0, *variances[2:]]
     return usable_dynamics(values, variances)
+
+
+def _check_verified(verification: Any) -> None:
+    """Refuse what a held-out motion has not confirmed; who writes a file by hand vouches for it."""
+    if verification is None:
+        return
+    found = verification.get("state") if isinstance(verification, dict) else verification
+    if found != "verified":
+        reason = verification.get("reason", "") if isinstance(verification, dict) else ""
+        raise ValueError(
+            f"verification = {found!r}{f' ({reason})' if reason else ''}: must be 'verified', by "
+            "a motion that the parameters were not identified from; let the identification run to "
+            "its end, with verification > 0"
+        )
 
 
 def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> BodyDynamics:

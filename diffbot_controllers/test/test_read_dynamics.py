@@ -37,6 +37,16 @@ def test_a_file_written_by_hand_needs_only_the_numbers(tmp_path):
     assert read_dynamics(path, "twil").k7 == 2.0
 
 
+def test_a_centre_of_mass_on_the_axle_makes_k5_and_k6_nil(tmp_path):
+    path = written(tmp_path, covariance_diagonal=[math.inf, math.inf, 1e-5, 1e-3])
+    assert read_dynamics(path, "twil") == BodyDynamics(0.0, 0.0, 2.65, -16.1)
+
+
+def test_a_verified_file_is_read(tmp_path):
+    path = written(tmp_path, verification={"state": "verified"})
+    assert read_dynamics(path, "twil").k7 == 2.65
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -53,6 +63,8 @@ def test_a_file_written_by_hand_needs_only_the_numbers(tmp_path):
         ({"covariance_diagonal": [0.0]}, r"covariance_diagonal = \[0.0\]: must be 4"),
         ({"covariance_diagonal": [0.1, math.inf, 0.1, 0.1]}, r"variance of k6 = inf"),
         ({"covariance_diagonal": [0.1, -1.0, 0.1, 0.1]}, r"variance of k6 = -1.0"),
+        ({"verification": {"state": "refuted", "reason": "slip"}}, r"'refuted' \(slip\): must be"),
+        ({"verification": {"state": "not_verified"}}, r"'not_verified': must be 'verified'"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path, changes, message):
