@@ -82,15 +82,14 @@ class AxisFit:
 
 def residual_sums(sums: RowSums, axis: Axis) -> Array:
     """Weighted sum of squared residuals for each torque delay, shape (DELAYS,)."""
-    left = np.empty(DELAYS)
-    for delay in range(DELAYS):
-        columns = axis.regressors(delay)
-        a, b = sums.moments[np.ix_(columns, columns)], sums.moments[columns, axis.output]
-        information, scale = _scaled(a)
-        left[delay] = sums.moments[axis.output, axis.output] - b / scale @ np.linalg.solve(
-            information, b / scale
-        )
-    return np.maximum(left, 0.0)
+    columns = np.array([axis.regressors(delay) for delay in range(DELAYS)])
+    a = sums.moments[columns[:, :, None], columns[:, None, :]]
+    scale = np.sqrt(np.einsum("dii->di", a))
+    scale[scale == 0.0] = 1.0
+    information = a / (scale[:, :, None] * scale[:, None, :]) + WEAK * np.eye(columns.shape[1])
+    b = sums.moments[columns, axis.output] / scale
+    explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
+    return np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
 
 
 def _scaled(a: Array) -> tuple[Array, Array]:
@@ -141,7 +140,8 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
     The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
-    independent = sums.rows / (sums.window + sums.smoothing)
+    # Rows in which a wheel turns round tell nothing about the noise.
+    independent = sums.pairs[0] / (sums.window + sums.smoothing)
     return (1.0 + 1.21 / max(independent - size, 1.0)) ** 2
 
 

@@ -106,3 +106,6 @@ class Estimator(Protocol):
 
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
+
+    def suspicion(self) -> str:
+        """What is probably wrong with a robot that ran away from its guard; empty: no idea."""

@@ -275,6 +275,6 @@ class Identification:
         return ""
 
     def _suspicion(self) -> str:
-        """What the estimate thinks is wrong, for a run that ends too fast."""
-        found = self._estimator.estimate()
-        return f". Probable cause: {found.reason}" if found.state is State.INVALID else ""
+        """What the estimator thinks is wrong, for a run that ends too fast."""
+        cause = self._estimator.suspicion()
+        return f". Probable cause: {cause}" if cause else ""

@@ -23,7 +23,7 @@ from diffbot_ident.judgement import SIGMAS, conclude
 from diffbot_ident.row_sums import RowSums
 from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.whiteness import Whiteness
-from diffbot_ident.wiring import wiring_problem
+from diffbot_ident.wiring import LIKELIER_RUNAWAY, wiring_problem
 
 # Samples after which the control period is known.
 FIRST = 12
@@ -207,6 +207,13 @@ class IntegralEstimator:
         if self._estimate is None:
             self._estimate = self._judged()
         return self._estimate
+
+    def suspicion(self) -> str:
+        """What is probably wired wrongly in a robot that ran away; see Estimator.suspicion."""
+        if self._rows is None:
+            return ""
+        self._work_off()
+        return wiring_problem(self._sums, LIKELIER_RUNAWAY)
 
     def _judged(self) -> Estimate:
         if self._rows is None or self._sums.rows < 2 * self._rows.overlap:

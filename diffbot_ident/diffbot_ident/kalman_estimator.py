@@ -118,6 +118,10 @@ class KalmanEstimator:
             return False
         return self._follow(np.array(turned), sample.stamp - last.stamp)
 
+    def suspicion(self) -> str:
+        """The companion's; see Estimator.suspicion."""
+        return self._companion.suspicion()
+
     def _start(self) -> None:
         """Take over the companion's values once it is sure of K7 and K8."""
         found = self._companion.estimate()

@@ -111,6 +111,10 @@ class RlsEstimator:
             ),
         )
 
+    def suspicion(self) -> str:
+        """No idea; see Estimator.suspicion."""
+        return ""
+
     def _covariance(self) -> tuple[tuple[float, ...], ...]:
         """Covariance of [K5, K6, K7, K8]; the two regressions count as independent."""
         rows = [[0.0] * 4 for _ in range(4)]

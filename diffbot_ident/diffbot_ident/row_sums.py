@@ -12,6 +12,8 @@ with psi the regressors seen through the kernel from a single period or reading.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from diffbot_ident.integral_rows import COLUMNS, DV, Array
@@ -112,6 +114,7 @@ class RowSums:
         self.reading += seen.T @ seen
 
 
+@lru_cache
 def kernels(window: int, smoothing: int) -> tuple[Array, Array]:
     """What one period's torque and one reading add to successive rows, as in RowSums."""
     torque = np.convolve(np.ones(window), (0.5, 0.5))

@@ -11,12 +11,9 @@ ends where friction balances a constant torque.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from diffbot_ident.integral_rows import (
-    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -49,6 +46,7 @@ PATTERNS = {
     "the wheels are swapped, and the sign of the left torque is flipped": ("-d", "+s"),
     "the wheels are swapped, and the sign of the right torque is flipped": ("+d", "-s"),
 }
+OTHER = {"+": "-", "-": "+"}
 # Logarithm of how many times likelier than the right wiring another one has to be to be named.
 LIKELIER = 5.0
 # Share of a motion that torque alone cannot explain, in any robot: friction, coupling, noise.
@@ -59,19 +57,36 @@ UNEXPLAINED = 0.05
 NO_FRICTION = 0.05
 
 
-def wiring_problem(sums: RowSums) -> str:
-    """What is wired wrongly; empty when nothing is, or while that cannot be told."""
+# The same for a robot that has run away from its guard, which is evidence by itself.
+LIKELIER_RUNAWAY = 1.0
+
+
+def wiring_problem(sums: RowSums, likelier: float = LIKELIER) -> str:
+    """What is wired wrongly; empty when nothing is, or while that cannot be told.
+
+    Args:
+        sums: of the rows so far.
+        likelier: logarithm of how many times likelier than the right wiring one has to be.
+    """
     independent = sums.rows / (sums.window + sums.smoothing)
-    if independent < 3.0:
+    if independent < (3.0 if likelier >= LIKELIER else 1.0):
         return ""
     moments = _without_friction(sums.moments)
+    found = {
+        (output, name): _log_likelihoods(moments, output, columns)
+        for output in (DV, DOMEGA)
+        for name, columns in (("s", SUM), ("d", DIFFERENCE))
+    }
     likelihood = {
-        problem: max(_log_likelihood(moments, pattern, delay) for delay in range(DELAYS))
-        for problem, pattern in PATTERNS.items()
+        problem: max(
+            # Wheels as they should be gain v by the sum, and lose omega by the difference.
+            found[DV, linear[1]][linear[0]] + found[DOMEGA, angular[1]][OTHER[angular[0]]]
+        )
+        for problem, (linear, angular) in PATTERNS.items()
     }
     best = max(likelihood, key=lambda problem: likelihood[problem])
     gain = 0.5 * independent * (likelihood[best] - likelihood[""])
-    return best if gain > LIKELIER else ""
+    return best if gain > likelier else ""
 
 
 def _without_friction(moments: Array) -> Array:
@@ -82,14 +97,19 @@ def _without_friction(moments: Array) -> Array:
     return moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
 
 
-def _log_likelihood(moments: Array, pattern: tuple[str, str], delay: int) -> float:
-    """Twice the log likelihood per independent row, but for what all patterns share."""
-    columns = {"s": SUM.start + delay, "d": DIFFERENCE.start + delay}
-    total = 0.0
-    for output, direction, (sign, name) in zip((DV, DOMEGA), (1.0, -1.0), pattern, strict=True):
-        column = columns[name]
-        power = moments[column, column] * moments[output, output]
-        along = direction * float(f"{sign}1") * moments[column, output]
-        explained = max(along, 0.0) ** 2 / power if power > 0.0 else 0.0
-        total -= math.log(max(1.0 - explained, 0.0) + UNEXPLAINED)
-    return float(np.float64(total))
+def _log_likelihoods(moments: Array, output: int, columns: slice) -> dict[str, Array]:
+    """Twice the log likelihood per independent row, but for what all patterns share.
+
+    Returns:
+        For the sign of the gain, "+" and "-": one for each delay, shape (DELAYS,).
+    """
+    power = np.diag(moments)[columns] * moments[output, output]
+    along = moments[columns, output]
+    tiny = np.finfo(float).tiny
+    return {
+        sign: -np.log(
+            np.clip(1.0 - np.maximum(direction * along, 0.0) ** 2 / (power + tiny), 0.0, 1.0)
+            + UNEXPLAINED
+        )
+        for sign, direction in (("+", 1.0), ("-", -1.0))
+    }
