@@ -102,10 +102,10 @@ def some_runs(
     return [learn(run, estimators, times) for run in runs]
 
 
-def all_runs(pool: Pool, seeds: int, **work: object) -> list[Found]:
-    """As some_runs for seeds 0 to seeds - 1, several at a time."""
-    count = max(2, seeds // 15)
-    parts = [part.tolist() for part in np.array_split(np.arange(seeds), count) if len(part)]
+def all_runs(pool: Pool, seeds: range, **work: object) -> list[Found]:
+    """As some_runs, several at a time."""
+    count = max(2, len(seeds) // 15)
+    parts = [part.tolist() for part in np.array_split(np.array(seeds), count) if len(part)]
     return [run for found in pool.imap(partial(some_runs, **work), parts) for run in found]
 
 
@@ -131,7 +131,7 @@ def errors(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
             setting = Setting(robot, counts, noise, fast=arguments.fast)
             runs = all_runs(
                 pool,
-                arguments.seeds,
+                arguments.range,
                 setting=setting,
                 estimators=arguments.estimators,
                 times=arguments.times,
@@ -159,7 +159,7 @@ def coverage(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
             setting = replace(setting, robot=robot, fast=arguments.fast)
             runs = all_runs(
                 pool,
-                arguments.seeds,
+                arguments.range,
                 setting=setting,
                 estimators=arguments.estimators,
                 times=(TIMES[1],),
@@ -179,7 +179,7 @@ def axle(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
             setting = replace(setting, robot=robot, fast=arguments.fast)
             integral = ("integral",)
             runs = all_runs(
-                pool, arguments.seeds, setting=setting, estimators=integral, times=(TIMES[1],)
+                pool, arguments.range, setting=setting, estimators=integral, times=(TIMES[1],)
             )
             last = [run.estimates["integral"][-1] for run in runs]
             vague = np.mean([np.isinf(estimate.variances) for estimate in last], axis=0)
@@ -195,7 +195,7 @@ def delay(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
             setting = Setting(robot, noise=0.05, delay=periods, fast=arguments.fast)
             integral = ("integral",)
             runs = all_runs(
-                pool, arguments.seeds, setting=setting, estimators=integral, times=(2.0, 5.0)
+                pool, arguments.range, setting=setting, estimators=integral, times=(2.0, 5.0)
             )
             cells = [
                 sum(run.estimates["integral"][i].delay == periods for run in runs) for i in (0, 1)
@@ -209,7 +209,7 @@ def wiring(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
         for wires in WIRINGS:
             setting = Setting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
             work = partial(first_named, setting=setting, seconds=5.0)
-            runs = pool.map(work, range(arguments.seeds), chunksize=1)
+            runs = pool.map(work, arguments.range, chunksize=1)
             times, reasons, before = zip(*runs, strict=True)
             late = f"named first {min(times):.2f} s, last {max(times):.2f} s"
             yield f"{robot:4} wheels get {wires} | {late} | {sorted(set(reasons))}"
@@ -232,6 +232,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", default=list(PARTS), help="of these only")
     parser.add_argument("--seeds", type=int, default=60, help="runs per row")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--robots", nargs="+", default=["twil", "agv"])
     parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=ESTIMATORS)
     parser.add_argument("--times", nargs="+", type=float, default=TIMES, help="of errors, s")
@@ -239,6 +240,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     arguments.times = tuple(arguments.times)
+    arguments.range = range(arguments.first, arguments.first + arguments.seeds)
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; choose of {', '.join(PARTS)}")
     with Pool(arguments.processes) as pool:

@@ -22,6 +22,10 @@ from diffbot_ident.integral_rows import (
 )
 from diffbot_ident.row_sums import RowSums, kernels
 
+# Factor on the standard deviations for what the two noises do not describe, such as the errors of
+# rows in which a wheel turns round: without it 94.3 % of the 95 % intervals held the truth, over
+# 4 settings, 4 parameters and 200 runs (benchmarks/trust.py coverage).
+SLACK = 1.05
 # Information of the weakest prior, as a share of what the rows hold about each regressor alone.
 WEAK = 1e-9
 
@@ -142,7 +146,7 @@ def _small_sample(sums: RowSums, size: int) -> float:
     """
     # Rows in which a wheel turns round tell nothing about the noise.
     independent = sums.pairs[0] / (sums.window + sums.smoothing)
-    return (1.0 + 1.21 / max(independent - size, 1.0)) ** 2
+    return (SLACK * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
 
 
 def _noise(

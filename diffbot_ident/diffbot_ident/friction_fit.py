@@ -17,6 +17,8 @@ from diffbot_ident.integral_rows import Array
 
 # Least eigenvalue of the correlations of friction that are told apart.
 LEAST = 1e-9
+# Standard deviations below this, in N m s/rad and N m, are those of no noise at all.
+SMALLEST = 1e-15
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
@@ -45,7 +47,8 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
             scale = np.sqrt(np.diag(covariance))
             correlation = covariance / np.outer(scale, scale)
         # A wheel that did not turn, or no torque: this axis has nothing to say.
-        if not np.isfinite(correlation).all() or np.linalg.eigvalsh(correlation)[0] < LEAST:
+        known = np.isfinite(correlation).all() and (scale > SMALLEST).all()
+        if not known or np.linalg.eigvalsh(correlation)[0] < LEAST:
             continue
         own = np.linalg.inv(correlation) / np.outer(scale, scale)
         information += own

@@ -231,7 +231,7 @@ def friction_quantities(
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
         variances: of them, in their units squared; infinite where not identifiable.
     """
-    symbols = ("f_l", "f_r", "c_l", "c_r")
+    symbols = ("c_l", "c_r", "f_l", "f_r")
     found = {}
     for name, symbol, unit, value, variance in zip(
         FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances, strict=True

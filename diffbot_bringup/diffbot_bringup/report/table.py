@@ -17,10 +17,10 @@ from diffbot_bringup.report.samples import ESTIMATED, INVALID
 WIDE, NARROW = 106, 78
 NOT_IDENTIFIABLE = "not identifiable"
 FRICTION = {
-    "f_l": "viscous friction, left wheel",
-    "f_r": "viscous friction, right wheel",
-    "c_l": "Coulomb friction, left wheel",
-    "c_r": "Coulomb friction, right wheel",
+    "c_l": "viscous friction, left wheel",
+    "c_r": "viscous friction, right wheel",
+    "f_l": "Coulomb friction, left wheel",
+    "f_r": "Coulomb friction, right wheel",
 }
 
 
