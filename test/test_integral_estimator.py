@@ -9,10 +9,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from arc_odometry import JointSample
+from arc_odometry import JointSample, WheelGeometry
 from diffbot_bringup.recorded_run import Setting, record
+from diffbot_description import load_robot
+from diffbot_ident.coverage import MotionScale
 from diffbot_ident.estimate import State
+from diffbot_ident.excitations import make_excitation
 from diffbot_ident.integral_estimator import IntegralEstimator, Prior
+from diffbot_ident.motion import Motion
+from diffbot_sim.actuators import Actuator
+from diffbot_sim.encoders import Encoders
+from diffbot_sim.engines import make_simulator
 
 EXACT = Setting(counts=0, noise=0.0)
 NOISY = Setting(noise=0.01)
@@ -225,3 +232,77 @@ def test_reset_forgets_everything():
     for sample in recorded.samples:
         estimator.update(sample)
     assert estimator.estimate() == expected
+
+
+@pytest.mark.parametrize(("robot", "late"), [("twil", 0.2), ("twil", 0.5), ("agv", 0.7)])
+def test_torque_that_is_late_by_a_part_of_a_period_is_found(robot, late):
+    """The engine is stepped in two parts, the first with the torque of the period before."""
+    described, period = load_robot(robot), 0.01
+    geometry = WheelGeometry(*[described.wheels.radius] * 2, described.wheels.separation)
+    own, engine = described.excitation, make_simulator("ideal", described)
+    encoders, actuator = Encoders(4096, period, 1), Actuator(described.limits.torque, 0, 0.01, 1)
+    scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+    estimator, source = IntegralEstimator(geometry, scale), make_excitation("prbs", described, 1)
+    acted = reported = (0.0, 0.0)
+    for step in range(1000):
+        measured = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+        estimator.update(JointSample(step * period, *measured, reported))
+        speeds = measured[1]
+        motion = Motion((0.0, 0.0, 0.0), geometry.body_velocity(*speeds), speeds)
+        reported, acting = actuator.apply(source.torque(motion))
+        engine.step(acted, late * period)
+        engine.step(acting, (1.0 - late) * period)
+        acted = acting
+    found, k = estimator.estimate(), engine.parameters()
+    assert found.state is State.ESTIMATED, found.reason
+    assert found.delay == pytest.approx(late, abs=0.06)
+    # Without it the whole delay that is nearest left K7 and K8 1 % off, and friction far off.
+    np.testing.assert_allclose(found.values[2:], (k.k7, k.k8), rtol=5e-3)
+    assert max(map(abs, found.friction.values)) < 0.01 * own.amplitude
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_wheel_that_does_not_turn_is_named(side):
+    recorded = run()
+    still = 0 if side == "left" else 1
+    samples = []
+    for sample in recorded.samples[:400]:
+        position = list(sample.position)
+        position[still] = 0.0
+        samples.append(replace(sample, position=tuple(position)))
+    estimate = fed(recorded, samples).estimate()
+    assert estimate.state is State.INVALID
+    assert f"the {side} wheel does not turn under torque" in estimate.reason
+
+
+def test_a_jump_of_an_encoder_is_refused_and_does_no_harm():
+    recorded = run()
+    estimator = estimator_of(recorded)
+    for number, sample in enumerate(recorded.samples):
+        if number >= 300:
+            left, right = sample.position
+            sample = replace(sample, position=(left + 2.5, right))
+        if number == 300:
+            with pytest.raises(ValueError, match="left wheel jumps"):
+                estimator.update(sample)
+        else:
+            estimator.update(sample)
+    assert (errors(estimator.estimate(), recorded) < (5e-3, 5e-3, 1e-3, 1e-3)).all()
+
+
+def test_a_robot_at_1_khz_is_identified():
+    """Angles between the samples of 100 Hz by interpolation; K7 and K8 to 1 %."""
+    recorded = run(NOISY)
+    times = np.array([sample.stamp for sample in recorded.samples])
+    angles = np.array([sample.position for sample in recorded.samples])
+    fine = np.arange(0.0, times[-1], 0.001)
+    counts = 4096 / math.tau
+    left, right = (np.floor(np.interp(fine, times, a) * counts) / counts for a in angles.T)
+    which = np.minimum(np.ceil(fine / 0.01 - 1e-6).astype(int), len(times) - 1)
+    efforts = [recorded.samples[k].effort for k in which]
+    estimator = estimator_of(recorded)
+    for sample in zip(fine, left, right, efforts, strict=True):
+        estimator.update(JointSample(sample[0], sample[1:3], (0.0, 0.0), sample[3]))
+    estimate = estimator.estimate()
+    assert estimate.state is State.ESTIMATED, estimate.reason
+    assert (errors(estimate, recorded)[2:] < 0.01).all(), errors(estimate, recorded)

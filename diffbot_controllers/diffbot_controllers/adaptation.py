@@ -3,51 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import IntEnum
 
 from diffbot_controllers.adaptation_settings import AdaptationSettings, Four
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.gates import Band, Offer, PrecisionGate, judge_set
+from diffbot_controllers.judgement import GATES, AdaptationState, Judgement
 from diffbot_controllers.parameter_file import NAMES
 
 # Longest time between two estimates that a change is allowed for, s: after a pause the parameters
 # go on from where they are at their rate, and do not make up for it in one step.
 LONGEST_STEP = 0.5
-GATES = ("finite", "estimated", "physical", "verified", "excited", "precise", "band")
-
-
-class AdaptationState(IntEnum):
-    """What the parameters in use do; the numbers are those of AdaptationStatus.msg."""
-
-    WAITING = 0
-    FOLLOWING = 1
-    FROZEN = 2
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What became of one estimate.
-
-    Attributes:
-        state: WAITING before the first estimate was accepted, FROZEN while nothing may follow.
-        reasons: against the estimate, by gate of GATES; empty where it passed. `excited` and
-            `precise` hold those of single parameters while the others go on; `band` is
-            of an estimate that the parameters in use follow to the edge of the band only.
-        follows: whether each of K5..K8 moves towards its estimate. One that agrees with it does
-            not have to.
-        refused: whether no parameter could follow the estimate.
-    """
-
-    state: AdaptationState
-    reasons: dict[str, str]
-    follows: tuple[bool, bool, bool, bool]
-    refused: bool
-
-    @property
-    def reason(self) -> str:
-        """All that is against the estimate, in one line."""
-        return "; ".join(text for text in self.reasons.values() if text)
 
 
 class Adaptation:
@@ -89,6 +54,7 @@ class Adaptation:
         self.is_started = started
         self.band = Band.around(nominal, half_track, settings)
         self.in_use = nominal if start is None else self._inside(start)
+        self._before = (self.in_use, started)
         self.refused = 0
         self.accepted = 0
         self._stamp: float | None = None
@@ -119,6 +85,7 @@ class Adaptation:
 
     def judge(self, offer: Offer) -> Judgement:
         """Judge an estimate and move the parameters in use towards it as far as they may."""
+        self._before = (self.in_use, self.is_started)
         time = self._elapsed(offer.stamp)
         reasons = {**dict.fromkeys(GATES, ""), **judge_set(offer, self._settings)}
         if any(reasons.values()):
@@ -132,6 +99,19 @@ class Adaptation:
         else:
             self._move(offer, allowed, time)
         return self._judged(reasons, allowed)
+
+    def take_back(self, judgement: Judgement, why: str) -> Judgement:
+        """Undo the newest judgement, for the law cannot use what it gave.
+
+        Args:
+            judgement: that `judge` returned last.
+            why: the law's words.
+        """
+        self.in_use, self.is_started = self._before
+        self._moves = [False] * 4
+        self.refused -= judgement.refused
+        self.accepted -= not judgement.refused
+        return self._judged({**judgement.reasons, "law": why}, [False] * 4)
 
     def _elapsed(self, stamp: float) -> float:
         """Time since the estimate before that counts for the rate limit, s."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from diffbot_controllers.adaptation import Adaptation, Judgement
+from diffbot_controllers.adaptation import Adaptation
 from diffbot_controllers.gates import Offer
+from diffbot_controllers.judgement import Judgement
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
 from diffbot_node import seconds
 

@@ -9,6 +9,7 @@ from diffbot_node import Parameter
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
 
 ADAPTATION_PARAMETERS = (
     Parameter(
@@ -25,8 +26,12 @@ ADAPTATION_PARAMETERS = (
     ),
     Parameter(
         "require_verified",
-        DEFAULT.require_verified,
-        "follow only estimates that a motion of its own has verified",
+        AUTO,
+        "follow only estimates that a motion of its own has verified; auto: with parameters = "
+        "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
+        "Those that a motion refuted are never followed",
+        # YAML takes true, yes and on for something else than text.
+        choices=(AUTO, ALWAYS, NEVER),
     ),
     Parameter(
         "precision",
@@ -72,15 +77,19 @@ ADAPTATION_PARAMETERS = (
     Parameter(
         "coverage",
         DEFAULT.coverage,
-        "least share of the excitation that a parameter needs before it is followed",
+        "least share of the excitation that a parameter needs before it is followed; 0: none",
         minimum=0.0,
         maximum=1.0,
     ),
 )
 
 
-def adaptation_settings(values: SimpleNamespace) -> AdaptationSettings:
+def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSettings:
     """Settings of the gates from ADAPTATION_PARAMETERS' values.
+
+    Args:
+        values: by name of the parameter.
+        adaptive: whether the robot is driven from the start, with a set that is trusted.
 
     Raises:
         ValueError: a value is outside its range.
@@ -93,5 +102,5 @@ def adaptation_settings(values: SimpleNamespace) -> AdaptationSettings:
         offset_margin=values.offset_margin,
         significance=values.significance,
         coverage=values.coverage,
-        require_verified=values.require_verified,
+        require_verified={ALWAYS: True, NEVER: False, AUTO: not adaptive}[values.require_verified],
     )

@@ -27,9 +27,11 @@ class AdaptationSettings:
             further than this from its estimate. Within, the two agree, and following would
             only copy the estimate's noise into the law.
         arrival: in standard deviations, < significance: it stops to move when it is so near.
-        coverage: least share, 0 to 1, of the excitation that a parameter needs.
+        coverage: least share, 0 to 1, of the excitation that a parameter needs. An estimator that
+            is held because the motion excites nothing offers 0.
         require_verified: whether estimates have to be verified by a motion that they were not made
-            from. Those that such a motion refuted are always refused.
+            from. Those that such a motion refuted are always refused. There is none under
+            control, where the set that adaptation starts with is the trusted one.
 
     Raises:
         ValueError: a limit is outside its range.
@@ -42,7 +44,7 @@ class AdaptationSettings:
     offset_margin: float = 0.02
     significance: float = 1.0
     arrival: float = 0.25
-    coverage: float = 0.0
+    coverage: float = 0.05
     require_verified: bool = False
 
     def __post_init__(self) -> None:

@@ -177,8 +177,10 @@ class ControllerNode(EffortNode):
 
     def _advance_to(self, stamp: float, oddity: Oddity | None) -> None:
         """Take the time of a sample, s; an odd sample is refused."""
-        if oddity is not None and oddity.kind == "reset" and self._start is not None:
-            self._start += stamp - self._newest
+        if oddity is not None and oddity.kind == "reset":
+            self._dynamics.reset(stamp)
+            if self._start is not None:
+                self._start += stamp - self._newest
         if oddity is None or oddity.kind != "late":
             self._newest = stamp
         if oddity is not None:

@@ -27,7 +27,8 @@ class DynamicsSource:
 
     Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
     nominal or the last good parameters from the start, which follow the estimates; with `topic` it
-    waits until the gates let a first estimate pass, and drives with that.
+    waits until the gates let a first estimate pass, and drives with that. So the first set is
+    either trusted or, unless `require_verified` says otherwise, verified.
 
     Args:
         node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
@@ -62,8 +63,8 @@ class DynamicsSource:
         """What is missing before the robot may be driven; empty when nothing is."""
         if self.newest is None:
             return (
-                "no valid dynamic_parameters yet; start an identification, or give the file of "
-                "one as `parameters`"
+                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
+                "that verifies them, or give the file of one as `parameters`"
             )
         if self._live and self._node.values.wait_for_estimates and not self._live.is_offered:
             return "nobody publishes dynamic_parameters; start dynamics_estimator"
@@ -82,6 +83,11 @@ class DynamicsSource:
         if self._live is not None:
             self._live.advance(stamp)
 
+    def reset(self, stamp: float) -> None:
+        """The joint states' time was set back to a stamp, s."""
+        if self._live is not None:
+            self._live.reset(stamp)
+
     def close(self) -> None:
         """Keep what was learnt."""
         if self._live is not None:
@@ -95,7 +101,7 @@ class DynamicsSource:
 
     def _follow(self, use: Callable[[BodyDynamics], None], adaptive: bool) -> LiveDynamics:
         node, values = self._node, self._node.values
-        settings = adaptation_settings(values)
+        settings = adaptation_settings(values, adaptive)
         nominal, half_track = self._read(values.nominal_parameters), node.geometry.half_track
         kept = None
         if values.last_good not in ("", NOWHERE):

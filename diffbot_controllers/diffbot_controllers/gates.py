@@ -141,7 +141,10 @@ def judge_set(offer: Offer, settings: AdaptationSettings) -> dict[str, str]:
     if offer.verified is False:
         reasons["verified"] = "a motion that it was not made from refutes it; identify anew"
     elif settings.require_verified and offer.verified is None:
-        reasons["verified"] = "not verified by a motion of its own yet, as require_verified demands"
+        reasons["verified"] = (
+            "not verified by a motion of its own yet, as require_verified demands; let ident drive "
+            "one, or start from a trusted set with parameters = adaptive"
+        )
     return reasons
 
 

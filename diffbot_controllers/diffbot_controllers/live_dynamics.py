@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -9,26 +10,32 @@ from diffbot_controllers.adaptation import Adaptation
 from diffbot_controllers.adaptation_messages import fill_adaptation, offer_of
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.gates import Offer
+from diffbot_controllers.judgement import Judgement
 from diffbot_controllers.last_good import LastGood
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
 from diffbot_node import EffortNode, to_stamp
 
 TOPIC = "dynamic_parameters"
 TOLERANCE = 1e-6  # s; stamps go through floats
+# An estimate further ahead of the joint states than this is stamped by another clock, s.
+LONGEST_LEAD = 1.0
+LONG_AGO = -math.inf  # s; stamp of no estimate
 # Gates that are worth a warning; the others are often shut, and ~/adaptation says so.
-ALARMING = ("finite", "physical", "verified")
+ALARMING = ("finite", "physical", "law")
 
 
 class LiveDynamics:
     """Takes estimates from `dynamic_parameters`, judges them, and publishes each judgement.
 
     An estimate is used a fixed robot time after its stamp, however long it was on its way: with
-    `wait_for_estimates` a run in lock-step repeats to the last digit.
+    `wait_for_estimates` a run in lock-step repeats to the last digit. One that is stamped far ahead
+    of the joint states is left out, with a warning.
 
     Args:
         node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
         adaptation: the gates.
-        use: called with parameters that change. A ValueError keeps those of before.
+        use: called with parameters that change. A ValueError refuses the estimate, and those of
+            before stay.
         last_good: where they are kept; None: nowhere.
     """
 
@@ -45,7 +52,7 @@ class LiveDynamics:
         self._last_good = last_good
         self._delay = node.values.estimate_delay
         self._offers: deque[Offer] = deque(maxlen=1000)
-        self._newest = -1.0
+        self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
         self._status = AdaptationStatus()
         self._status.header.frame_id = node.values.base_frame
@@ -68,13 +75,38 @@ class LiveDynamics:
         They come every `estimate_period`, so that there is none between the newest and the next.
         """
         due = stamp - self._delay - self._node.values.estimate_period
-        return due < TOLERANCE or self._newest > due + TOLERANCE
+        stamps = (self._judged, *(offer.stamp for offer in self._offers))
+        # One that is far ahead says nothing about those that are still to come.
+        return due < TOLERANCE or any(due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps)
 
     def advance(self, stamp: float) -> None:
         """Judge the estimates that count from a stamp on, s."""
         self._begun = True
-        while self._offers and self._offers[0].stamp <= stamp - self._delay + TOLERANCE:
-            self._judge(self._offers.popleft())
+        if self._judged > stamp + LONGEST_LEAD:
+            self._judged = LONG_AGO
+        if not self._offers:
+            return
+        offers = list(self._offers)
+        self._offers.clear()
+        for offer in offers:
+            ahead = offer.stamp - stamp
+            if ahead <= TOLERANCE - self._delay:
+                self._judge(offer)
+            elif ahead <= LONGEST_LEAD:
+                self._offers.append(offer)
+            else:
+                self._node.complain(
+                    f"{TOPIC} stamped {ahead:.3f} s ahead of the joint states left out, limit "
+                    f"{LONGEST_LEAD:g} s: publish them with the stamps of the joint states' clock"
+                )
+
+    def reset(self, stamp: float) -> None:
+        """The joint states' time was set back to a stamp, s: what came before it is forgotten."""
+        self._judged = LONG_AGO
+        # The estimator may have been faster to notice: its first ones after the reset stay.
+        kept = [offer for offer in self._offers if offer.stamp <= stamp + TOLERANCE]
+        self._offers.clear()
+        self._offers.extend(kept)
 
     def close(self) -> None:
         """Keep the parameters in use for the next run."""
@@ -84,7 +116,6 @@ class LiveDynamics:
     def _on_message(self, message: DynamicParameters) -> None:
         self._node.keep_waiting()  # an identification takes longer than anybody's patience
         offer = offer_of(message)
-        self._newest = max(self._newest, offer.stamp)
         if self._begun:
             self._offers.append(offer)
         else:
@@ -92,20 +123,26 @@ class LiveDynamics:
         self._node.resume()
 
     def _judge(self, offer: Offer) -> None:
-        before = self.adaptation.in_use, self.accepted
-        judgement = self.adaptation.judge(offer)
-        if offer.estimated and any(judgement.reasons[gate] for gate in ALARMING):
+        self._judged = max(self._judged, offer.stamp)
+        judgement = self._used(self.adaptation.judge(offer))
+        refuted = offer.verified is False
+        if offer.estimated and (refuted or any(judgement.reasons[gate] for gate in ALARMING)):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
-        if (self.adaptation.in_use, self.accepted) != before:
-            try:
-                self._use(self.adaptation.in_use)
-            except ValueError as error:
-                self._node.complain(f"{TOPIC} refused: {error}; those of before stay")
         self._status.header.stamp = to_stamp(max(offer.stamp, 0.0))
         fill_adaptation(self._status, self.adaptation, offer, judgement)
         self._topic.publish(self._status)
         if not judgement.refused:
             self._keep(lambda kept: kept.keep(self.adaptation.in_use, offer.stamp))
+
+    def _used(self, judgement: Judgement) -> Judgement:
+        """Hand what an estimate gave to the law, or take it back."""
+        if judgement.refused:
+            return judgement
+        try:
+            self._use(self.adaptation.in_use)
+        except ValueError as error:
+            return self.adaptation.take_back(judgement, str(error))
+        return judgement
 
     def _keep(self, write: Callable[[LastGood], None]) -> None:
         if self._last_good is None:

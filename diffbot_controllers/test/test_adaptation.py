@@ -167,6 +167,30 @@ def test_verified_estimates_only_where_that_is_demanded():
     assert not follow(adaptation, LOADED, 1.0, begin=1.0, verified=True).refused
 
 
+def test_by_default_nothing_is_learnt_from_a_motion_that_does_not_excite():
+    adaptation = Adaptation(NOMINAL, HALF_TRACK)
+    judgement = follow(adaptation, LOADED, 1.0, coverage=(0.0,) * 4)
+    assert "k8: coverage 0, limit 0.05" in judgement.reasons["excited"] and judgement.refused
+    assert adaptation.in_use == NOMINAL
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_what_a_law_cannot_use_is_taken_back_and_counted_as_refused(started):
+    adaptation = Adaptation(NOMINAL, HALF_TRACK, started=started)
+    first = adaptation.take_back(adaptation.judge(offer(0.0, LOADED)), "singular")
+    assert first.state == AdaptationState.WAITING and adaptation.is_started == started
+    assert adaptation.in_use == NOMINAL
+    follow(adaptation, LOADED, 0.6, begin=0.2)
+    before = adaptation.values
+    again = adaptation.judge(offer(0.8, [value / 1.9 for value in VALUES]))
+    assert adaptation.values != before
+    again = adaptation.take_back(again, "singular")
+    assert again.refused and again.reason == again.reasons["law"] == "singular"
+    assert again.state == AdaptationState.FROZEN and not any(again.follows)
+    assert adaptation.values == before and adaptation.is_started
+    assert (adaptation.refused, adaptation.accepted) == (2, 3)
+
+
 def test_an_estimate_beyond_the_band_is_followed_to_its_edge_and_reported():
     adaptation = Adaptation(NOMINAL, HALF_TRACK)
     judgement = follow(adaptation, [value / 5.0 for value in VALUES], 10.0)

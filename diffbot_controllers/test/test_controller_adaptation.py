@@ -15,7 +15,7 @@ from diffbot_controllers.last_good import LastGood  # noqa: E402
 from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_controllers.pose_node import PoseNode  # noqa: E402
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
-from diffbot_node import to_stamp  # noqa: E402
+from diffbot_node import seconds, to_stamp  # noqa: E402
 
 NOMINAL = (0.0844, -3.7706, 2.6468, -16.084)
 
@@ -38,7 +38,7 @@ class Estimator:
     def offer(self, factor=1.0, stamp=None, **more):
         values = dict(zip(("k5", "k6", "k7", "k8"), (factor * k for k in NOMINAL), strict=True))
         message = DynamicParameters(
-            **{"state": DynamicParameters.ESTIMATED, **values, **more},
+            **{"state": DynamicParameters.ESTIMATED, "coverage": [1.0] * 4, **values, **more},
             covariance_diagonal=[(1e-3 * k) ** 2 for k in NOMINAL],
         )
         time = self.graph.robot.sample.stamp if stamp is None else stamp
@@ -101,6 +101,61 @@ def test_a_refusal_is_counted_told_and_changes_nothing(make):
     assert graph.node.dynamics == before
 
 
+def test_what_the_law_refuses_is_not_said_to_be_in_use_nor_kept(make, tmp_path, capfd):
+    path = tmp_path / "kept.yaml"
+    graph = make(BackstepNode, parameters="adaptive", last_good=path)
+    estimator = Estimator(graph)
+    drive(graph)
+    law, before = graph.node.law, graph.node.dynamics
+
+    class Stubborn(type(law)):
+        @property
+        def dynamics(self):
+            return before
+
+        @dynamics.setter
+        def dynamics(self, dynamics):
+            raise ValueError("k7 does not suit")
+
+    law.__class__ = Stubborn
+    for _ in range(3):
+        estimator.offer(0.9)
+        graph.run(0.3)
+    graph.until(lambda: len(estimator.judged) == 3, "judgements")
+    last = estimator.judged[-1]
+    assert (last.refused, last.reason, last.state) == (3, "k7 does not suit", last.WAITING)
+    assert list(last.in_use) == [before.k5, before.k6, before.k7, before.k8]
+    assert graph.node.dynamics == before
+    graph.node.close()
+    assert not path.exists()
+    assert "dynamic_parameters refused: k7 does not suit" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "demanded", "used"),
+    [
+        ("topic", "auto", False),
+        ("topic", "never", True),
+        ("adaptive", "auto", True),
+        ("adaptive", "always", False),
+    ],
+)
+def test_without_a_trusted_start_or_when_told_so_only_verified_ones_count(
+    make, source, demanded, used
+):
+    graph = make(BackstepNode, parameters=source, require_verified=demanded)
+    estimator = Estimator(graph)
+    for coverage, good in ((0.0, False), (1.0, used)):
+        count = len(estimator.judged)
+        estimator.offer(coverage=[coverage] * 4)
+        graph.until(lambda n=count: len(estimator.judged) > n, "a judgement")
+        assert (estimator.judged[-1].refused == count) == good
+    assert (graph.node.dynamics is None) == (source == "topic" and not used)
+    estimator.offer(verification=DynamicParameters.VERIFIED)
+    graph.until(lambda: len(estimator.judged) == 3, "a judgement")
+    assert estimator.judged[-1].state == AdaptationStatus.FOLLOWING and graph.node.dynamics
+
+
 def test_what_was_learnt_is_kept_and_restored_if_it_may_be(make, tmp_path):
     path = tmp_path / "kept.yaml"
     LastGood(str(path), "twil").write(BodyDynamics(0.06, -2.6, 1.8, -11.0))
@@ -131,6 +186,7 @@ def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(mak
     drive(graph)  # 0.1 s, within the delay of 0.1 s and a period
     graph.run(0.06)
     estimator.offer(stamp=0.0)
+    estimator.offer(stamp=1e6)  # by another clock: it tells nothing of those that are to come
     count = len(graph.commands)
     graph.publish_state()
     graph.spin(0.1)
@@ -138,3 +194,42 @@ def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(mak
     assert "no dynamic_parameters for the joint state" in graph.node.awaits(graph.robot.sample)
     estimator.offer(stamp=0.05)
     graph.until(lambda: len(graph.commands) == count + 1, "the answer")
+
+
+def test_an_estimate_by_another_clock_is_left_out_and_does_not_block_the_others(make, capfd):
+    graph = make(BackstepNode, parameters="adaptive")
+    estimator = Estimator(graph)
+    drive(graph)
+    estimator.offer(0.6, stamp=1e6)
+    for _ in range(3):
+        estimator.offer(0.9)
+        graph.run(0.3)
+    graph.until(lambda: len(estimator.judged) == 3, "judgements")
+    assert graph.node.dynamics.k7 == pytest.approx(0.9 * NOMINAL[2], rel=0.01)
+    assert "ahead of the joint states left out, limit 1 s" in capfd.readouterr().err
+
+
+def test_after_a_reset_of_time_the_estimates_of_before_count_no_more(make):
+    graph = make(BackstepNode, parameters="adaptive", wait_for_estimates=True, estimate_period=0.05)
+    estimator = Estimator(graph)
+    drive(graph)
+    for _ in range(40):
+        estimator.offer()
+        graph.step()
+    graph.until(lambda: len(estimator.judged) >= 30, "judgements")  # at 0.49 s those up to 0.39 s
+    count = len(estimator.judged)
+    # One joint state of before may be late; the second shows that time was reset.
+    for stamp in (0.2, 0.21):
+        estimator.offer(stamp=stamp)
+        graph.step(stamp=stamp)
+    graph.step(stamp=0.22)
+    graph.publish_state(stamp=0.37)  # needs one later than 0.22 s
+    graph.spin(0.1)
+    assert graph.node.is_pending
+    answered = len(graph.commands)
+    estimator.offer(stamp=0.25)
+    graph.until(lambda: len(graph.commands) > answered, "the answer")
+    graph.until(lambda: len(estimator.judged) >= count + 3, "judgements")
+    graph.spin()
+    stamps = [seconds(message.header.stamp) for message in estimator.judged[count:]]
+    assert stamps == pytest.approx([0.2, 0.21, 0.25])

@@ -168,7 +168,8 @@ def test_parameters_that_change_while_driving_are_used_from_then_on(make):
     topic = graph.publisher(DynamicParameters, "dynamic_parameters")
 
     def send(k7):
-        given = {"k5": 0.08, "k6": -3.7, "k7": k7, "k8": -16.0}
+        given = {"k5": 0.08, "k6": -3.7, "k7": k7, "k8": -16.0, "coverage": [1.0] * 4}
+        given["verification"] = DynamicParameters.VERIFIED
         estimated = DynamicParameters.ESTIMATED
         message = DynamicParameters(state=estimated, covariance_diagonal=[1e-6] * 4, **given)
         message.header.stamp = to_stamp(graph.robot.sample.stamp)

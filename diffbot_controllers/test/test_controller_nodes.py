@@ -210,7 +210,8 @@ def test_the_published_law_parks_within_the_torque_limits(make):
 
 
 def parameters(state=DynamicParameters.ESTIMATED, **values):
-    given = {"k5": 0.08, "k6": -3.5, "k7": 2.5, "k8": -15.0, **values}
+    given = {"k5": 0.08, "k6": -3.5, "k7": 2.5, "k8": -15.0, "coverage": [1.0] * 4}
+    given |= {"verification": DynamicParameters.VERIFIED, **values}
     return DynamicParameters(state=state, covariance_diagonal=[1e-6] * 4, **given)
 
 
@@ -223,6 +224,8 @@ def test_only_valid_parameters_of_the_topic_are_used(make):
         parameters(k7=math.nan),
         parameters(k7=-2.5),
         parameters(k6=3.5),
+        parameters(verification=DynamicParameters.NOT_VERIFIED),
+        parameters(coverage=[0.0] * 4),
     ):
         topic.publish(message)
         graph.spin(0.05)

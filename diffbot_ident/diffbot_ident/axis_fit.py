@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,15 @@ class Axis:
         """[product, torque, v, omega, sign left, sign right]."""
         return [self.product, self.torque.start + delay, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
+    def seen(self, rows: Array, delay: float) -> Array:
+        """The regressors in rows (n, COLUMNS) at any delay, shape (n, 6); see RowSums.delayed."""
+        whole = min(int(delay), DELAYS - 1)
+        part = delay - whole
+        found = rows[:, self.regressors(whole)]
+        if part > 0.0:
+            found[:, 1] += part * (rows[:, self.regressors(whole + 1)[1]] - found[:, 1])
+        return found
+
 
 LINEAR = Axis(OMEGA_SQUARED, SUM, DV)
 ANGULAR = Axis(V_OMEGA, DIFFERENCE, DOMEGA)
@@ -84,38 +94,40 @@ class AxisFit:
     noise: tuple[float, float]
 
 
-def residual_sums(sums: RowSums, axis: Axis) -> Array:
-    """Weighted sum of squared residuals for each torque delay, shape (DELAYS,)."""
-    columns = np.array([axis.regressors(delay) for delay in range(DELAYS)])
-    a = sums.moments[columns[:, :, None], columns[:, None, :]]
-    scale = np.sqrt(np.einsum("dii->di", a))
-    scale[scale == 0.0] = 1.0
-    information = a / (scale[:, :, None] * scale[:, None, :]) + WEAK * np.eye(columns.shape[1])
-    b = sums.moments[columns, axis.output] / scale
+def residual_sums(sums: RowSums, axis: Axis, delays: Sequence[float] = range(DELAYS)) -> Array:
+    """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
+    columns = axis.regressors(0)
+    moments = np.array([sums.delayed(delay).moments for delay in delays])
+    information, scale = _scaled(moments[:, columns][:, :, columns])
+    b = moments[:, columns, axis.output] / scale
     explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
     return np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
 
 
+def solution(sums: RowSums, axis: Axis) -> Array:
+    """Parameters of an axis, delay 0, without their covariance, shape (6,)."""
+    columns = axis.regressors(0)
+    information, scale = _scaled(sums.moments[np.ix_(columns, columns)])
+    return np.linalg.solve(information, sums.moments[columns, axis.output] / scale) / scale
+
+
 def _scaled(a: Array) -> tuple[Array, Array]:
-    """A with a unit diagonal and a weak prior, and the scale of each column."""
-    scale = np.sqrt(np.diag(a))
+    """Matrices (..., p, p) with a unit diagonal and a weak prior, and the scale of each column."""
+    scale = np.sqrt(np.einsum("...ii->...i", a))
     scale[scale == 0.0] = 1.0
-    scaled = a / np.outer(scale, scale)
-    return scaled + WEAK * np.eye(len(a)), scale
+    scaled = a / (scale[..., :, None] * scale[..., None, :])
+    return scaled + WEAK * np.eye(a.shape[-1]), scale
 
 
-def fit(
-    sums: RowSums, axis: Axis, delay: int, prior: AxisPrior | None, window: int, smoothing: int
-) -> AxisFit:
+def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None, delay: int = 0) -> AxisFit:
     """Fit one axis.
 
     Args:
         sums: of the rows; at least a few windows of them.
         axis: LINEAR or ANGULAR.
-        delay: control periods between a torque's report and its action.
         prior: what is known beforehand; None: next to nothing.
-        window: as that of the rows.
-        smoothing: as that of the rows.
+        delay: whole control periods between a torque's report and its action; for parts of one
+            give the sums as `delayed`.
     """
     columns = axis.regressors(delay)
     block = np.ix_(columns, columns)

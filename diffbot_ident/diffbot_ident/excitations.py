@@ -42,6 +42,12 @@ class Excitation(Protocol):
     def torque(self, motion: Motion) -> tuple[float, float]:
         """Wheel torques [left, right] for the next control period, N m; call once per period."""
 
+    def interrupt(self) -> None:
+        """Samples were lost: nothing is known of the time in between, zero torque was commanded.
+
+        Call it before `torque` is called with the next motion.
+        """
+
     def learn(
         self,
         values: Sequence[float],
@@ -73,6 +79,10 @@ class PrbsExcitation:
     def torque(self, motion: Motion) -> tuple[float, float]:
         """Wheel torques [left, right] for the next control period, N m."""
         return self._prbs.torque(motion.wheel_speeds)
+
+    def interrupt(self) -> None:
+        """Samples were lost; the speed guards forget the speeds before."""
+        self._prbs.interrupt()
 
     def learn(self, *_: object) -> None:
         """Nothing is predicted, so there is nothing to learn."""

@@ -20,6 +20,8 @@ LEAST = 1e-9
 # Standard deviations below this, in N m s/rad and N m, are those of no noise at all.
 SMALLEST = 1e-15
 
+UNKNOWN = Friction((0.0,) * 4, (np.inf,) * 4)
+
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
     """What [c_l, c_r, f_l, f_r] times K7 and K8 make of [v, omega, sign left, sign right]."""
@@ -53,8 +55,12 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
         own = np.linalg.inv(correlation) / np.outer(scale, scale)
         information += own
         weighted += own @ values
-    if not information.any():
-        return Friction((0.0,) * 4, (np.inf,) * 4)
-    covariance = np.linalg.inv(information)
+    size = np.sqrt(np.diag(information))
+    if not (size > 0.0).all():
+        return UNKNOWN
+    relative = information / np.outer(size, size)
+    if not np.isfinite(relative).all() or np.linalg.eigvalsh(relative)[0] < LEAST:
+        return UNKNOWN
+    covariance = np.linalg.inv(relative) / np.outer(size, size)
     values = covariance @ weighted
     return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))

@@ -45,6 +45,10 @@ class SpeedGuard:
         self._last: float | None = None
         self._fastest_change = 0.0
 
+    def forget(self) -> None:
+        """The next speed does not follow the last one."""
+        self._last = None
+
     def brakes(self, speed: float) -> bool:
         """Whether a wheel that turns at `speed` (rad/s) must be braked now."""
         if self._last is not None:
@@ -79,6 +83,10 @@ class WheelExcitation:
         self._left_to_hold = 0
         self._bit = 0
         self.guarded = 0
+
+    def interrupt(self) -> None:
+        """The next speed does not follow the last one by one control period."""
+        self._guard.forget()
 
     def torque(self, speed: float) -> float:
         """Torque for the next control period, N m, given the wheel's speed in rad/s."""
@@ -122,6 +130,7 @@ class GuardedPrbs:
             for start in (first, first + half)
         )
         self._speeds = deque([(0.0, 0.0)] * (GUARD_DELAY + 1), maxlen=GUARD_DELAY + 1)
+        self._interrupted = False
 
     @property
     def guarded(self) -> int:
@@ -132,7 +141,25 @@ class GuardedPrbs:
         """Wheel torques [left, right] for the next control period, N m, from speeds in rad/s."""
         self._speeds.append(speeds)
         (left, right), (old_left, old_right) = self._wheels, self._speeds[0]
-        return left.torque(old_left), right.torque(old_right)
+        torques = left.torque(old_left), right.torque(old_right)
+        if self._interrupted:
+            # These speeds are means over the gap, of no use for how fast speeds change.
+            self._forget()
+            self._interrupted = False
+        return torques
+
+    def interrupt(self) -> None:
+        """Samples were lost: nothing is known of the time in between, zero torque was commanded.
+
+        Until there are older speeds again, the guards look at the oldest ones since then.
+        """
+        self._forget()
+        self._interrupted = True
+
+    def _forget(self) -> None:
+        self._speeds.clear()
+        for wheel in self._wheels:
+            wheel.interrupt()
 
 
 def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: float) -> float:

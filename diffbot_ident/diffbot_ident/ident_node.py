@@ -176,9 +176,13 @@ class IdentNode(EffortNode):
             self._verification_topic.publish(verification_message(run.verified, self._newest))
             if not run.verified.passed:
                 self.get_logger().warning(f"not verified: {run.verified.reason}")
-        if self._folder is not None:
-            self._save(self._folder)
         self._publish_diagnostics()
+        if self._folder is not None:
+            try:
+                self._save(self._folder)
+            except OSError as error:
+                self.get_logger().error(f"results were not written: {error}; free the folder")
+                self.exit_code = 1
         self._status.effort[:] = self._status.command[:] = (0.0, 0.0)
         self._publish_status()
 
@@ -203,7 +207,7 @@ class IdentNode(EffortNode):
     def _verdict(self) -> str:
         """Name of the constant of DynamicParameters."""
         verified = self.run.verified
-        if verified is None:
+        if verified is None or not verified.decided:
             return "NOT_VERIFIED"
         return "VERIFIED" if verified.passed else "REFUTED"
 

@@ -49,7 +49,7 @@ PARAMETERS = (
     Parameter(
         "register", 0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
     ),
-    Parameter("period", 0.01, "control period, s", minimum=0.001, maximum=0.1),
+    Parameter("period", 0.01, "control period, s", minimum=0.001, maximum=0.05),
     Parameter("seed", 0, "of everything random in the excitation", minimum=0),
     Parameter(
         "velocity_source",

@@ -26,6 +26,8 @@ LOOK = 0.2
 LEAST_TIME = 5.0
 # Looks in a row that have to find the estimate invalid before the run is stopped.
 PATIENCE = 2
+# A longer time between two stamps is no time of the run, s.
+LONGEST_SKIP = 1.0
 # A rounding error of the stamps must not add a control period, s.
 ROUNDING = 1e-6
 
@@ -156,17 +158,29 @@ class Identification:
         """
         if self.phase is Phase.WAITING:
             self.phase, self._start = Phase.EXCITING, sample.stamp
-        self._period, self._stamp = sample.stamp - self._stamp, sample.stamp
+            self._stamp = sample.stamp
+        self._period = sample.stamp - self._stamp
+        self._stamp = sample.stamp
+        if not 0.0 <= self._period <= LONGEST_SKIP:
+            # Time was reset, or stood still for this process: it is no time of the run.
+            self._start += self._period
         self.elapsed = sample.stamp - self._start
-        self._learn(sample)
+        try:
+            self._learn(sample)
+        except ValueError:
+            # Zero torque goes out, and nobody knows what happens until the next good samples.
+            self._driven.interrupt()
+            self._advance()
+            if self.ended:
+                return 0.0, 0.0
+            raise
         if too_fast := self._beyond_limits():
             self._stop(f"{too_fast}{self._suspicion()}")
         self._advance()
         if self.ended:
             return 0.0, 0.0
         if self._stopping is not None:
-            _, _, k7, k8 = self.estimate.values
-            return self._stopping.torque(self.velocity, k7, k8, max(self._period, 1e-3))
+            return self._stopping.torque(self.velocity, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
     def _learn(self, sample: JointSample) -> None:
@@ -179,7 +193,7 @@ class Identification:
         else:
             try:
                 self._check_step.values(sample)
-                self._check_step.step(sample.stamp)
+                self._check_step.follows(sample)
             except ValueError:
                 self._held_out.interrupt()
                 raise
@@ -238,14 +252,24 @@ class Identification:
             self.phase = Phase.DONE
 
     def _come_to_rest(self) -> None:
-        """Brake, if it is known how; else let go."""
+        """Brake, by what is known of the robot; let go one of which nothing may be believed."""
         if self.estimate.state is State.ESTIMATED:
-            self._stopping = Stopping(self._geometry, self._limits.torque)
+            values = self.estimate.values
+        elif self.estimate.state is State.UNESTIMATED and self._nominal is not None:
+            values = self._nominal.values
         else:
             self.phase = Phase.DONE
+            return
+        self._stopping = Stopping(self._geometry, self._limits.torque, values[2], values[3])
 
     def _verified_enough(self) -> bool:
-        return self.elapsed - self._switched >= self._verification - ROUNDING
+        driven = self.elapsed - self._switched
+        if driven < self._verification - ROUNDING:
+            return False
+        # Where samples were lost it takes longer to collect what is needed.
+        delay = self.estimate.delay
+        enough = self._held_out.enough(0.0 if math.isnan(delay) else delay)
+        return enough or driven >= 2.0 * self._verification
 
     def _excited_enough(self) -> bool:
         if self.elapsed >= self._duration - ROUNDING:

@@ -9,6 +9,7 @@ see integral_rows, row_sums, axis_fit, consistency and judgement for the steps.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +20,24 @@ from diffbot_ident.coverage import Coverage, MotionScale
 from diffbot_ident.estimate import Estimate, State
 from diffbot_ident.friction_fit import friction_terms, fuse_friction
 from diffbot_ident.integral_rows import DELAYS, DOMEGA, DV, Array, IntegralRows
-from diffbot_ident.judgement import SIGMAS, conclude
+from diffbot_ident.judgement import MATURE, conclude
 from diffbot_ident.row_sums import RowSums
 from diffbot_ident.sample_check import SampleCheck
+from diffbot_ident.thinning import Thinning
 from diffbot_ident.whiteness import Whiteness
-from diffbot_ident.wiring import LIKELIER_RUNAWAY, wiring_problem
+from diffbot_ident.wiring import LIKELIER_RUNAWAY, standing_wheel, wiring_problem
 
 # Samples after which the control period is known.
 FIRST = 12
 # Samples that are worked off together where nobody asks for an estimate.
 BLOCK = 2048
+# Gain in minus twice the log likelihood that makes a delay sure, and the least part of a control
+# period that is told from none.
+SURE, LEAST_PART = 25.0, 0.05
+# Whole delays farther than this from the one found are others, in control periods.
+ANOTHER = 0.75
+# Least time between two samples that are worked off, s; faster ones are thinned.
+PACE = 0.008
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
 # away; relative standard deviation of K5..K8 that stands for them (benchmarks/trust.py).
 FLOOR = 2e-4
@@ -103,8 +112,9 @@ class IntegralEstimator:
         self._rows: IntegralRows | None = None
         self._coverage = Coverage(self._scale)
         self._white = Whiteness()
-        self._delay = 0
+        self._delay = 0.0
         self._samples = 0
+        self._seen = 0  # rows, forgotten ones too
         # Samples to wait for before they are worked off.
         self._block = FIRST
         self._estimate: Estimate | None = None
@@ -146,7 +156,7 @@ class IntegralEstimator:
             self._check.reset()
             raise
         try:
-            self._check.step(sample.stamp)
+            self._check.follows(sample)
         except ValueError:
             self._interrupt()
             self._pending.append((sample.stamp, *sample.position, *sample.effort))
@@ -157,6 +167,7 @@ class IntegralEstimator:
         self._work_off()
         self._tail = self._tail[:0]
         if self._rows is not None:
+            self._thinning.interrupt()
             self._sums.interrupt()
             self._white.interrupt()
 
@@ -167,7 +178,7 @@ class IntegralEstimator:
         self._pending.clear()
         if self._rows is None and not self._start(samples):
             return
-        samples = np.concatenate((self._tail, samples))
+        samples = np.concatenate((self._tail, self._thinning.take(samples)))
         rows, turning = self._rows.make(samples)
         self._tail = samples[-self._rows.overlap :]
         if not len(rows):
@@ -176,6 +187,7 @@ class IntegralEstimator:
         if self._forgetting < 1.0:
             self._forget(rows)
         self._sums.add(rows, turning)
+        self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         self._white.add(rows, turning, self._sums, self._delay)
 
@@ -183,12 +195,14 @@ class IntegralEstimator:
         """Choose the windows by the control period; whether it is known now."""
         if len(samples) < FIRST:
             return False
-        self._period = float(np.median(np.diff(samples[:, 0])))
+        period = float(np.median(np.diff(samples[:, 0])))
+        self._thinning = Thinning(max(1, round(PACE / period)))
+        self._period = period * self._thinning.factor
         window = max(2, round(self._window / self._period))
         smoothing = min(window, max(1, round(self._smoothing / self._period)))
         self._rows = IntegralRows(self._geometry, window, smoothing)
         self._sums = RowSums(window, smoothing)
-        self._block = window if self._forgetting < 1.0 else BLOCK
+        self._block = window * self._thinning.factor if self._forgetting < 1.0 else BLOCK
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -199,6 +213,7 @@ class IntegralEstimator:
             factor = self._forgetting ** (len(rows) / self._rows.window)
             self._sums.forget(factor)
             self._coverage.forget(factor)
+            self._white.forget(factor)
 
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
@@ -225,7 +240,10 @@ class IntegralEstimator:
         covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
         covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
         covariance += np.diag((FLOOR * values) ** 2)
+        windows = self._seen / (self._rows.window + self._rows.smoothing)
         problem = wiring_problem(self._sums)
+        if not problem and windows >= MATURE:
+            problem = standing_wheel(self._sums)
         values, covariance, found = conclude(
             values,
             covariance,
@@ -233,6 +251,7 @@ class IntegralEstimator:
             problem,
             self._samples,
             self._min_samples,
+            windows,
         )
         span = self._rows.window * self._period
         correlation = self._white.correlation()
@@ -248,26 +267,38 @@ class IntegralEstimator:
             warnings=self._warnings(sure) if found.state is State.ESTIMATED else (),
             residual_correlation=correlation,
             coverage=self._coverage.shares(),
-            delay=float(self._delay) if sure else math.nan,
+            delay=self._delay * self._thinning.factor if sure else math.nan,
             friction=fuse_friction(linear, angular, self._geometry),
         )
 
-    def _best_delay(self) -> tuple[int, bool]:
-        """The torque delay with the least residuals, and whether it is sure."""
+    def _best_delay(self) -> tuple[float, bool]:
+        """The delay of the torque with the least residuals, in rows, and whether it is sure."""
+        cost = self._cost(range(DELAYS))
+        best = int(np.argmin(cost))
+        # Parts of a period count only when they are sure, too: most robots have whole ones.
+        around = np.clip(best + np.arange(-9, 10) / 10.0, 0.0, DELAYS - 1.0)
+        fine = self._cost(around)
+        least = int(np.argmin(fine))
+        found, lowest = float(best), cost[best]
+        if cost[best] - fine[least] > SURE and abs(around[least] - best) > LEAST_PART:
+            found, lowest = float(around[least]), fine[least]
+        others = np.abs(np.arange(DELAYS) - found) > ANOTHER
+        return found, bool((cost[others] - lowest > SURE).all())
+
+    def _cost(self, delays: Sequence[float]) -> Array:
+        """Minus twice the log likelihood of delays, but for what all share."""
         n = self._sums.rows / (self._rows.window + self._rows.smoothing)
-        cost = np.zeros(DELAYS)
+        cost = np.zeros(len(delays))
         for axis in (LINEAR, ANGULAR):
-            left = residual_sums(self._sums, axis)
+            left = residual_sums(self._sums, axis, delays)
             cost += n * np.log(left + 1e-12 * self._sums.moments[axis.output, axis.output] + 1e-300)
-        order = np.argsort(cost, kind="stable")
-        return int(order[0]), bool(cost[order[1]] - cost[order[0]] > 2.0 * SIGMAS)
+        return cost
 
     def _fit(self) -> tuple[AxisFit, AxisFit]:
-        window, smoothing = self._rows.window, self._rows.smoothing
-        priors = self._axis_priors()
+        sums = self._sums.delayed(self._delay)
         linear, angular = (
-            fit(self._sums, axis, self._delay, prior, window, smoothing)
-            for axis, prior in zip((LINEAR, ANGULAR), priors, strict=True)
+            fit(sums, axis, prior)
+            for axis, prior in zip((LINEAR, ANGULAR), self._axis_priors(), strict=True)
         )
         return linear, angular
 
@@ -292,7 +323,7 @@ class IntegralEstimator:
         found = []
         if sure and self._delay:
             text = (
-                f"torque acts {self._delay} control periods "
+                f"torque acts {self._delay * self._thinning.factor:g} control periods "
                 f"({1e3 * self._delay * self._period:.0f} ms) after it is reported"
             )
             found.append(

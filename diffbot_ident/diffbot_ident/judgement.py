@@ -21,8 +21,10 @@ VAGUE = 0.25
 SIGMAS = 4.0
 # A centre of mass nearer to the axle than this share of half the track counts as on it.
 ON_AXLE = 0.01
-# With K5 known to this share of half the track or better, 0 means 0, not lack of excitation.
-SHARP = 0.03
+# With K5 surely within this share of half the track, 0 means 0, not lack of excitation.
+NEAR = 0.05
+# Windows that share nothing before which the parameters are too poor to contradict anything.
+MATURE = 15.0
 
 STRAIGHT = "the wheels move together; turn the robot, with unequal torques"
 TORQUE = "too little torque in common; accelerate and brake the robot straight ahead"
@@ -46,6 +48,7 @@ def conclude(
     problem: str,
     samples: int,
     min_samples: int,
+    windows: float = math.inf,
 ) -> tuple[Array, Array, Judgement]:
     """Make K5..K8 consistent where they are known well enough, and judge them.
 
@@ -56,10 +59,14 @@ def conclude(
         problem: what is wrong with the robot's wiring; empty: nothing.
         samples: that the values rest on.
         min_samples: fewer of them tell nothing.
+        windows: that share nothing; with fewer than MATURE only the wiring can be wrong.
 
     Returns:
         Values, their covariance, and the judgement.
     """
+    if windows < MATURE and not problem:
+        text = f"{windows:.0f} of {MATURE:.0f} windows of motion; wait"
+        return values, covariance, _whole(State.UNESTIMATED, text)
     deviations = np.sqrt(np.diag(covariance))
     if not problem and (deviations[2:] < VAGUE * np.abs(values[2:])).all():
         # A wrong sign also contradicts geometry; the sign is the better hint.
@@ -130,10 +137,10 @@ def _reasons(values: list[float], deviations: list[float], half_track: float) ->
 def _offset(k5: float, std: float, half_track: float) -> str:
     if math.isfinite(std) and abs(k5) > max(SIGMAS * std, ON_AXLE * half_track):
         return "" if std <= VAGUE * abs(k5) else YAW
-    if std <= SHARP * half_track:
+    if abs(k5) + NORMAL_95 * std <= NEAR * half_track:
         return (
             f"the centre of mass is on the axle: K5 = {1e3 * k5:.1f} +- "
-            f"{1e3 * NORMAL_95 * std:.1f} mm cannot be told from 0"
+            f"{1e3 * NORMAL_95 * std:.1f} mm is too little to tell"
         )
     return YAW
 

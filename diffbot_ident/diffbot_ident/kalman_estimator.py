@@ -128,7 +128,7 @@ class KalmanEstimator:
         sure = all(state is State.ESTIMATED for state in found.parameter_states[2:])
         if not sure or found.friction is None:
             return
-        self._delay = 0 if math.isnan(found.delay) else int(found.delay)
+        self._delay = 0 if math.isnan(found.delay) else round(found.delay)
         b, torque = self._geometry.half_track, self._scale.torque
         viscous = torque * self._geometry.left_radius / self._scale.velocity
         # Where little is known, the size of what robots have.

@@ -61,8 +61,17 @@ class LiveEstimator:
         self._held = True
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update."""
-        self._watch.update(sample)
+        """Take in one joint sample; see Estimator.update.
+
+        Raises:
+            ValueError: the sample cannot be used. After a pause, a step back in time, or a jump of
+                an encoder the estimate is held until the motion has excited the robot anew.
+        """
+        try:
+            self._watch.update(sample)
+        except ValueError:
+            self._held = True
+            raise
         held, self._held = self._held, bool(self._watch.lacks())
         if self._held:
             return False

@@ -6,13 +6,12 @@ import math
 from collections import deque
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.sample_check import SampleCheck
 
 # Robot time over which a speed is averaged, s: an encoder of 4096 counts tells 0.2 mm/s then.
 BLOCK = 0.25
 # Blocks from one speed to the next that it is compared with, and comparisons that are kept.
 APART, KEPT = 2, 8
-# A longer time between two samples is a pause, s.
-LONGEST_GAP = 0.05
 
 
 class MotionWatch:
@@ -32,10 +31,12 @@ class MotionWatch:
     ) -> None:
         self._geometry = geometry
         self._least = (acceleration, yaw_acceleration)
+        self._check = SampleCheck()
         self.reset()
 
     def reset(self) -> None:
         """Forget the motion."""
+        self._check.reset()
         self._last: JointSample | None = None
         self._begin = 0.0
         self._turned = [0.0, 0.0]
@@ -43,16 +44,26 @@ class MotionWatch:
         self._squares: deque[tuple[float, float]] = deque(maxlen=KEPT)
 
     def update(self, sample: JointSample) -> None:
-        """Take in a sample; a pause or a step back in time begins anew."""
-        last = self._last
-        if last is None or not 0.0 < sample.stamp - last.stamp <= LONGEST_GAP:
+        """Take in a sample.
+
+        Raises:
+            ValueError: after a pause, a step back in time, or a jump of an encoder, which would
+                look like motion that excites. The motion begins anew with this sample.
+        """
+        try:
+            self._check.follows(sample)
+        except ValueError:
             self.reset()
+            self._check.follows(sample)
             self._last, self._begin = sample, sample.stamp
+            raise
+        last, self._last = self._last, sample
+        if last is None:
+            self._begin = sample.stamp
             return
         for i in (0, 1):
             change = sample.position[i] - last.position[i]
             self._turned[i] += math.remainder(change, math.tau)
-        self._last = sample
         if sample.stamp - self._begin >= BLOCK - 1e-6:
             self._end_block(sample.stamp - self._begin)
             self._begin, self._turned = sample.stamp, [0.0, 0.0]

@@ -71,7 +71,7 @@ class Precision:
             limit = self.limits.get(name, math.inf)
             if math.isfinite(half) and half > limit * abs(value):
                 return (
-                    f"{name.upper()} is known to {100.0 * half / abs(value):.2g} %, asked for "
+                    f"{name.upper()} = {value:.4g} is known to +- {half:.2g}, asked for "
                     f"{100.0 * limit:g} %"
                 )
         return ""

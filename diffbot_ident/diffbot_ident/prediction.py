@@ -24,12 +24,13 @@ class Model:
     Attributes:
         values: [K5, K6, K7, K8].
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        delay: control periods between a torque's report and its action, >= 0.
+        delay: control periods between a torque's report and its action, >= 0; d + a, d whole, means
+            that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
     """
 
     values: tuple[float, float, float, float]
     friction: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    delay: int = 0
+    delay: float = 0.0
 
     @classmethod
     def of(
@@ -38,14 +39,20 @@ class Model:
         friction: Friction | None,
         delay: float,
     ) -> Model:
-        """The model of an estimate; friction that is not known is none, a delay likewise."""
+        """The model of an estimate.
+
+        Args:
+            values: [K5, K6, K7, K8].
+            friction: what is not known, or negative, is taken for none.
+            delay: control periods; one that is not known, or negative, is taken for none.
+        """
         known = (0.0,) * 4
         if friction is not None:
             known = tuple(
-                value if np.isfinite(variance) else 0.0
+                max(0.0, value) if np.isfinite(variance) else 0.0
                 for value, variance in zip(friction.values, friction.variances, strict=True)
             )
-        return cls(values, known, int(delay) if np.isfinite(delay) else 0)
+        return cls(values, known, max(0.0, float(delay)) if np.isfinite(delay) else 0.0)
 
     def acceleration(self, v: Array, omega: Array, torque: Array, geometry: WheelGeometry) -> Array:
         """[dv/dt, domega/dt] of n robots, shape (2, n), m/s^2 and rad/s^2.

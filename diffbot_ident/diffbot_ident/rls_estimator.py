@@ -34,7 +34,7 @@ class RlsEstimator:
         initial_covariance: float = 1e6,
         min_samples: int = 100,
         max_relative_deviation: float = 0.05,
-        max_gap: float = 0.05,
+        max_gap: float = 0.06,
         min_step: float = 1e-4,
     ) -> None:
         self._regression = regression
@@ -70,7 +70,7 @@ class RlsEstimator:
             self._regression.reset()
             raise
         try:
-            self._check.step(sample.stamp)
+            self._check.follows(sample)
         except ValueError:
             self._regression.reset()
             self._regression.push(sample)

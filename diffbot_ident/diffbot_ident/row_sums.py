@@ -12,11 +12,12 @@ with psi the regressors seen through the kernel from a single period or reading.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import lru_cache
 
 import numpy as np
 
-from diffbot_ident.integral_rows import COLUMNS, DV, Array
+from diffbot_ident.integral_rows import COLUMNS, DELAYS, DIFFERENCE, DV, SUM, Array
 
 REGRESSORS = DV
 # Weight of a row in which a wheel turns round. Its sign, hence its Coulomb friction, is known to a
@@ -62,6 +63,28 @@ class RowSums:
         self._plain = np.zeros((self.window, COLUMNS))
         self._clear = np.zeros(self.window)
         self._weighted = np.zeros((self.window + self.smoothing, REGRESSORS))
+
+    def delayed(self, delay: float) -> RowSums:
+        """These sums as seen with torques that act so many control periods late, 0 to DELAYS - 1.
+
+        The torque's columns of delay 0 take the place of those of this delay; between whole
+        periods they are interpolated, as an integral over a window changes with a shift.
+        """
+        whole = min(int(delay), DELAYS - 1)
+        part = delay - whole
+        shift = np.eye(COLUMNS)
+        for first in (SUM.start, DIFFERENCE.start):
+            shift[first, first] = 0.0
+            shift[first + whole, first] += 1.0 - part
+            if part > 0.0:
+                shift[first + whole + 1, first] += part
+        seen = copy(self)
+        seen.moments = shift.T @ self.moments @ shift
+        seen.lagged = shift.T @ self.lagged @ shift
+        known = shift[:REGRESSORS, :REGRESSORS]
+        seen.torque = known.T @ self.torque @ known
+        seen.reading = known.T @ self.reading @ known
+        return seen
 
     def forget(self, factor: float) -> None:
         """Let everything so far count by this factor (0 to 1) only."""

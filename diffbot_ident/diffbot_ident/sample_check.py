@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from arc_odometry import JointSample
 
 # Beyond these a sample is garbage, whatever the robot: rad, rad/s, N m.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
+# Faster changes of a wheel's angle are jumps of its encoder, rad/s.
+FASTEST = 100.0
 _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 
 
@@ -17,7 +21,7 @@ class SampleCheck:
         min_step: shortest period between samples that can be told from a doubled one, s.
     """
 
-    def __init__(self, max_gap: float = 0.05, min_step: float = 1e-4) -> None:
+    def __init__(self, max_gap: float = 0.06, min_step: float = 1e-4) -> None:
         self._max_gap = max_gap
         self._min_step = min_step
         self.reset()
@@ -25,14 +29,15 @@ class SampleCheck:
     def reset(self) -> None:
         """Forget the sample before."""
         self._stamp: float | None = None
+        self._position = (0.0, 0.0)
 
     def passes(self, sample: JointSample) -> bool:
         """Whether values and step are surely good; then the sample counts as the newest.
 
-        Short, for the many good samples. Where it says no, `values` and `step` judge and say why.
+        Short, for the many good samples. Where it says no, `values` and `follows` say why.
         """
         (p, q), (v, w), (t, u) = sample.position, sample.velocity, sample.effort
-        last = self._stamp
+        (o, n), last = self._position, self._stamp
         # Written so that a comparison with NaN fails.
         if (
             last is not None
@@ -40,8 +45,10 @@ class SampleCheck:
             and p * p + q * q <= _SQUARES["position"]
             and v * v + w * w <= _SQUARES["velocity"]
             and t * t + u * u <= _SQUARES["effort"]
+            and (p - o) * (p - o) + (q - n) * (q - n) <= (FASTEST * (sample.stamp - last)) ** 2
         ):
             self._stamp = sample.stamp
+            self._position = sample.position
             return True
         return False
 
@@ -60,15 +67,27 @@ class SampleCheck:
                     f"{largest:g} in size; check the robot's driver"
                 )
 
-    def step(self, stamp: float) -> None:
-        """Check the time since the sample before, whose place this one takes in any case.
+    def follows(self, sample: JointSample) -> None:
+        """Check against the sample before, whose place this one takes in any case.
 
         Raises:
-            ValueError: the stamp (s) does not follow the last one by [min_step, max_gap].
+            ValueError: the stamp does not follow by [min_step, max_gap], or a wheel has turned
+                faster than wheels can.
         """
-        last, self._stamp = self._stamp, stamp
-        if last is not None and not self._min_step <= stamp - last <= self._max_gap:
+        last, self._stamp = self._stamp, sample.stamp
+        before, self._position = self._position, sample.position
+        if last is None:
+            return
+        step = sample.stamp - last
+        if not self._min_step <= step <= self._max_gap:
             raise ValueError(
-                f"time step = {stamp - last:.6g} s: must be {self._min_step} to "
-                f"{self._max_gap} s; check the rate and the clock of the joint states"
+                f"time step = {step:.6g} s: must be {self._min_step} to {self._max_gap} s; check "
+                "the rate and the clock of the joint states"
             )
+        for name, old, new in zip(("left", "right"), before, sample.position, strict=True):
+            turn = math.remainder(new - old, math.tau)
+            if abs(turn) > FASTEST * step:
+                raise ValueError(
+                    f"angle of the {name} wheel jumps by {turn:.3g} rad in {step:.3g} s: must be "
+                    f"at most {FASTEST:g} rad/s; check the encoder"
+                )

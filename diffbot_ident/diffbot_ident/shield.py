@@ -11,6 +11,7 @@ helps to stop and is hardly known at first, so safety does not count on any.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -24,6 +25,11 @@ Array = NDArray[np.float64]
 BRAKE_SHARE = 0.7
 # Share of the speed limits that predictions may use; the rest is for noise of the measured speeds.
 SPEED_SHARE = 0.92
+# Time without torque that is reckoned with once samples have been lost, s.
+COASTING = 0.3
+# A description may be wrong by so much of the equivalent mass's offset, m: one that says that there
+# is none has K5 = K6 = 0, of which a share is nothing.
+OFFSET = 0.02
 # Signs of the errors of K5..K8: the middle, and the 8 corners whose product is positive.
 ERRORS = np.array(
     [(0, 0, 0, 0), *(corner for corner in product((-1, 1), repeat=4) if math.prod(corner) > 0)]
@@ -65,18 +71,51 @@ class Shield:
         self._room = None if room is None else np.array(room)[:, None, None]
         self._speeds = SPEED_SHARE * np.array(speeds)[:, None, None]
         self._effort = BRAKE_SHARE * amplitude
+        self._coasting = 0.0
+        turned = OFFSET * abs(prior.values[3]) / (half_track * prior.values[2])
+        self.offset_errors = (OFFSET, turned, 0.0, 0.0)
         self.learn(prior)
 
-    def learn(self, prior: BodyPrior) -> None:
-        """Predict with these parameters from now on."""
-        self._values = np.array(prior.values)[:, None] * (
-            1.0 + ERRORS * np.array(prior.spread)[:, None]
+    def errors_of(self, prior: BodyPrior) -> tuple[float, ...]:
+        """How far K5..K8 may be off: their spread, and no less than `offset_errors`.
+
+        K5 = m_b d / M_e and K6 = K5 K8 / (b K7); `offset_errors` are what a move of the equivalent
+        mass by OFFSET does to K5..K8, in their units.
+        """
+        return tuple(
+            max(spread * abs(value), least)
+            for value, spread, least in zip(
+                prior.values, prior.spread, self.offset_errors, strict=True
+            )
+        )
+
+    def learn(self, prior: BodyPrior, errors: Sequence[float] | None = None) -> None:
+        """Predict with these parameters from now on.
+
+        Args:
+            prior: K5..K8 and friction.
+            errors: how far K5..K8 may be off, in their units; None for `errors_of` the prior.
+        """
+        off = np.array(self.errors_of(prior) if errors is None else errors)
+        shares = np.minimum(off, np.array(prior.spread) * np.abs(prior.values))
+        # What is beyond their shares comes from the offset, to which K5 and -K6 are proportional.
+        # K5 and K6 of one sign would make models that gain energy by turning.
+        offset = (off - shares) * (1.0, -1.0, 0.0, 0.0)
+        self._values = (
+            np.array(prior.values)[:, None] + ERRORS * shares[:, None] + ERRORS[0] * offset[:, None]
         )
         self._models: dict[int, BodyModel] = {}
         # The middle model alone, with friction, for states and plans.
         self.model = BodyModel(
             self._radius, self._half_track, self._values[:, :1], prior.viscous, prior.coulomb
         )
+
+    def expect_losses(self) -> None:
+        """Samples were lost, and may be again: let the robot coast for COASTING before it brakes.
+
+        The first loss comes unexpected; the margin of the arena and BRAKE_SHARE are for that.
+        """
+        self._coasting = COASTING
 
     def excess(self, pose: Array, velocity: Array, torques: Array, duration: float) -> Array:
         """How far each of n torques leads beyond the limits; 0 is safe.
@@ -101,12 +140,20 @@ class Shield:
             np.repeat(torques, scenarios, axis=1),
             duration,
         )
+        beyond = self._beyond(held)
+        if self._coasting:
+            end = held.pose[:, -1], held.velocity[:, -1]
+            held = model.held(*end, np.zeros((2, total)), self._coasting)
+            beyond += self._beyond(held)
         rest = model.braked(held.pose[:, -1], held.velocity[:, -1], self._effort)
-        beyond = self._beyond(held) + self._beyond(rest)
+        beyond += self._beyond(rest)
         return beyond.reshape(count, scenarios).max(axis=1)
 
     def braking_excess(self, pose: Array, velocity: Array) -> float:
         """How far braking from now on leads beyond the limits in the worst model; 0 is safe.
+
+        Comparable with `excess`: a robot that stands outside its room has as much of it as if a
+        torque kept it there, so that a torque that drives it back in is better.
 
         Args:
             pose: now, shape (3,), m and rad.
@@ -115,7 +162,8 @@ class Shield:
         count = ERRORS.shape[1]
         poses, velocities = (np.repeat(now[:, None], count, axis=1) for now in (pose, velocity))
         rest = self._model_of(1).braked(poses, velocities, self._effort)
-        return float(self._beyond(rest).max())
+        # `excess` adds up the means of two or three parts of the way.
+        return (3.0 if self._coasting else 2.0) * float(self._beyond(rest).max())
 
     def plan_excess(self, pose: Array, velocity: Array) -> Array:
         """How far braking from n states leads beyond the limits in the middle model, (n,).
@@ -130,7 +178,9 @@ class Shield:
         beyond = np.maximum(np.abs(paths.velocity) / self._speeds - 1.0, 0.0).sum(axis=0)
         if self._room is not None:
             beyond += np.maximum(np.abs(paths.pose[:2]) / self._room - 1.0, 0.0).sum(axis=0)
-        return beyond.mean(axis=0)
+        mean = beyond.mean(axis=0)
+        # A model that runs away says nothing but that it does.
+        return np.where(np.isnan(mean), np.inf, mean)
 
     def _model_of(self, count: int) -> BodyModel:
         """All models for each of `count` torques."""

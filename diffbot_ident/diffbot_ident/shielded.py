@@ -67,6 +67,7 @@ class ShieldedExcitation(ABC):
         self._torques = deque([(0.0, 0.0)] * (LOOK_BACK + 1), maxlen=LOOK_BACK + 1)
         # Torques still to come until the next decision; None where the robot brakes.
         self._plan: deque[Torque | None] = deque()
+        self._begun = self._interrupted = False
         self.levels = torque_levels(amplitude)
         self.decisions = 0
         self.interventions = 0
@@ -101,43 +102,71 @@ class ShieldedExcitation(ABC):
             coulomb: friction [left, right], N m; None for that of the beginning. Negative friction
                 is taken for none.
         """
-        new, spread = list(self._prior.values), list(self._prior.spread)
+        new, errors = list(self._prior.values), list(self._shield.errors_of(self._prior))
+        offsets = self._shield.offset_errors
         for i, (value, variance) in enumerate(zip(values, variances, strict=True)):
             sign_wrong = (i == 2 and value <= 0.0) or (i == 3 and value >= 0.0)
-            if not (math.isfinite(value) and math.isfinite(variance)) or sign_wrong or value == 0.0:
+            if not (math.isfinite(value) and math.isfinite(variance)) or sign_wrong:
                 continue
-            off = DEVIATIONS * math.sqrt(variance) / abs(value)
-            if off < spread[i]:
-                new[i], spread[i] = value, max(off, min(LEAST_SPREAD, spread[i]))
+            off, size = DEVIATIONS * math.sqrt(variance), abs(value)
+            most = max(self._prior.spread[i] * size, offsets[i])
+            if off < most:
+                new[i], errors[i] = value, max(off, min(LEAST_SPREAD * size, most))
         friction = {
             name: tuple(max(0.0, value) for value in pair)
             for name, pair in (("viscous", viscous), ("coulomb", coulomb))
             if pair is not None and all(map(math.isfinite, pair))
         }
-        self._shield.learn(
-            replace(self._prior, values=tuple(new), spread=tuple(spread), **friction)
-        )
+        self._shield.learn(replace(self._prior, values=tuple(new), **friction), errors)
 
     def torque(self, motion: Motion) -> Torque:
         """Wheel torques [left, right] for the next control period, N m."""
-        if not self._motions:
-            # An excitation may begin anywhere in the arena, and while the robot still rolls.
-            self._motions.extend([motion] * LOOK_BACK)
-        self._motions.append(motion)
-        # What chooses the next torques must not know the newest speeds either.
-        self._recorder.add(self._motions[0], self._torques[0])
-        if not self._plan:
-            self.decisions += 1
-            plan = self._choose(*self._now())
-            self._plan.extend(
-                [None] * self._interval if plan is None else map(tuple, plan.T.tolist())
-            )
-        torque = self._plan.popleft()
-        if torque is None:
-            ease = self._shield.model.brake_speed(self._amplitude)
-            torque = brake_torque(self._motions[0].wheel_speeds, self._amplitude, ease)
+        if self._take(motion):
+            # What chooses the next torques must not know the newest speeds either.
+            self._recorder.add(self._motions[0], self._torques[0])
+            if not self._plan:
+                self._decide()
+            torque = self._plan.popleft() or self._brake(self._motions[0])
+        else:
+            torque = self._brake(motion)
         self._torques.append(torque)
         return torque
+
+    def interrupt(self) -> None:
+        """Samples were lost: nothing is known of the time in between, zero torque was commanded.
+
+        The robot is braked until there are motions enough to decide by again. The next motion's
+        speeds are means over the gap, so it only serves to begin with braking. From now on the
+        shield reckons with further losses.
+        """
+        self._motions.clear()
+        self._plan.clear()
+        self._torques.extend([(0.0, 0.0)] * (LOOK_BACK + 1))
+        self._recorder = InformationRecorder(self._achieved, self._interval, self._period)
+        self._begun = self._interrupted = True
+        self._shield.expect_losses()
+
+    def _take(self, motion: Motion) -> bool:
+        """Remember a motion; returns whether there are enough to decide by."""
+        if self._interrupted:
+            self._interrupted = False
+            return False
+        if not self._begun:
+            # An excitation may begin anywhere in the arena, and while the robot still rolls.
+            self._motions.extend([motion] * LOOK_BACK)
+            self._begun = True
+        self._motions.append(motion)
+        return len(self._motions) > LOOK_BACK
+
+    def _decide(self) -> None:
+        """Plan the torques until the next decision."""
+        self.decisions += 1
+        plan = self._choose(*self._now())
+        self._plan.extend([None] * self._interval if plan is None else map(tuple, plan.T.tolist()))
+
+    def _brake(self, motion: Motion) -> Torque:
+        ease = self._shield.model.brake_speed(self._amplitude)
+        return brake_torque(motion.wheel_speeds, self._amplitude, ease)
 
     @abstractmethod
     def _choose(self, pose: Array, velocity: Array) -> Array | None:

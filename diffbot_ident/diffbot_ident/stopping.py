@@ -1,4 +1,4 @@
-"""Bringing an identified robot to rest, so that it does not roll out of its room when let go."""
+"""Bringing a robot to rest, so that it does not roll out of its room when let go."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ SHARE = 0.15
 
 
 class Stopping:
-    """Brakes both wheels by what has been identified.
+    """Brakes both wheels.
 
     Args:
         geometry: of the wheels.
         torque: largest, N m, > 0.
+        k7: as identified or described, > 0.
+        k8: as identified or described, < 0.
     """
 
-    def __init__(self, geometry: WheelGeometry, torque: float) -> None:
+    def __init__(self, geometry: WheelGeometry, torque: float, k7: float, k8: float) -> None:
         self._geometry = geometry
         self._most = torque
+        r = 0.5 * (geometry.left_radius + geometry.right_radius)
+        # What a wheel gains by its own torque, from v' and omega' of (41).
+        self._gain = (k7 - geometry.half_track * k8) / r
         self._left = LONGEST
 
     def is_over(self, velocity: tuple[float, float], period: float) -> bool:
@@ -32,22 +37,15 @@ class Stopping:
             self._left < 0.0 or max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
         )
 
-    def torque(
-        self, velocity: tuple[float, float], k7: float, k8: float, period: float
-    ) -> tuple[float, float]:
+    def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
         """Torques [left, right], N m.
 
         Args:
             velocity: of the body, m/s and rad/s.
-            k7: as identified, > 0.
-            k8: as identified, < 0.
             period: control period, s, > 0.
         """
-        r = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        # What a wheel gains by its own torque, from v' and omega' of (41).
-        gain = (k7 - self._geometry.half_track * k8) / r
         left, right = (
-            max(-self._most, min(self._most, -SHARE * speed / (gain * period)))
+            max(-self._most, min(self._most, -SHARE * speed / (self._gain * period)))
             for speed in self._geometry.wheel_velocity(*velocity)
         )
         return left, right

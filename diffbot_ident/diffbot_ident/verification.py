@@ -1,18 +1,21 @@
 """Do identified parameters predict a motion that they were not identified from?
 
-The motion is driven by another excitation. From many instants of it the velocity is predicted, with
-the torques as reported, one control period and a few seconds ahead: by the identified model, by
-none (the velocity stays as it is), and by the robot's description. Nothing is fitted here.
+The motion is driven by another excitation; where samples are lost it falls into stretches. From
+many instants of them the velocity is predicted, with the torques as reported, one control period
+and a few seconds ahead: by the identified model, by none (the velocity stays as it is), and by the
+robot's description. Nothing is fitted here.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.integral_rows import Array
+from diffbot_ident.held_out import Run, Stretch
 from diffbot_ident.prediction import Model
 
 # Time over which the long predictions run, s.
@@ -37,9 +40,11 @@ class Verification:
     """Errors, root mean squares of [v in m/s, omega in rad/s].
 
     Attributes:
-        passed: whether the identified model predicts.
+        decided: whether there was motion enough to tell; where not, nothing is refuted either, and
+            the errors are NaN.
+        passed: whether the identified model predicts; False where it is not decided.
         reason: why not; empty where it does.
-        duration: held-out motion, s.
+        duration: held-out motion, without gaps, s.
         horizon: of the long predictions, s.
         one_step: errors after one control period: identified.
         one_step_no_model: the same where the velocity stays.
@@ -49,6 +54,7 @@ class Verification:
         horizon_nominal: the same by the description.
     """
 
+    decided: bool
     passed: bool
     reason: str
     duration: float
@@ -70,15 +76,39 @@ class HeldOutMotion:
 
     def __init__(self, geometry: WheelGeometry) -> None:
         self._geometry = geometry
-        self._samples: list[tuple[float, ...]] = []
+        self._stretches: list[list[tuple[float, ...]]] = [[]]
 
     def add(self, sample: JointSample) -> None:
         """Take in the next sample; stamps must increase."""
-        self._samples.append((sample.stamp, *sample.position, *sample.effort))
+        self._stretches[-1].append((sample.stamp, *sample.position, *sample.effort))
 
     def interrupt(self) -> None:
-        """What follows does not follow what came before, which is left out."""
-        self._samples.clear()
+        """Samples were lost: what follows does not follow what came before."""
+        if self._stretches[-1]:
+            self._stretches.append([])
+
+    @property
+    def duration(self) -> float:
+        """Motion kept, without gaps, s."""
+        return sum(kept[-1][0] - kept[0][0] for kept in self._stretches if kept)
+
+    @property
+    def period(self) -> float:
+        """Mean control period of the motion kept, s; NaN before there is one."""
+        periods = sum(len(kept) - 1 for kept in self._stretches if kept)
+        return self.duration / periods if periods else math.nan
+
+    def enough(self, delay: float = 0.0) -> bool:
+        """Whether at least LEAST long predictions can be made, so that `verify` will decide.
+
+        Args:
+            delay: longest torque delay of the models, control periods; NaN, where it is not known,
+                counts as none.
+        """
+        if math.isnan(self.period):
+            return False
+        run = self._far(math.ceil(delay) if math.isfinite(delay) else 0)
+        return sum(run.count(len(kept) - 1) for kept in self._stretches) >= LEAST
 
     def verify(self, identified: Model, nominal: Model) -> Verification:
         """Compare predictions with the motion.
@@ -87,77 +117,61 @@ class HeldOutMotion:
             identified: the model to judge.
             nominal: of the robot's description.
         """
-        samples = np.array(self._samples).reshape(-1, 5)
-        duration = float(np.ptp(samples[:, 0])) if len(samples) else 0.0
-        period = float(np.median(np.diff(samples[:, 0]))) if len(samples) > 1 else 0.01
-        steps = round(HORIZON / period)
-        if len(samples) < steps + 2 * AVERAGE + round(LEAST * SPACING / period):
-            return _too_short(duration)
-        velocity, torque = self._motion(samples)
-        one, far = {}, {}
-        for name, model in (("model", identified), ("nominal", nominal), ("none", None)):
-            one[name] = self._error(model, velocity, torque, period, 1, 1, 1)
-            far[name] = self._error(
-                model, velocity, torque, period, steps, round(SPACING / period), AVERAGE
-            )
-        reason = _reason(one, far)
+        delay = max(identified.delay, nominal.delay)
+        if not self.enough(delay):
+            return self._undecided()
+        far = self._far(math.ceil(delay))
+        stretches = [
+            Stretch(np.array(kept), self._geometry) for kept in self._stretches if len(kept) > 1
+        ]
+        # All models are judged by the same instants.
+        near_errors, far_errors = (
+            {
+                name: self._error(stretches, model, run)
+                for name, model in (("model", identified), ("nominal", nominal), ("none", None))
+            }
+            for run in (Run(1, 1, 1, far.late), far)
+        )
+        reason = _reason(near_errors, far_errors)
         return Verification(
-            not reason,
-            reason,
-            duration,
-            steps * period,
-            one["model"],
-            one["none"],
-            one["nominal"],
-            far["model"],
-            far["none"],
-            far["nominal"],
+            decided=True,
+            passed=not reason,
+            reason=reason,
+            duration=self.duration,
+            horizon=far.steps * self.period,
+            one_step=near_errors["model"],
+            one_step_no_model=near_errors["none"],
+            one_step_nominal=near_errors["nominal"],
+            horizon_error=far_errors["model"],
+            horizon_no_model=far_errors["none"],
+            horizon_nominal=far_errors["nominal"],
         )
 
-    def _motion(self, samples: Array) -> tuple[Array, Array]:
-        """Mean velocities [v, omega] and torques [left, right] of the periods, both (2, n)."""
-        period = np.diff(samples[:, 0])
-        turned = np.remainder(np.diff(samples[:, 1:3], axis=0) + np.pi, 2.0 * np.pi) - np.pi
-        paths = self._geometry.body_velocity(turned[:, 0], turned[:, 1])
-        return np.array(paths) / period, samples[1:, 3:5].T
+    def _far(self, late: int) -> Run:
+        """The long predictions, with so many periods of torque before each start."""
+        steps, spacing = (max(1, round(time / self.period)) for time in (HORIZON, SPACING))
+        return Run(steps, spacing, AVERAGE, late)
 
-    def _error(
-        self,
-        model: Model | None,
-        velocity: Array,
-        torque: Array,
-        period: float,
-        steps: int,
-        spacing: int,
-        average: int,
-    ) -> Pair:
-        """Root mean square of the errors after so many steps, from starts this far apart."""
-        mean = np.array([np.convolve(u, np.ones(average) / average, "valid") for u in velocity])
-        delay = 0 if model is None else model.delay
-        middle = average // 2
-        last = velocity.shape[1] - steps - middle
-        starts = np.arange(max(middle, delay), last, spacing)
-        begin, end = mean[:, starts - middle], mean[:, starts - middle + steps]
-        if model is not None:
-            # A mean velocity is that of the period's middle: half of the torque of either period.
-            acting = np.array(
-                [
-                    0.5 * (torque[:, starts + i - delay] + torque[:, starts + i + 1 - delay])
-                    for i in range(steps)
-                ]
-            )
-            begin = model.predict(begin, acting, period, self._geometry)
-        v, omega = np.sqrt(np.mean((end - begin) ** 2, axis=1)).tolist()
+    def _error(self, stretches: Sequence[Stretch], model: Model | None, run: Run) -> Pair:
+        """Root mean square of the errors over all stretches."""
+        errors = [stretch.errors(model, run, self.period) for stretch in stretches]
+        v, omega = np.sqrt(np.mean(np.concatenate(errors, axis=1) ** 2, axis=1)).tolist()
         return v, omega
 
-
-def _too_short(duration: float) -> Verification:
-    unknown = (float("nan"),) * 2
-    reason = (
-        f"only {duration:.1f} s of held-out motion: must be at least "
-        f"{HORIZON + LEAST * SPACING + 0.1:.1f} s; raise verification"
-    )
-    return Verification(False, reason, duration, HORIZON, *((unknown,) * 6))
+    def _undecided(self) -> Verification:
+        gaps = max(0, sum(map(bool, self._stretches)) - 1)
+        least = HORIZON + LEAST * SPACING + 0.1
+        found = f"verification not decided: {self.duration:.1f} s of held-out motion"
+        if gaps:
+            why = (
+                f"{found} with samples lost {gaps} times, too short for {LEAST} predictions of "
+                f"{HORIZON:g} s between gaps; find where joint states are lost, or raise "
+                "verification"
+            )
+        else:
+            why = f"{found}: must be at least {least:.1f} s; raise verification"
+        unknown = ((math.nan, math.nan),) * 6
+        return Verification(False, False, why, self.duration, HORIZON, *unknown)
 
 
 def _reason(one: dict[str, Pair], far: dict[str, Pair]) -> str:

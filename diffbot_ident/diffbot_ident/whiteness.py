@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from diffbot_ident.axis_fit import ANGULAR, LINEAR, Axis
+from diffbot_ident.axis_fit import ANGULAR, LINEAR, solution
 from diffbot_ident.integral_rows import Array
 from diffbot_ident.row_sums import RowSums
 
@@ -22,36 +22,46 @@ LAGS = (1, 2, 3)
 NOTABLE, SIGMAS = 0.25, 4.0
 # Rows, in lengths of one, before which the parameters are too poor for residuals to mean anything.
 LEAST = 20
+# New rows, as a share of those that count, after which the parameters are taken anew.
+AGAIN = 0.4
 
 
 class Whiteness:
     """Autocorrelations of the residuals, with the parameters known when the rows came."""
 
     def __init__(self) -> None:
-        self._sums = np.zeros((len(LAGS) + 1, 2))
-        self._pairs = np.zeros(len(LAGS) + 1)
+        # Of the products at each lag, and of the squares of either factor.
+        self._sums = np.zeros((3, len(LAGS), 2))
+        self._pairs = np.zeros(len(LAGS))
         self._theta: tuple[Array, Array] | None = None
-        self._delay = 0
-        self._fitted = 0.0
+        self._delay = 0.0
+        self._unfitted = 0
         self._length = 1
         self.interrupt()
+
+    def forget(self, factor: float) -> None:
+        """Let everything so far count by this factor (0 to 1) only."""
+        self._sums *= factor
+        self._pairs *= factor
 
     def interrupt(self) -> None:
         """The next rows do not follow those before."""
         self._last = np.empty((0, 2))
         self._clear = np.empty(0)
 
-    def add(self, rows: Array, turning: Array, sums: RowSums, delay: int) -> None:
+    def add(self, rows: Array, turning: Array, sums: RowSums, delay: float) -> None:
         """Take in new rows; sums hold them already."""
         self._length = sums.window + sums.smoothing + 1
-        if sums.rows > 1.5 * self._fitted and sums.rows > LEAST * self._length:
-            self._theta = tuple(_solution(sums, axis, delay) for axis in (LINEAR, ANGULAR))
-            self._fitted, self._delay = sums.rows, delay
+        self._unfitted += len(rows)
+        if self._unfitted > max(LEAST * self._length, AGAIN * sums.rows):
+            seen = sums.delayed(delay)
+            self._theta = (solution(seen, LINEAR), solution(seen, ANGULAR))
+            self._unfitted, self._delay = 0, delay
         if self._theta is None:
             return
         errors = np.column_stack(
             [
-                rows[:, axis.output] - rows[:, axis.regressors(self._delay)] @ theta
+                rows[:, axis.output] - axis.seen(rows, self._delay) @ theta
                 for axis, theta in zip((LINEAR, ANGULAR), self._theta, strict=True)
             ]
         )
@@ -59,22 +69,26 @@ class Whiteness:
         errors = np.concatenate((self._last, errors * clear[:, None]))
         flags = np.concatenate((self._clear, clear))
         new = len(errors) - len(rows)
-        for i, lag in enumerate((0, *LAGS)):
-            first = max(new, lag * self._length)
-            before = slice(first - lag * self._length, len(errors) - lag * self._length)
+        for i, lag in enumerate(LAGS):
+            step = lag * self._length
+            first = max(new, step)
             if first < len(errors):
-                self._sums[i] += np.sum(errors[first:] * errors[before], axis=0)
-                self._pairs[i] += flags[first:] @ flags[before]
+                after, before = errors[first:], errors[first - step : len(errors) - step]
+                both = (flags[first:] * flags[first - step : len(flags) - step])[:, None]
+                self._sums[0, i] += np.sum(after * before, axis=0)
+                self._sums[1, i] += np.sum(after**2 * both, axis=0)
+                self._sums[2, i] += np.sum(before**2 * both, axis=0)
+                self._pairs[i] += both.sum()
         keep = max(LAGS) * self._length
         self._last, self._clear = errors[-keep:], flags[-keep:]
 
     def correlation(self) -> tuple[float, float]:
-        """The largest in size over the lags, [linear, angular]; NaN before there is one."""
-        if not self._pairs.all() or not self._sums[0].all():
+        """The largest in size over the lags, [linear, angular], -1 to 1; NaN before that."""
+        products, after, before = self._sums
+        power = np.sqrt(after * before)
+        if not power.all():
             return math.nan, math.nan
-        means = self._sums / self._pairs[:, None]
-        ratios = means[1:] / means[0]
-        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in ratios.T)
+        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in (products / power).T)
         return linear, angular
 
     def warnings(self) -> list[str]:
@@ -89,11 +103,3 @@ class Whiteness:
                     "loose load, or velocities and torques that are filtered"
                 )
         return found
-
-
-def _solution(sums: RowSums, axis: Axis, delay: int) -> Array:
-    columns = axis.regressors(delay)
-    a, b = sums.moments[np.ix_(columns, columns)], sums.moments[columns, axis.output]
-    scale = np.sqrt(np.maximum(np.diag(a), 1e-300))
-    scaled = a / np.outer(scale, scale) + 1e-9 * np.eye(len(a))
-    return np.linalg.solve(scaled, b / scale) / scale

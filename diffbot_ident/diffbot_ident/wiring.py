@@ -89,6 +89,22 @@ def wiring_problem(sums: RowSums, likelier: float = LIKELIER) -> str:
     return best if gain > likelier else ""
 
 
+def standing_wheel(sums: RowSums) -> str:
+    """Which wheel never turned though both got torque; empty when both did."""
+    power = np.diag(sums.moments)
+    if power[SUM.start] + power[DIFFERENCE.start] == 0.0:
+        return ""
+    still = [
+        name
+        for name, column in (("left", SIGN_LEFT), ("right", SIGN_RIGHT))
+        if power[column] == 0.0
+    ]
+    if not still:
+        return ""
+    which = "neither wheel turns" if len(still) == 2 else f"the {still[0]} wheel does not turn"
+    return f"{which} under torque: check its power, brake, cable and encoder, or raise amplitude"
+
+
 def _without_friction(moments: Array) -> Array:
     """Moments of what is left of the columns after a regression on speeds and their signs."""
     columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]

@@ -40,7 +40,7 @@ def simulated(axis, noise, seed, count=3000, delay=0):
 
 
 def fitted(axis, noise, seed, prior=None, count=3000):
-    return fit(simulated(axis, noise, seed, count), axis, 0, prior, WINDOW, SMOOTHING)
+    return fit(simulated(axis, noise, seed, count), axis, prior)
 
 
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
@@ -84,7 +84,7 @@ def test_missing_motion_leaves_a_huge_variance_and_nothing_else():
     sums.lagged[:, SUM, :] = sums.lagged[:, :, SUM] = 0.0
     sums.torque[SUM, :] = sums.torque[:, SUM] = 0.0
     sums.reading[SUM, :] = sums.reading[:, SUM] = 0.0
-    found = fit(sums, LINEAR, 0, None, WINDOW, SMOOTHING)
+    found = fit(sums, LINEAR)
     assert np.isfinite(found.covariance).all()
     assert found.covariance[1, 1] > 1e3 * found.covariance[0, 0]
 

@@ -108,6 +108,38 @@ def test_joint_states_that_cannot_be_used_are_refused_and_it_goes_on(make, capfd
     assert "joint state refused" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("turn", "effort", "says"), [(2.0, 0.0, "left wheel jumps"), (0.0, 1e9, "effort = [1000000000")]
+)
+def test_what_a_driven_robot_cannot_do_is_refused_teaches_nothing_and_it_goes_on(
+    make, capfd, turn, effort, says
+):
+    peer = make(period=0.1)
+
+    def swing(k, turn=0.0, effort=0.0):
+        left, right = (3.0 * math.sin(0.02 * k), 4.0 * math.sin(0.025 * k))
+        peer.send(0.01 * k, (left + turn, right), (effort, 0.0))
+
+    for k in range(301):
+        swing(k)
+    peer.until(lambda: peer.found and seconds(peer.found[-1].header.stamp) >= 3.0 - 1e-6)
+    before = peer.found[-1]
+    assert before.samples > 100 and "refused" not in capfd.readouterr().err
+    swing(301, turn, effort)
+    for k in range(302, 321):
+        swing(k, turn)
+    peer.until(lambda: seconds(peer.found[-1].header.stamp) >= 3.2 - 1e-6)
+    after = peer.found[-1]
+    assert peer.node.exit_code is None
+    assert f"joint state refused: {says}" in capfd.readouterr().err.replace("angle of the ", "")
+    assert after.samples <= before.samples + 20
+    # The same motion: what was known of it is not thrown over.
+    assert (after.k7, after.k8) == (
+        pytest.approx(before.k7, rel=0.1),
+        pytest.approx(before.k8, rel=0.1),
+    )
+
+
 def test_it_leaves_when_nobody_publishes_joint_states_any_more(make):
     peer = make(leave_when_alone=True)
     peer.send(0.0, (0.0, 0.0), (0.0, 0.0))

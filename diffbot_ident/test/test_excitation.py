@@ -90,6 +90,23 @@ def test_guard_counts_replaced_torques_only():
     assert excitation.guarded == 128  # the ones of one period of 8 bits
 
 
+def test_after_lost_samples_the_old_speeds_count_for_nothing():
+    """Nor does the jump over the gap make the guards brake earlier: 4 of 10 rad/s are slow."""
+    excitation, other = (GuardedPrbs(1.0, 20, 8, 10.0, seed=1) for _ in range(2))
+    for speed in (0.5, 4.0, 0.5):
+        pair = (speed, -speed)
+        assert (torques(excitation, 30, pair) == torques(other, 30)).all()
+        excitation.interrupt()
+    assert excitation.guarded == 0
+
+
+def test_a_fast_wheel_is_braked_at_once_after_lost_samples():
+    excitation = GuardedPrbs(1.0, 3, 8, 10.0)
+    torques(excitation, 10)
+    excitation.interrupt()
+    assert (torques(excitation, 5, (9.0, -9.0)) == [-1.0, 1.0]).all()
+
+
 @given(*[st.floats(0.01, 10.0)] * 4, st.floats(-1, 1), st.floats(-1, 1))
 def test_wheel_speed_limit_keeps_the_body_limits(linear, angular, radius, half, left, right):
     limit = wheel_speed_limit(linear, angular, radius, half)

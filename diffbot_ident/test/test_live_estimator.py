@@ -1,6 +1,7 @@
 """An estimator that is held while the motion says nothing, and when that is."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,13 +53,40 @@ def test_both_speeds_have_to_change(v, omega, lacks):
     assert watch.lacks().startswith(lacks) and bool(watch.lacks()) == bool(lacks)
 
 
-def test_a_pause_begins_anew():
+@pytest.mark.parametrize("begin", [100.0, -100.0])
+def test_after_a_pause_or_a_reset_of_time_it_begins_anew_and_says_so_once(begin):
     watch = MotionWatch(GEOMETRY, 0.02, 0.03)
     for sample in samples(wheels(SWING, SWING)):
         watch.update(sample)
-    for sample in samples(wheels(SWING, SWING)[:20], begin=100.0):
+    first, *others = samples(wheels(SWING, SWING)[:20], begin=begin)
+    with pytest.raises(ValueError, match="time step = "):
+        watch.update(first)
+    for sample in others:
         watch.update(sample)
     assert watch.lacks() == "too short a motion"
+
+
+def test_a_robot_of_20_hz_whose_stamps_are_not_exact_is_watched():
+    watch = MotionWatch(GEOMETRY, 0.02, 0.03)
+    random = np.random.default_rng(3)
+    for k, sample in enumerate(samples(wheels(SWING, SWING))):
+        if k % 5 == 0:
+            late = float(random.uniform(-0.004, 0.004))  # of a step of 0.05 s
+            watch.update(replace(sample, stamp=sample.stamp + late))
+    assert watch.lacks() == ""
+
+
+def test_a_jump_of_an_encoder_at_rest_does_not_look_like_motion():
+    watch = MotionWatch(GEOMETRY, 0.02, 0.03)
+    still = list(samples(wheels(0.0 * T, 0.0 * T)))
+    for sample in still[:200]:
+        watch.update(sample)
+    jumped = [replace(s, position=(s.position[0] + 2.0, s.position[1])) for s in still[200:]]
+    with pytest.raises(ValueError, match="left wheel jumps by 2 rad"):
+        watch.update(jumped[0])
+    for sample in jumped[1:]:
+        watch.update(sample)
+        assert watch.lacks()
 
 
 def test_a_robot_at_rest_that_answers_its_encoders_noise_teaches_nothing():

@@ -1,6 +1,7 @@
 """What joint samples have to be."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -21,29 +22,48 @@ def test_bad_values_are_refused_by_name(field, bad, side):
         SampleCheck().values(sample)
 
 
+def at(stamp, left=0.1):
+    return replace(GOOD, stamp=stamp, position=(left, GOOD.position[1]))
+
+
+@pytest.mark.parametrize("way", ["passes", "follows"])
+def test_a_jump_of_an_encoder_is_refused_and_a_wrap_is_not(way):
+    check = SampleCheck()
+    check.follows(at(1.0, 3.1))
+    wrapped = at(1.01, 3.1 - 2.0 * math.pi + 0.2)
+    if way == "passes" and check.passes(wrapped):
+        pytest.fail("a wrap is for the slow path to judge")
+    check.follows(wrapped)
+    jumped = at(1.02, wrapped.position[0] + 1.5)
+    assert not check.passes(jumped)
+    with pytest.raises(ValueError, match=r"left wheel jumps by 1.5 rad in 0.01 s: .* 100 rad/s"):
+        check.follows(jumped)
+    check.follows(at(1.03, jumped.position[0]))
+
+
 def test_good_values_pass():
     SampleCheck().values(GOOD)
 
 
-@pytest.mark.parametrize("step", [0.0, -0.01, 5e-5, 0.051, math.nan, math.inf])
+@pytest.mark.parametrize("step", [0.0, -0.01, 5e-5, 0.061, math.nan, math.inf])
 def test_bad_steps_are_refused_with_their_limits(step):
     check = SampleCheck()
-    check.step(1.0)
-    with pytest.raises(ValueError, match=r"time step = .*must be 0.0001 to 0.05 s"):
-        check.step(1.0 + step)
+    check.follows(at(1.0))
+    with pytest.raises(ValueError, match=r"time step = .*must be 0.0001 to 0.06 s"):
+        check.follows(at(1.0 + step))
 
 
 def test_after_a_gap_time_goes_on_from_the_new_stamp():
     check = SampleCheck()
-    check.step(1.0)
+    check.follows(at(1.0))
     with pytest.raises(ValueError, match="time step"):
-        check.step(5.0)
-    check.step(5.01)
+        check.follows(at(5.0))
+    check.follows(at(5.01))
 
 
 def test_own_limits_and_reset():
     check = SampleCheck(max_gap=0.2)
-    check.step(1.0)
-    check.step(1.15)
+    check.follows(at(1.0))
+    check.follows(at(1.15))
     check.reset()
-    check.step(99.0)
+    check.follows(at(99.0))

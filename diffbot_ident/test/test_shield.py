@@ -10,44 +10,84 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from diffbot_description import load_robot
-from diffbot_ident.arena import Arena, reach
+from diffbot_ident.arena import Arena, extent, outline, reach
 from diffbot_ident.body_model import BodyModel, BodyPrior, brake_torque
 from diffbot_ident.excitations import make_excitation, nominal_prior
 from diffbot_ident.motion import Motion
+from diffbot_ident.shielded import LOOK_BACK
 
 TWIL, AGV = load_robot("twil"), load_robot("agv")
 PRIORS = {robot.name: nominal_prior(robot) for robot in (TWIL, AGV)}
 PERIOD = 0.01
 
 
-def drive(robot, kind, seed, errors, seconds, delay=0, start=(0.0, 0.0, 0.0)):
+def step(truth, state, torque):
+    """The closed form over one control period in steps of 2.5 ms.
+
+    The state is x, y, theta, v, omega and the way, m.
+    """
+    k5, k6, k7, k8 = truth
+    x, y, theta, v, omega, way = state
+    left, right = torque
+    for _ in range(4):
+        h = PERIOD / 4
+        x, y = x + h * v * math.cos(theta), y + h * v * math.sin(theta)
+        theta, way = theta + h * omega, way + h * v
+        v, omega = (
+            v + h * (k5 * omega * omega + k7 * (left + right)),
+            omega + h * (k6 * v * omega + k8 * (left - right)),
+        )
+    return x, y, theta, v, omega, way
+
+
+def drive(
+    robot,
+    kind,
+    seed,
+    errors,
+    seconds,
+    delay=0,
+    start=(0.0, 0.0, 0.0),
+    *,
+    side=3.0,
+    gap=0.0,
+    truth=None,
+    learned=False,
+):
     """Largest |x|, |y| of the midpoint and |v|, |omega| of a robot driven by an excitation.
 
-    The robot is the closed form in steps of 2.5 ms, without friction, as nothing then helps to
-    stop; the excitation's prior is off by `errors`. Its state is exact, its torques are late.
+    The robot is the closed form without friction, as nothing then helps to stop; the excitation's
+    prior is off by `errors`, unless it has learned the truth. Its state is exact, its torques are
+    late. Every 3 s no samples come for `gap` seconds, with zero torque; what comes next has the
+    mean speeds of the gap, as odometry has. Asserts that the body's outline keeps to the arena.
     """
-    truth = np.array(PRIORS[robot.name].values)
-    prior = replace(PRIORS[robot.name], values=tuple(truth * (1.0 + np.array(errors))))
-    excitation = make_excitation(kind, robot, seed, arena=Arena(3.0, 3.0), prior=prior)
+    prior = PRIORS[robot.name]
+    truth = np.array(prior.values if truth is None else truth)
+    prior = replace(prior, values=tuple(np.array(prior.values) * (1.0 + np.array(errors))))
+    excitation = make_excitation(kind, robot, seed, arena=Arena(side, side), prior=prior)
+    if learned:
+        excitation.learn(truth, [0.0] * 4)
     radius, half = robot.wheels.radius, robot.wheels.half_track
-    k5, k6, k7, k8 = truth
-    x, y, theta = start
-    v = omega = 0.0
+    corners = outline(robot)
+    state, before = (*start, 0.0, 0.0, 0.0), None
     torques, farthest = [(0.0, 0.0)] * delay, np.zeros(4)
-    for _ in range(round(seconds / PERIOD)):
-        speeds = ((v - half * omega) / radius, (v + half * omega) / radius)
-        torques.append(excitation.torque(Motion((x, y, theta), (v, omega), speeds)))
-        left, right = torques.pop(0)
-        assert max(abs(left), abs(right)) <= robot.excitation.amplitude * (1 + 1e-12)
-        for _ in range(4):
-            h = PERIOD / 4
-            x, y = x + h * v * math.cos(theta), y + h * v * math.sin(theta)
-            theta += h * omega
-            v, omega = (
-                v + h * (k5 * omega * omega + k7 * (left + right)),
-                omega + h * (k6 * v * omega + k8 * (left - right)),
-            )
-        farthest = np.maximum(farthest, np.abs([x, y, v, omega]))
+    for i in range(round(seconds / PERIOD)):
+        if i * PERIOD >= 3.0 and i % round(3.0 / PERIOD) < round(gap / PERIOD):
+            before = before or state
+            torques.append((0.0, 0.0))
+        else:
+            v, omega = state[3:5]
+            if before is not None:
+                v, omega = (state[5] - before[5]) / gap, (state[2] - before[2]) / gap
+                before = None
+                excitation.interrupt()
+            speeds = ((v - half * omega) / radius, (v + half * omega) / radius)
+            torques.append(excitation.torque(Motion(state[:3], (v, omega), speeds)))
+        torque = torques.pop(0)
+        assert max(map(abs, torque)) <= robot.excitation.amplitude * (1 + 1e-12)
+        state = step(truth, state, torque)
+        assert max(extent(corners, state[:3])) <= 0.5 * side
+        farthest = np.maximum(farthest, np.abs([*state[:2], *state[3:5]]))
     return farthest, excitation
 
 
@@ -73,6 +113,73 @@ def test_information_keeps_flowing_from_a_corner(kind):
     _, cornered = drive(TWIL, kind, 5, (0.0,) * 4, 8.0, start=(room, room, math.pi / 4))
     _, free = drive(TWIL, kind, 5, (0.0,) * 4, 8.0)
     assert cornered.information > 0.75 * free.information
+
+
+@pytest.mark.parametrize(("gap", "learned"), [(0.15, True), (0.3, False)])
+@pytest.mark.parametrize("kind", ["prbs", "multisine", "optimised"])
+@pytest.mark.parametrize(("robot", "side"), [(TWIL, 3.0), (AGV, 5.0)])
+def test_lost_samples_do_not_let_it_out(robot, side, kind, gap, learned):
+    """3 seeds, 10 s, an exact prior; with what was learned exact, there is less in reserve.
+
+    A first gap of 0.3 s then is too long for what is in reserve: it may end millimetres outside.
+    """
+    limits = robot.excitation
+    for seed in range(3):
+        farthest, excitation = drive(
+            robot, kind, seed, (0.0,) * 4, 10.0, side=side, gap=gap, learned=learned
+        )
+        assert (farthest[2:] <= [limits.linear_velocity, limits.angular_velocity]).all()
+        # It goes on, rather than stand where it was stopped.
+        assert excitation.information > 5.0
+
+
+def test_after_lost_samples_it_brakes_then_decides_anew():
+    excitation = make_excitation("prbs", TWIL, 1, arena=Arena(3, 3), prior=PRIORS["twil"])
+    for _ in range(5):
+        excitation.torque(Motion())
+    decisions = excitation.decisions
+    excitation.interrupt()
+    rolling = Motion((0.0, 0.0, 0.0), (0.6, 0.0), (8.0, 8.0))
+    for _ in range(LOOK_BACK + 1):
+        assert max(excitation.torque(rolling)) < 0.0
+        assert excitation.decisions == decisions
+    excitation.torque(rolling)
+    assert excitation.decisions == decisions + 1
+
+
+def test_outside_its_room_it_comes_back():
+    """As after a gap: 10 cm beyond the room, at rest, heading along the wall or at it."""
+    room = 1.5 - reach(TWIL) - 0.1
+    for heading in (0.0, 1.0, 2.5):
+        start = (room + 0.09, 0.0, heading)
+        _, excitation = drive(TWIL, "multisine", 0, (0.0,) * 4, 6.0, start=start)
+        _, free = drive(TWIL, "multisine", 0, (0.0,) * 4, 6.0)
+        assert excitation.information > 0.6 * free.information
+
+
+@pytest.mark.parametrize("offset", [-0.02, 0.02])
+@pytest.mark.parametrize("robot", [TWIL, AGV])
+def test_a_description_without_offset_may_be_wrong(robot, offset):
+    """K5 = K6 = 0 in the prior, 2 cm in truth, which K6 = K5 K8 / (b K7) follows."""
+    _, _, k7, k8 = PRIORS[robot.name].values
+    truth = (offset, offset * k8 / (robot.wheels.half_track * k7), k7, k8)
+    errors = (-1.0, -1.0, 0.0, 0.0)
+    limits = robot.excitation
+    for kind in ("prbs", "optimised"):
+        farthest, excitation = drive(robot, kind, 0, errors, 6.0, truth=truth)
+        assert (farthest[2:] <= [limits.linear_velocity, limits.angular_velocity]).all()
+        low, high = (f(excitation._shield._values, axis=1)[:2] for f in (np.min, np.max))
+        assert (low <= truth[:2]).all() and (high >= truth[:2]).all()
+
+
+def test_what_is_learned_of_no_offset_narrows_it():
+    prior = replace(PRIORS["twil"], values=(0.0, 0.0, *PRIORS["twil"].values[2:]))
+    excitation = make_excitation("prbs", TWIL, 0, arena=Arena(3, 3), prior=prior)
+    excitation.learn((0.001, 0.0, *prior.values[2:]), (1e-6, math.inf, 1.0, 1.0))
+    k5, k6 = excitation._shield._values[:2]
+    assert (k5.min(), k5.max()) == pytest.approx((-0.002, 0.004))
+    assert k6.max() == -k6.min() > 0.5
+    assert (k6[1:] * (k5[1:] - 0.001) < 0.0).all()  # no model gains energy by turning
 
 
 @settings(max_examples=20, deadline=None)

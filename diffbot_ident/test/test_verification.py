@@ -1,0 +1,184 @@
+"""Held-out motion: right models pass, wrong ones do not, gaps cost no more than themselves.
+
+The motion is integrated here by Runge-Kutta steps of 1 ms, independently of the predictions.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.prediction import Model
+from diffbot_ident.verification import HORIZON, LEAST, SPACING, HeldOutMotion
+
+RADIUS, HALF = 0.075, 0.136
+GEOMETRY = WheelGeometry(RADIUS, RADIUS, 2.0 * HALF)
+TRUTH = (0.0834, -3.83, 2.64, -16.1)
+PERIOD, FINE = 0.01, 10  # s; steps of a period
+NEEDED = HORIZON + LEAST * SPACING + 0.1
+
+
+def derivative(state, torque, viscous):
+    """d/dt of [v, omega, left angle, right angle]."""
+    k5, k6, k7, k8 = TRUTH
+    v, omega, *_ = state
+    w_left, w_right = (v - HALF * omega) / RADIUS, (v + HALF * omega) / RADIUS
+    left, right = torque[0] - viscous * w_left, torque[1] - viscous * w_right
+    return np.array(
+        [
+            k5 * omega**2 + k7 * (left + right),
+            k6 * v * omega + k8 * (left - right),
+            w_left,
+            w_right,
+        ]
+    )
+
+
+def motion(seconds, delay=0.0, viscous=0.0, seed=1):
+    """Samples under random torques held for 0.2 s, that act `delay` periods (tenths) late."""
+    rng = np.random.default_rng(seed)
+    count = round(seconds / PERIOD)
+    held = np.repeat(rng.choice([-0.3, 0.3], (count // 20 + 1, 2)), 20, axis=0)[:count]
+    h, late = PERIOD / FINE, round(delay * FINE)
+    state = np.zeros(4)
+    samples = [JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))]
+    reported = []
+    for k in range(count):
+        # Let the robot wander no faster than its limits: pull it back by its own speed.
+        pull = 0.02 * (state[0] + np.array([-HALF, HALF]) * state[1]) / RADIUS
+        reported.append(held[k] - pull)
+        for i in range(FINE):
+            at = (k * FINE + i - late) // FINE
+            torque = reported[at] if at >= 0 else np.zeros(2)
+            a = derivative(state, torque, viscous)
+            b = derivative(state + 0.5 * h * a, torque, viscous)
+            c = derivative(state + 0.5 * h * b, torque, viscous)
+            d = derivative(state + h * c, torque, viscous)
+            state = state + h / 6.0 * (a + 2.0 * b + 2.0 * c + d)
+        samples.append(
+            JointSample(
+                (k + 1) * PERIOD,
+                tuple(state[2:].tolist()),
+                (0.0, 0.0),
+                tuple(reported[-1].tolist()),
+            )
+        )
+    return samples
+
+
+def held_out(samples, gaps=()):
+    """Motion kept of the samples; those inside `gaps` (from, to in s) are lost."""
+    kept = HeldOutMotion(GEOMETRY)
+    for sample in samples:
+        if any(a < sample.stamp < b for a, b in gaps):
+            kept.interrupt()
+        else:
+            kept.add(sample)
+    return kept
+
+
+def scaled(**factors):
+    names = ("k5", "k6", "k7", "k8")
+    return Model(
+        tuple(value * factors.get(name, 1.0) for name, value in zip(names, TRUTH, strict=True))
+    )
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return motion(10.0)
+
+
+def test_the_exact_model_passes_with_tiny_errors(plain):
+    found = held_out(plain).verify(Model(TRUTH), Model(TRUTH))
+    assert found.decided and found.passed and found.reason == ""
+    assert found.duration == pytest.approx(10.0) and found.horizon == pytest.approx(HORIZON)
+    for i in range(2):
+        assert found.horizon_error[i] < 0.02 * found.horizon_no_model[i]
+        assert found.one_step[i] < 0.05 * found.one_step_no_model[i]
+
+
+def test_friction_counts():
+    samples = held_out(motion(8.0, viscous=0.01))
+    with_it = Model(TRUTH, (0.01, 0.01, 0.0, 0.0))
+    found = samples.verify(with_it, Model(TRUTH))
+    assert found.passed
+    assert all(3.0 * e < n for e, n in zip(found.horizon_error, found.horizon_nominal, strict=True))
+
+
+@pytest.mark.parametrize("factors", [{"k7": 1.3}, {"k7": 0.7}, {"k8": 1.3}, {"k6": 3.0}])
+def test_a_wrong_model_is_refuted_against_a_right_description(plain, factors):
+    found = held_out(plain).verify(scaled(**factors), Model(TRUTH))
+    assert found.decided and not found.passed and "ahead with an error" in found.reason
+
+
+def test_a_hopeless_model_is_refuted_without_fuss(plain):
+    found = held_out(plain).verify(scaled(k6=-20.0, k5=50.0, k7=9.0), Model(TRUTH))
+    assert found.decided and not found.passed
+
+
+@pytest.mark.parametrize("true_delay", [0.0, 1.0, 1.4, 2.7])
+def test_the_right_delay_predicts_best(true_delay):
+    kept = held_out(motion(8.0, delay=true_delay))
+    errors = {}
+    for delay in {true_delay, 0.0, 1.0, 2.0, 3.0}:
+        found = kept.verify(Model(TRUTH, delay=delay), Model(TRUTH, delay=3.0))
+        errors[delay] = np.array([*found.one_step, *found.horizon_error])
+    right = errors.pop(true_delay)
+    for wrong in errors.values():
+        assert (right < wrong).all()
+
+
+def test_gaps_cost_no_more_than_themselves(plain):
+    """Three stretches, the angles of the gaps being lost as well; pooled errors stay tiny."""
+    gaps = ((3.0, 3.2), (6.5, 6.52))
+    kept = held_out(plain, gaps)
+    assert kept.duration == pytest.approx(10.0 - 0.22, abs=0.01)
+    found = kept.verify(Model(TRUTH), Model(TRUTH))
+    whole = held_out(plain).verify(Model(TRUTH), Model(TRUTH))
+    assert found.decided and found.passed
+    for i in range(2):
+        assert found.horizon_error[i] < 0.02 * found.horizon_no_model[i]
+        assert found.horizon_no_model[i] == pytest.approx(whole.horizon_no_model[i], rel=0.3)
+    assert not kept.verify(scaled(k7=1.3), Model(TRUTH)).passed
+
+
+def test_a_gap_must_be_told(plain):
+    """Else its lost torques would refute the exact model: the test above is no matter of course."""
+    kept = HeldOutMotion(GEOMETRY)
+    for sample in plain:
+        if not 3.0 < sample.stamp < 3.2:
+            kept.add(sample)
+    told = held_out(plain, ((3.0, 3.2),))
+    wrong, right = (k.verify(Model(TRUTH), Model(TRUTH)) for k in (kept, told))
+    assert wrong.horizon_error[1] > 3.0 * right.horizon_error[1]
+
+
+def test_too_little_motion_refutes_nothing(plain):
+    for kept in (HeldOutMotion(GEOMETRY), held_out(plain[:300]), held_out(plain[:1])):
+        found = kept.verify(Model(TRUTH), Model(TRUTH))
+        assert not kept.enough() and not found.decided and not found.passed
+        assert math.isnan(found.horizon_error[0])
+        assert f"{NEEDED:.1f} s" in found.reason and "raise verification" in found.reason
+
+
+def test_short_stretches_do_not_add_up(plain):
+    """No prediction goes across a gap, so ten stretches of 1 s tell nothing."""
+    kept = held_out(plain, [(s - 0.015, s + 0.015) for s in range(1, 10)])
+    found = kept.verify(Model(TRUTH), Model(TRUTH))
+    assert not found.decided and "samples lost 9 times" in found.reason
+
+
+@pytest.mark.parametrize("gaps", [(), ((2.9, 3.1),), ((0.02, 0.05), (3.5, 3.6))])
+@pytest.mark.parametrize("delay", [0.0, 3.5])
+def test_enough_is_when_it_is_decided(plain, gaps, delay):
+    model = Model(TRUTH, delay=delay)
+    changes = 0
+    for seconds in np.arange(3.5, 7.0, 0.05):
+        kept = held_out([s for s in plain if s.stamp <= seconds], gaps)
+        assert kept.verify(model, model).decided == kept.enough(delay)
+        changes += kept.enough(delay)
+    assert 0 < changes < 70
+    if not gaps:
+        assert held_out([s for s in plain if s.stamp <= NEEDED + 0.05]).enough(delay)

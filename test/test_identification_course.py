@@ -1,0 +1,119 @@
+"""The course of an identification on the ideal engine: its ends, lost samples, wrong wiring."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from arc_odometry import WheelGeometry
+from diffbot_description import load_robot
+from diffbot_ident.arena import Arena, extent, outline
+from diffbot_ident.coverage import MotionScale
+from diffbot_ident.estimators import make_estimator
+from diffbot_ident.excitations import make_excitation, nominal_prior
+from diffbot_ident.identification import Identification, Limits, Phase
+from diffbot_ident.precision import Precision
+from diffbot_ident.prediction import Model
+from diffbot_sim.actuators import Actuator
+from diffbot_sim.encoders import Encoders
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import VirtualRobot
+
+PERIOD = 0.01
+ROBOT = load_robot("twil")
+PRIOR = nominal_prior(ROBOT)
+
+
+def straight(torque):
+    return torque
+
+
+def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, wires=straight,
+          lost=lambda time: False, most=60.0):  # fmt: skip
+    """Run a course to its end; returns it, the farthest |x| or |y| of the hull, and whether
+    the robot stands but for a creep that any friction ends."""
+    robot, prior = ROBOT, PRIOR
+    own = robot.excitation
+    geometry = WheelGeometry(*[robot.wheels.radius] * 2, robot.wheels.separation)
+    room = Arena.parse(arena)
+    course = Identification(
+        make_estimator(
+            "integral",
+            geometry,
+            MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
+        ),
+        make_excitation(kind, robot, seed, arena=room, prior=prior),
+        geometry,
+        Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
+        duration,
+        check=lambda: make_excitation("multisine", robot, seed + 1, arena=room, prior=prior),
+        verification=verification,
+        nominal=Model(prior.values),
+        until=Precision.parse(until),
+    )
+    farthest = 0.0
+    with closing(make_simulator("ideal", robot)) as engine:
+        virtual = VirtualRobot(
+            engine, Actuator(5.0, 0, 0.01, seed), Encoders(4096, PERIOD, seed), PERIOD
+        )
+        sample = virtual.sample
+        while not course.ended and sample.stamp < most:
+            torque = (0.0, 0.0)
+            if not lost(sample.stamp):
+                try:
+                    torque = course.update(sample)
+                except ValueError as error:
+                    assert "time step" in str(error)
+            # The driver reports what it was told; the wires may do something else.
+            sample = replace(virtual.advance(wires(torque)), effort=torque)
+            farthest = max(farthest, *extent(outline(robot), engine.pose()))
+        v, omega = map(abs, engine.velocity())
+        return course, farthest, v < 0.03 and omega < 0.15
+
+
+def test_it_ends_at_the_precision_asked_for_verified_and_at_rest():
+    course, farthest, stands = drive(
+        30.0, kind="optimised", arena="3x3", until="K5 5% K6 5% K7 1% K8 1%", verification=5.0
+    )
+    assert course.phase is Phase.DONE and 5.0 <= course.excited < 12.0
+    assert course.verified is not None and course.verified.passed, course.verified
+    assert farthest < 1.5 and stands
+
+
+def test_an_end_without_an_estimate_is_at_rest_inside_the_arena():
+    for seed in range(3):
+        course, farthest, stands = drive(0.95, seed, kind="optimised", arena="3x3")
+        assert course.phase is Phase.DONE and farthest < 1.5 and stands
+
+
+def test_lost_samples_do_not_lead_out_of_the_arena():
+    course, farthest, _ = drive(
+        12.0, kind="optimised", arena="3x3", verification=4.0, lost=lambda time: time % 5.0 < 0.2
+    )
+    assert course.phase is Phase.DONE, course.problem
+    assert farthest < 1.5
+    assert course.verified is not None and course.verified.decided
+
+
+def test_time_that_is_reset_does_not_keep_a_run_from_ending():
+    course, _, _ = drive(3.0)
+    assert course.phase is Phase.DONE
+    again, _, _ = drive(3.0, lost=lambda time: 1.0 < time < 2.5)
+    assert again.phase is Phase.DONE and again.elapsed == pytest.approx(3.0, abs=2.1)
+
+
+@pytest.mark.parametrize(
+    ("wires", "named"),
+    [
+        (lambda torque: torque[::-1], "swapped|wrong sign"),
+        (lambda torque: (-torque[0], -torque[1]), "both wheels turn against|wrong sign"),
+        (lambda torque: (-torque[0], torque[1]), "left wheel turns against"),
+        (lambda torque: (torque[0], -torque[1]), "right wheel turns against"),
+    ],
+)
+def test_wrong_wiring_ends_the_run_with_its_name(wires, named):
+    """3 seeds each; within 2.5 s, torque off."""
+    for seed in range(3):
+        course, _, _ = drive(20.0, seed, wires=wires)
+        assert course.phase is Phase.STOPPED and course.elapsed < 2.5
+        assert any(word in course.problem for word in named.split("|")), course.problem
