@@ -112,6 +112,7 @@ class EstimatorNode(Node):
         self._complaints = Complaints()
         self._message = DynamicParameters()
         self._topic: Publisher | None = None
+        self._unheard = False
         self._newest: float | None = None
         self._published = -values.period
         self._met = False
@@ -129,6 +130,7 @@ class EstimatorNode(Node):
         if not self._reader.concerns(message.name):
             return
         stamp = seconds(message.header.stamp)
+        self._say_again()
         if stamp == self._newest:
             return  # a simulator says its first state again until it is answered
         try:
@@ -150,7 +152,15 @@ class EstimatorNode(Node):
         if self._topic is None:
             self._topic = self.create_publisher(DynamicParameters, "ident/dynamic_parameters", 100)
         parameters_message.fill(self._message, self._estimator.estimate(), stamp)
-        self._topic.publish(self._message)
+        self._unheard = not self._topic.get_subscription_count()
+        if not self._unheard:
+            self._topic.publish(self._message)
+
+    def _say_again(self) -> None:
+        """Publish what nobody heard, as a publisher needs time to be found."""
+        if self._unheard and self._topic.get_subscription_count():
+            self._unheard = False
+            self._topic.publish(self._message)
 
     def _look_around(self) -> None:
         """Leave with the robot."""
