@@ -36,12 +36,11 @@ import numpy as np
 from many_robots import record_many
 
 from diffbot_bringup.recorded_run import Run, Setting, record
-from diffbot_ident.estimate import Estimate, State
+from diffbot_ident.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.wiring import PATTERNS
 
 TIMES = (5.0, 20.0, 60.0)  # s
-NORMAL_95 = 1.959964
 # Encoder counts per revolution, torque noise.
 SENSORS = ((4096, 0.01), (4096, 0.05), (2000, 0.05))
 NO_FRICTION = {"viscous": (0.0, 0.0), "coulomb": (0.0, 0.0)}

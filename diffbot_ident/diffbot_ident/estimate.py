@@ -12,6 +12,8 @@ from arc_odometry import JointSample
 
 NAMES = ("k5", "k6", "k7", "k8")
 UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")
+# 95 % of a normal distribution, in standard deviations.
+NORMAL_95 = 1.959964
 FRICTION_NAMES = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
 FRICTION_UNITS = ("N m s/rad", "N m s/rad", "N m", "N m")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from diffbot_description import Robot, described_model, write_identified_robot
 from diffbot_description.identified_robot import chosen_k5
-from diffbot_ident.estimate import NAMES, UNITS, Estimate, Friction, State
+from diffbot_ident.estimate import NAMES, NORMAL_95, UNITS, Estimate, Friction, State
 from diffbot_ident.parameter_file import parameter_document, save_parameters
 from diffbot_ident.physical import friction_quantities, physical_quantities
-from diffbot_ident.physical_quantity import NORMAL_95, PhysicalQuantity
+from diffbot_ident.physical_quantity import PhysicalQuantity
 
 FILE_NAME = "dynamic_parameters.yaml"
 LABELS = {

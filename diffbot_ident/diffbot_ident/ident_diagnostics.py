@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from diffbot_ident.estimate import NAMES, Estimate, State
-from diffbot_ident.judgement import NORMAL_95
+from diffbot_ident.estimate import NAMES, NORMAL_95, Estimate, State
 from diffbot_node import to_stamp
 
 LEVELS = {

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_ident.consistency import make_consistent
-from diffbot_ident.estimate import State
+from diffbot_ident.estimate import NORMAL_95, State
 from diffbot_ident.integral_rows import Array
 
-# 95 % of a normal distribution, in standard deviations.
-NORMAL_95 = 1.959964
 # Largest half width of the 95 % interval of K7 and K8, relative to the value, that may be used.
 PRECISE = 0.1
 # Beyond this relative standard deviation a parameter is not identifiable at all.

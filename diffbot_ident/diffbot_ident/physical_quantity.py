@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Half width of the 95 % interval of a normal distribution, in standard deviations.
-NORMAL_95 = 1.959964
+from diffbot_ident.estimate import NORMAL_95
+
 TRANSFORMED = "transformed end points"
 DELTA = "linearised (delta method)"
 FIELLER = "Fieller"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from diffbot_ident.estimate import NAMES, Estimate, State
-from diffbot_ident.judgement import NORMAL_95
+from diffbot_ident.estimate import NAMES, NORMAL_95, Estimate, State
 
 EXAMPLE = "K5 5% K6 5% K7 1% K8 1%"
 

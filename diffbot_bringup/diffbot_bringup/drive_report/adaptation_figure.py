@@ -14,10 +14,10 @@ from diffbot_bringup.drive_report.adaptation_results import NAMES, RECOVERY, Cha
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.report import style
 from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_ident.estimate import NORMAL_95
 
 HEIGHT = 6.6  # inch
 UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
-NORMAL_95 = 1.959964
 TIME = "robot time since driving began, s"
 # A gate that is shut and one that is open; a parameter that rests and one that moves.
 COLOURS = ListedColormap(["#E8A87C", "#D9EDE4", "#F2F2F2", style.BLUE])

@@ -22,7 +22,7 @@ from diffbot_bringup.report.formatting import with_uncertainty
 from diffbot_bringup.report.limits import estimate_limits, variance_limits
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.recording import OPENING, IdentRecording
-from diffbot_ident.physical_quantity import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
 SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diffbot_bringup.report.samples import ESTIMATED, UNESTIMATED, ParameterSample
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.physical import friction_quantities as identified_friction
-from diffbot_ident.physical_quantity import NORMAL_95, PhysicalQuantity
+from diffbot_ident.physical_quantity import PhysicalQuantity
 
 UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
 
