@@ -88,7 +88,7 @@ def rehearse(
     torque_delay: int = 0,
     prior: BodyPrior | None = None,
     record: float = 1.0,
-    estimator: str = "rls",
+    estimator: str = "integral",
 ) -> Rehearsal:
     """Excite a simulated robot at rest for a while and identify it.
 
@@ -114,6 +114,9 @@ def rehearse(
     if friction is not None:
         viscous, coulomb = friction
         robot = replace(robot, friction=replace(robot.friction, viscous=viscous, coulomb=coulomb))
+    # Making a URDF takes longer than a short run; prbs without an arena predicts nothing.
+    if prior is None and (excitation != "prbs" or arena is not None):
+        prior = nominal_prior(load_robot(robot_name))
     source = make_excitation(
         excitation,
         robot,
@@ -121,7 +124,7 @@ def rehearse(
         hold=hold,
         register=register,
         arena=arena,
-        prior=prior or nominal_prior(load_robot(robot_name)),
+        prior=prior,
         period=PERIOD,
     )
     with closing(make_simulator(engine, robot)) as simulator:
