@@ -56,8 +56,8 @@ def test_table_shows_value_interval_truth_error_and_meaning():
 
 
 def test_table_has_friction_of_each_wheel():
-    row = row_of(table_text(example_estimate(20.0), None), "c_r")
-    assert row.split()[:5] == ["c_r", "N", "m", "0.0287", "0.0020"]
+    row = row_of(table_text(example_estimate(20.0), None), "f_r")
+    assert row.split()[:5] == ["f_r", "N", "m", "0.0287", "0.0020"]
     assert row.rstrip().endswith("Coulomb friction, right wheel")
 
 
