@@ -85,7 +85,7 @@ def test_torque_noise_is_found():
 
 
 def test_jumping_encoder_is_left_out_with_a_warning():
-    """A jump of half a rad of one wheel for good, at 6.5 s: one reading is lost, the values stay."""
+    """One wheel jumps by half a rad for good at 6.5 s: one reading is lost, the values stay."""
     recorded = run()
     samples = [
         replace(s, position=(s.position[0] + (0.5 if i >= 650 else 0.0), s.position[1]))
