@@ -30,6 +30,7 @@ NAN = float("nan")
 def identify(source):
     """Run the ident node for 10 s of robot time; returns it, ended, and the simulator."""
     words = ["engine:=ideal", "encoder_counts:=0", "duration:=10.0", "ident:use_sim_time:=true"]
+    words.append("verification:=0.0")
     words.append(f"effort_source:={source}")
     rclpy.init(args=["--ros-args", *(w for word in words for w in ("-p", word))])
     nodes = [SimulatorNode(), IdentNode()]

@@ -88,6 +88,7 @@ def make(monkeypatch):
 def test_identifies_within_one_percent(make):
     graph = make(
         "duration:=10.0",
+        "verification:=0.0",
         "seed:=1",
         "encoder_counts:=0",
         "leave_when_alone:=true",
