@@ -97,7 +97,7 @@ class AxisFit:
 def residual_sums(sums: RowSums, axis: Axis, delays: Sequence[float] = range(DELAYS)) -> Array:
     """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
     columns = axis.regressors(0)
-    moments = np.array([sums.delayed(delay).moments for delay in delays])
+    moments = np.array([sums.moments_at(float(delay)) for delay in delays])
     information, scale = _scaled(moments[:, columns][:, :, columns])
     b = moments[:, columns, axis.output] / scale
     explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])

@@ -70,14 +70,7 @@ class RowSums:
         The torque's columns of delay 0 take the place of those of this delay; between whole
         periods they are interpolated, as an integral over a window changes with a shift.
         """
-        whole = min(int(delay), DELAYS - 1)
-        part = delay - whole
-        shift = np.eye(COLUMNS)
-        for first in (SUM.start, DIFFERENCE.start):
-            shift[first, first] = 0.0
-            shift[first + whole, first] += 1.0 - part
-            if part > 0.0:
-                shift[first + whole + 1, first] += part
+        shift = _shift(delay)
         seen = copy(self)
         seen.moments = shift.T @ self.moments @ shift
         seen.lagged = shift.T @ self.lagged @ shift
@@ -85,6 +78,11 @@ class RowSums:
         seen.torque = known.T @ self.torque @ known
         seen.reading = known.T @ self.reading @ known
         return seen
+
+    def moments_at(self, delay: float) -> Array:
+        """The moments of `delayed` alone, shape (COLUMNS, COLUMNS)."""
+        shift = _shift(delay)
+        return shift.T @ self.moments @ shift
 
     def forget(self, factor: float) -> None:
         """Let everything so far count by this factor (0 to 1) only."""
@@ -135,6 +133,20 @@ class RowSums:
         seen = x[tail:] - x[tail - p : tail - p + count] - x[tail - m : tail - m + count]
         seen = (seen + x[:count]) / p
         self.reading += seen.T @ seen
+
+
+@lru_cache
+def _shift(delay: float) -> Array:
+    """Takes columns to those that `RowSums.delayed` sees, shape (COLUMNS, COLUMNS)."""
+    whole = min(int(delay), DELAYS - 1)
+    part = delay - whole
+    shift = np.eye(COLUMNS)
+    for first in (SUM.start, DIFFERENCE.start):
+        shift[first, first] = 0.0
+        shift[first + whole, first] += 1.0 - part
+        if part > 0.0:
+            shift[first + whole + 1, first] += part
+    return shift
 
 
 @lru_cache
