@@ -119,17 +119,15 @@ def _scaled(a: Array) -> tuple[Array, Array]:
     return scaled + WEAK * np.eye(a.shape[-1]), scale
 
 
-def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None, delay: int = 0) -> AxisFit:
-    """Fit one axis.
+def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
+    """Fit one axis to torques without delay; for others give the sums as `delayed`.
 
     Args:
         sums: of the rows; at least a few windows of them.
         axis: LINEAR or ANGULAR.
         prior: what is known beforehand; None: next to nothing.
-        delay: whole control periods between a torque's report and its action; for parts of one
-            give the sums as `delayed`.
     """
-    columns = axis.regressors(delay)
+    columns = axis.regressors(0)
     block = np.ix_(columns, columns)
     information, scale = _scaled(sums.moments[block])
     b = sums.moments[columns, axis.output] / scale

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.integral_rows import Array
+from diffbot_ident.integral_rows import Array, turns
 from diffbot_ident.prediction import Model
 
 
@@ -53,7 +53,7 @@ class Stretch:
     """
 
     def __init__(self, samples: Array, geometry: WheelGeometry) -> None:
-        turned = np.remainder(np.diff(samples[:, 1:3], axis=0) + np.pi, 2.0 * np.pi) - np.pi
+        turned = turns(samples[:, 1:3])
         paths = geometry.body_velocity(turned[:, 0], turned[:, 1])
         self._velocity = np.array(paths) / np.diff(samples[:, 0])
         self._torque = samples[1:, 3:5].T

@@ -71,16 +71,15 @@ class IntegralRows:
         if len(samples) <= self.overlap:
             return np.empty((0, COLUMNS)), np.empty(0, dtype=bool)
         steps, turning = self._steps(samples)
-        inner = _moving_sum(steps, self.window)
-        rows = _moving_sum(inner, self.smoothing) / self.smoothing
-        turns = _moving_sum((~turning).astype(float)[:, None], self.window + self.smoothing - 1)
+        inner = moving_sum(steps, self.window)
+        rows = moving_sum(inner, self.smoothing) / self.smoothing
+        turns = moving_sum((~turning).astype(float)[:, None], self.window + self.smoothing - 1)
         return rows, turns[:, 0] == 0.0
 
     def _steps(self, samples: Array) -> tuple[Array, NDArray[np.bool_]]:
         """The columns from the middle of each period to that of the next."""
         period = np.diff(samples[:, 0])
-        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
-        turned = np.remainder(np.diff(samples[:, 1:3], axis=0) + np.pi, 2.0 * np.pi) - np.pi
+        turned = turns(samples[:, 1:3])
         length, angle = self._geometry.body_velocity(turned[:, 0], turned[:, 1])
         v, omega = length / period, angle / period
         effort = samples[1:, 3:5] * period[:, None]
@@ -106,6 +105,14 @@ class IntegralRows:
         return steps, turning
 
 
+def turns(angles: Array) -> Array:
+    """What the wheels turned from one sample to the next, rad, shape (n - 1, 2), from (n, 2).
+
+    Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
+    """
+    return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
+
+
 def _halves(per_period: Array) -> Array:
     """Half of a period's share and half of the next one's."""
     return 0.5 * (per_period[:-1] + per_period[1:])
@@ -118,7 +125,7 @@ def _mean_product(a: Array, b: Array) -> Array:
     return near + (near - far) / 6.0
 
 
-def _moving_sum(columns: Array, length: int) -> Array:
+def moving_sum(columns: Array, length: int) -> Array:
     """Sums over `length` successive rows, shape (n - length + 1, columns)."""
     sums = np.cumsum(columns, axis=0)
     sums[length:] -= sums[:-length].copy()

@@ -17,7 +17,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from diffbot_ident.integral_rows import COLUMNS, DELAYS, DIFFERENCE, DV, SUM, Array
+from diffbot_ident.integral_rows import (
+    COLUMNS,
+    DELAYS,
+    DIFFERENCE,
+    DV,
+    SUM,
+    Array,
+    moving_sum,
+)
 
 REGRESSORS = DV
 # Weight of a row in which a wheel turns round. Its sign, hence its Coulomb friction, is known to a
@@ -72,7 +80,7 @@ class RowSums:
         """
         shift = _shift(delay)
         seen = copy(self)
-        seen.moments = shift.T @ self.moments @ shift
+        seen.moments = self.moments_at(delay)
         seen.lagged = shift.T @ self.lagged @ shift
         known = shift[:REGRESSORS, :REGRESSORS]
         seen.torque = known.T @ self.torque @ known
@@ -123,9 +131,7 @@ class RowSums:
         self._weighted = x[-tail:]
         through = 0.5 * (x[1:] + x[:-1])
         for length in (self.window, self.smoothing):
-            sums = np.cumsum(through, axis=0)
-            sums[length:] -= sums[:-length].copy()
-            through = sums[length - 1 :]
+            through = moving_sum(through, length)
         through = through[-len(weighted) :] / self.smoothing
         self.torque += through.T @ through
         count = len(weighted)
