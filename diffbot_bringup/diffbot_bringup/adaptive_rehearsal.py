@@ -23,8 +23,7 @@ from diffbot_ident.live_estimator import LiveSettings, make_live_estimator
 
 # Defaults of the nodes' parameters `period` and `estimate_delay`, s.
 ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
-# As launch/adaptive.launch.xml has them: the gates are shut while the estimator is held.
-SETTINGS = AdaptationSettings(coverage=0.05)
+SETTINGS = AdaptationSettings()
 TOLERANCE = 1e-6  # s
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from arc_odometry import JointSample
+from arc_odometry.diff_odometry import MAX_WHEEL_SPEED
 
 # Beyond these a sample is garbage, whatever the robot: rad, rad/s, N m.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
-# Faster changes of a wheel's angle are jumps of its encoder, rad/s.
-FASTEST = 100.0
 _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 
 
@@ -45,7 +44,8 @@ class SampleCheck:
             and p * p + q * q <= _SQUARES["position"]
             and v * v + w * w <= _SQUARES["velocity"]
             and t * t + u * u <= _SQUARES["effort"]
-            and (p - o) * (p - o) + (q - n) * (q - n) <= (FASTEST * (sample.stamp - last)) ** 2
+            and (p - o) * (p - o) + (q - n) * (q - n)
+            <= (MAX_WHEEL_SPEED * (sample.stamp - last)) ** 2
         ):
             self._stamp = sample.stamp
             self._position = sample.position
@@ -86,8 +86,8 @@ class SampleCheck:
             )
         for name, old, new in zip(("left", "right"), before, sample.position, strict=True):
             turn = math.remainder(new - old, math.tau)
-            if abs(turn) > FASTEST * step:
+            if abs(turn) > MAX_WHEEL_SPEED * step:
                 raise ValueError(
                     f"angle of the {name} wheel jumps by {turn:.3g} rad in {step:.3g} s: must be "
-                    f"at most {FASTEST:g} rad/s; check the encoder"
+                    f"at most {MAX_WHEEL_SPEED:g} rad/s; check the encoder"
                 )
