@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from diffbot_bringup.drive_report.adaptation_recording import AdaptationRun
 from diffbot_bringup.drive_report.adaptation_results import NAMES, RECOVERY, Change
 from diffbot_bringup.drive_report.drive_run import DriveRun
-from diffbot_bringup.report import style
 from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_ident import figure_style as style
 from diffbot_ident.estimate import NORMAL_95
 
 HEIGHT = 6.6  # inch

@@ -11,7 +11,7 @@ from diffbot_bringup.drive_report.drive_results import DriveResults
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.figure_source import source
 from diffbot_bringup.drive_report.time_panels import Curve, Row, panels, rms_text
-from diffbot_bringup.report import style
+from diffbot_ident import figure_style as style
 
 HEIGHT = 6.2  # inch
 QUANTITIES = (("v", "m/s"), ("ω", "rad/s"))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.figure_source import source
 from diffbot_bringup.drive_report.robot_outline import RobotOutline, placed
-from diffbot_bringup.report import style
+from diffbot_ident import figure_style as style
 
 Colour = tuple[float, float, float]
 

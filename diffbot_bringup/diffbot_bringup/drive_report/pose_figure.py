@@ -12,9 +12,9 @@ from diffbot_bringup.drive_report.figure_source import source
 from diffbot_bringup.drive_report.path_figure import LEGEND
 from diffbot_bringup.drive_report.time_panels import DASHES, TIME
 from diffbot_bringup.drive_report.tracking_metrics import DriveMetrics
-from diffbot_bringup.report import style
 from diffbot_bringup.report.formatting import significant
 from diffbot_controllers.tracking_errors import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
+from diffbot_ident import figure_style as style
 
 # Smallest errors that the logarithmic panels show: mm and degrees.
 FLOORS = 1e-2, 1e-3

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from diffbot_bringup.drive_report.path_figure import LEGEND
-from diffbot_bringup.report import style
+from diffbot_ident import figure_style as style
 
 TIME = "robot time since driving began, s"
 DASHES = (0, (5, 3))

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from diffbot_bringup.report import style
 from diffbot_bringup.report.recording import IdentRecording
+from diffbot_ident import figure_style as style
 
 FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as shares of the figure
 

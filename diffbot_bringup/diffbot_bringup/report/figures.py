@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
-from diffbot_bringup.report import style
 from diffbot_bringup.report.formatting import with_uncertainty
 from diffbot_bringup.report.limits import estimate_limits, variance_limits
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.recording import OPENING, IdentRecording
+from diffbot_ident import figure_style as style
 from diffbot_ident.estimate import NORMAL_95
 
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}

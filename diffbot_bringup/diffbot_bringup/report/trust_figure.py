@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from diffbot_bringup.report import style
 from diffbot_bringup.report.quantity import UNITS
 from diffbot_bringup.report.recording import IdentRecording
 from diffbot_bringup.report.samples import ESTIMATED, ParameterSample
+from diffbot_ident import figure_style as style
 
 TIME = "robot time since the excitation began, s"
 RESIDUALS = ("linear v̇", "angular ω̇")

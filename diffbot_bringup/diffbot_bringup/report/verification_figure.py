@@ -7,9 +7,9 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diffbot_bringup.report import style
 from diffbot_bringup.report.formatting import significant
 from diffbot_bringup.report.samples import PredictionErrors, VerificationSample
+from diffbot_ident import figure_style as style
 
 ROWS = (
     ("identified", style.BLUE),

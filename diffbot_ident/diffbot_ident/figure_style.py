@@ -1,4 +1,4 @@
-"""One look for all pictures: colours that stay apart for colour-blind readers, quiet frames."""
+"""One look for all pictures: colours that colour-blind readers tell apart, quiet frames."""
 
 from __future__ import annotations
 

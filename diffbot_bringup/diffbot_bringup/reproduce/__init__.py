@@ -1,0 +1,1 @@
+"""``diffbot reproduce``: the tables and figures of the papers, published beside ours."""

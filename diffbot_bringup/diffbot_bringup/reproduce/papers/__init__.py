@@ -1,0 +1,1 @@
+"""One module for each paper; each offers ``section(report) -> Section``."""
