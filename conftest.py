@@ -1,6 +1,13 @@
-"""Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line."""
+"""Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
+
+Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
+when tests run in several: their nodes need the other processor.
+"""
 
 from __future__ import annotations
+
+import os
+import random
 
 import pytest
 
@@ -13,7 +20,24 @@ except ImportError:  # one package by itself, which does not need diffbot_sim
         """There is none."""
 
 
+def _domain() -> int:
+    """A DDS domain from 1 to 100, of this process's half where tests run in two processes."""
+    half = 50 * (os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0")
+    return half + random.SystemRandom().randrange(1, 51)
+
+
+# Runs side by side must not meet: nodes in this process and the processes that it starts get this.
+os.environ["ROS_DOMAIN_ID"] = str(_domain())
+
 _left_out: list[pytest.Item] = []
+
+
+@pytest.fixture
+def domain(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A DDS domain of the test's own: what an earlier test left running is not met."""
+    number = _domain()
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
+    return number
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +47,10 @@ def gazebo() -> object:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that need Gazebo where there is none."""
+    """Group the tests of graphs; leave out those that need Gazebo where there is none."""
+    for item in items:
+        if {"domain", "gazebo"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("graph"))
     if find_installation() is not None:
         return
     needing = [item for item in items if "gazebo" in getattr(item, "fixturenames", ())]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 from pathlib import Path
 
@@ -69,11 +68,3 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LaunchPrefix:
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "log"))
     monkeypatch.delenv("OVERRIDE_LAUNCH_PROCESS_OUTPUT", raising=False)
     return made
-
-
-@pytest.fixture
-def domain(monkeypatch):
-    """A DDS domain of the test's own, so that runs side by side do not meet."""
-    number = random.SystemRandom().randrange(1, 100)
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
-    return number

@@ -62,3 +62,8 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
         monkeypatch.delenv(name)
     assert command.main(["a", "--", "-q", "-p", "no:cacheprovider"]) == status
     assert Path(checkout / "a").exists()
+
+
+@pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])
+def test_the_user_decides_on_processes_and_debuggers(words):
+    assert command.worker_arguments(words) == []

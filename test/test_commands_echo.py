@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -130,9 +129,8 @@ def test_profile_is_the_strongest_that_all_publishers_offer() -> None:
 
 
 @pytest.fixture
-def latched(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def latched() -> Iterator[str]:
     """A topic whose only message was sent before anybody listened."""
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(60 + os.getpid() % 40))
     context = rclpy.Context()
     rclpy.init(context=context)
     node = rclpy.create_node("publisher", context=context, enable_rosout=False)

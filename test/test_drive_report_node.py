@@ -18,7 +18,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
 COMMAND = "import sys; from diffbot_bringup.executables import drive_report as run; sys.exit(run())"
 # Keeps apart from other graphs on this machine.
-DOMAIN = 1 + (os.getpid() + 50) % 100
+DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 WAITING, DRIVING, DONE, STOPPED = range(4)
 OFFSET = 0.002  # m, how far the true pose is beside the one by odometry
 

@@ -1,6 +1,5 @@
 """The simulator node for Gazebo, the ident node, and a fake Gazebo on a ROS graph."""
 
-import random
 import time
 
 import pytest
@@ -69,8 +68,7 @@ class Graph:
 
 
 @pytest.fixture
-def make(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+def make(monkeypatch, domain):
     monkeypatch.setattr(gz_simulator_node, "GzWorld", fake_gz.FakeWorld)
     monkeypatch.setattr(gz_simulator_node, "SETTLING", 0.1)
     fake_gz.FakeWorld.fake = None

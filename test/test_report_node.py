@@ -19,7 +19,7 @@ TRUE = (0.08444, -3.7706, 2.6468, -16.084)
 DURATION = 3.0
 COMMAND = "import sys; from diffbot_bringup.executables import ident_report as run; sys.exit(run())"
 # Keeps apart from other graphs on this machine.
-DOMAIN = 1 + os.getpid() % 100
+DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 
 
 class FakeIdent:

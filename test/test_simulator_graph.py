@@ -1,7 +1,6 @@
 """The simulator node on a ROS graph: lock-step, payload, bad commands, ground truth."""
 
 import math
-import random
 import time
 
 import pytest
@@ -70,8 +69,7 @@ class Driver:
 
 
 @pytest.fixture
-def make(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+def make(domain):
     made = []
 
     def driver(*parameters):
@@ -147,8 +145,7 @@ def test_commands_beyond_the_limit_are_clipped_and_reported_so(make):
         ("start:=0,0,.nan", "start = '0,0,.nan': theta = '.nan' must be a finite number in rad"),
     ],
 )
-def test_wrong_parameters_are_named(monkeypatch, parameter, message):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+def test_wrong_parameters_are_named(domain, parameter, message):
     rclpy.init(args=["--ros-args", "-p", parameter])
     try:
         with pytest.raises(ValueError, match=message):

@@ -1,7 +1,7 @@
 """The odometry_publisher node on a real ROS graph, in a domain of the test's own."""
 
 import math
-import random
+import os
 import signal
 import subprocess
 import sys
@@ -23,7 +23,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from arc_odometry.odometry_node import OdometryNode  # noqa: E402
 
 ROBOT = ["left_radius:=0.1", "right_radius:=0.1", "separation:=0.5", "path_noise:=0.0001"]
-DOMAIN = random.SystemRandom().randrange(1, 100)
+DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 
 
 def arguments(*parameters):

@@ -47,6 +47,8 @@ COMMANDS = {
         Command("launch", "NAME [ARGUMENT:=VALUE ...] [--show-args]"),
         Command("run", "PACKAGE EXECUTABLE [ARGUMENTS ...]"),
         Command("echo", "TOPIC [--once]"),
+        Command("identify", "FILE [FILE ...] [OPTIONS]"),
+        Command("reproduce", "[PAPER ...] [--output DIR]"),
         Command("test", "[PACKAGE ...] [-- PYTEST-ARGUMENTS ...]"),
         Command("python", "FILE [ARGUMENTS ...]"),
         Command(

@@ -1,7 +1,6 @@
 """A controller's node and a simulated robot in one process, for tests of what is commanded."""
 
 import math
-import os
 import time
 
 import rclpy
@@ -108,9 +107,8 @@ class Graph:
         return [self.step() for _ in range(round(seconds / self.period))]
 
 
-def controllers(monkeypatch):
-    """For a fixture: what makes a graph with a controller, in a domain of its own."""
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+def controllers():
+    """For a fixture: what makes a graph with a controller."""
     graphs = []
 
     def create(kind, **parameters):

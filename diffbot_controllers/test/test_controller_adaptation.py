@@ -21,8 +21,8 @@ NOMINAL = (0.0844, -3.7706, 2.6468, -16.084)
 
 
 @pytest.fixture
-def make(monkeypatch):
-    yield from controllers(monkeypatch)
+def make():
+    yield from controllers()
 
 
 class Estimator:

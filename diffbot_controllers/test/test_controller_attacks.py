@@ -22,8 +22,8 @@ ZERO = (0.0, 0.0)
 
 
 @pytest.fixture
-def make(monkeypatch):
-    yield from controllers(monkeypatch)
+def make():
+    yield from controllers()
 
 
 def send_goal(graph, **pose):

@@ -19,8 +19,8 @@ from diffbot_node import to_stamp  # noqa: E402
 
 
 @pytest.fixture
-def make(monkeypatch):
-    yield from controllers(monkeypatch)
+def make():
+    yield from controllers()
 
 
 @pytest.mark.parametrize("kind", [BackstepNode, PoseNode])

@@ -1,7 +1,6 @@
 """The dynamics_estimator node: what it says of a robot that somebody else drives."""
 
 import math
-import os
 import time
 
 import pytest
@@ -53,8 +52,7 @@ class Peer:
 
 
 @pytest.fixture
-def make(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+def make():
     peers = []
 
     def create(**parameters):

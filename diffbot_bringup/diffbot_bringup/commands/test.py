@@ -1,5 +1,6 @@
 """``diffbot test``: style checks and one pytest run over the packages."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -24,7 +25,8 @@ def main(argv: list[str]) -> int:
     style = _check_style(Path(root), names)
     # In the tests a message field of the wrong type is an error; ROS lets it pass otherwise.
     environment = {**os.environ, "ROS_PYTHON_CHECK_FIELDS": "1"}
-    command = [sys.executable, "-m", "pytest", *map(str, folders), *pytest_arguments]
+    workers = worker_arguments(pytest_arguments)
+    command = [sys.executable, "-m", "pytest", *workers, *map(str, folders), *pytest_arguments]
     status = subprocess.run(command, cwd=root, env=environment).returncode
     return status or style
 
@@ -35,6 +37,18 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
         return argv, []
     at = argv.index("--")
     return argv[:at], argv[at + 1 :]
+
+
+def worker_arguments(pytest_arguments: list[str]) -> list[str]:
+    """Arguments that let pytest-xdist run the tests in two processes, or none.
+
+    Whole graphs of nodes stay together in one of the two, by conftest.py's groups. A debugger, or
+    a number of processes that the user gives, is left alone.
+    """
+    own = any(word.startswith(("-n", "--numprocesses", "--pdb", "-s")) for word in pytest_arguments)
+    if own or (os.cpu_count() or 1) < 2 or importlib.util.find_spec("xdist") is None:
+        return []
+    return ["-n", "2", "--dist", "loadgroup"]
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:

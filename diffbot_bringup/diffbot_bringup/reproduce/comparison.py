@@ -1,7 +1,7 @@
 """A published value beside ours, and what follows from the two.
 
-No verdict is typed in: `matches` and `improves` compare the numbers. Only `cannot_be` is a
-statement, and it must give the reason.
+No verdict is typed in: `matches` and `improves` compare the numbers, `shows` takes the outcome of a
+test. Only `cannot_be` is a statement, and it must give the reason.
 """
 
 from __future__ import annotations
@@ -95,6 +95,23 @@ def improves(
     else:
         verdict = Verdict.REPRODUCED
     return Row(quantity, unit, published, ours, verdict, why, spread)
+
+
+def shows(
+    quantity: str, unit: str, published: str, ours: float | str, holds: bool, why: str
+) -> Row:
+    """A claim or a figure without numbers, and whether ours shows the same.
+
+    Args:
+        quantity: what it is about.
+        unit: SI unit of ours.
+        published: the claim.
+        ours: what was measured.
+        holds: whether that is what the claim says.
+        why: what was tested.
+    """
+    verdict = Verdict.REPRODUCED if holds else Verdict.NOT_REACHED
+    return Row(quantity, unit, published, ours, verdict, why)
 
 
 def cannot_be(

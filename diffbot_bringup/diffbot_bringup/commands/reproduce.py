@@ -1,0 +1,101 @@
+"""``diffbot reproduce``: the papers' tables and figures, published beside ours, on one page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from diffbot_bringup.report.summary import strict, versions, write_summary
+from diffbot_bringup.reproduce.catalogue import PAPERS, section_maker
+from diffbot_bringup.reproduce.comparison import Verdict
+from diffbot_bringup.reproduce.page import page, rows_of
+from diffbot_bringup.reproduce.section import Section
+
+SUMMARY = "compute the tables and figures of the papers: one page, published beside ours"
+
+_EPILOG = """\
+Writes index.html, which needs no other file, the pictures by themselves, and summary.json. The
+exit status is 1 when a published value that can be reproduced was not reached."""
+
+
+def main(argv: list[str]) -> int:
+    """Compute the sections and write the page; returns the exit status."""
+    options = _parser().parse_args(argv)
+    console = Console(highlight=False)
+    sections = []
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        for paper in dict.fromkeys(options.papers or PAPERS):
+            sections.append(_compute(paper, console))
+        _write(sections, options.output)
+    except OSError as error:
+        print(f"diffbot reproduce: --output {options.output}: {error.strerror}", file=sys.stderr)
+        return 2
+    return _conclude(sections, options.output, console)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "diffbot reproduce",
+        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "papers", nargs="*", metavar="PAPER", choices=[*PAPERS, []],
+        help=f"years of the papers: {', '.join(PAPERS)}; default: all",
+    )  # fmt: skip
+    default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-reproduce"
+    parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
+    return parser
+
+
+def _compute(paper: str, console: Console) -> Section:
+    begun = time.monotonic()
+    with console.status(f"{paper}: loading") as status:
+        section = section_maker(paper)(lambda text: status.update(f"{paper}: {text}"))
+    counts = Counter(row.verdict for row in rows_of(section))
+    text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+    console.print(f"{paper}  {section.title}: {text}  ({time.monotonic() - begun:.0f} s)")
+    return section
+
+
+def _write(sections: list[Section], folder: Path) -> None:
+    known = versions()
+    made_by = "./diffbot reproduce; " + ", ".join(f"{k} {v}" for k, v in known.items())
+    (folder / "index.html").write_text(page(sections, made_by), encoding="utf-8")
+    for section in sections:
+        for picture in section.pictures:
+            (folder / f"{picture.name}.png").write_bytes(picture.png)
+    rows = [
+        {"paper": section.title, "table": table.title}
+        | asdict(row)
+        | {"verdict": row.verdict.value}
+        for section in sections
+        for table in section.tables
+        for row in table.rows
+    ]
+    write_summary(strict({"name": "reproduce", "versions": known, "rows": rows}), folder)
+
+
+def _conclude(sections: list[Section], folder: Path, console: Console) -> int:
+    missed = [
+        (section, row)
+        for section in sections
+        for row in rows_of(section)
+        if row.verdict is Verdict.NOT_REACHED
+    ]
+    for section, row in missed:
+        console.print(
+            f"not reached: {section.title}, {row.quantity}: "
+            f"published {row.published} {row.unit}, ours {row.ours}"
+        )
+    console.print(f"the page: {folder / 'index.html'}", soft_wrap=True)
+    return 1 if missed else 0

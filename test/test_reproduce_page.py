@@ -1,0 +1,115 @@
+"""The page of `diffbot reproduce`: verdicts follow from numbers, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+import json
+import math
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_bringup.commands import reproduce
+from diffbot_bringup.reproduce.comparison import (
+    Verdict,
+    cannot_be,
+    improves,
+    matches,
+    shows,
+)
+from diffbot_bringup.reproduce.page import page
+from diffbot_bringup.reproduce.section import Picture, Section, Table
+
+NUMBERS = st.floats(-1e9, 1e9)
+
+
+@given(NUMBERS, NUMBERS, st.floats(0.0, 1.0))
+def test_a_match_is_within_its_tolerance_and_only_then(published, ours, relative):
+    verdict = matches("a", "m", published, ours, relative=relative).verdict
+    inside = abs(ours - published) <= relative * abs(published)
+    assert verdict is (Verdict.REPRODUCED if inside else Verdict.NOT_REACHED)
+
+
+@given(st.floats(0.0, 1e9), st.floats(0.0, 1e9), st.floats(0.0, 10.0))
+def test_less_is_never_a_worse_verdict(published, ours, more):
+    order = [Verdict.BETTER, Verdict.REPRODUCED, Verdict.NOT_REACHED]
+    less = improves("a", "m", published, ours).verdict
+    worse = improves("a", "m", published, ours + more).verdict
+    assert order.index(less) <= order.index(worse)
+
+
+@pytest.mark.parametrize("compare", [matches, improves])
+def test_nan_is_never_a_success(compare):
+    assert compare("a", "m", 1.0, math.nan).verdict is Verdict.NOT_REACHED
+
+
+def test_a_claim_is_reproduced_where_it_holds():
+    assert shows("a", "", "yes", 1.0, True, "tested").verdict is Verdict.REPRODUCED
+    assert shows("a", "", "yes", 1.0, False, "tested").verdict is Verdict.NOT_REACHED
+
+
+def test_what_cannot_be_needs_a_reason():
+    with pytest.raises(ValueError, match="say why"):
+        cannot_be("K5", "m", 1.0, 2.0, "")
+
+
+class _Reader(HTMLParser):
+    """Collects texts and images."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.texts, self.images = [], []
+        self.feed(text)
+
+    def handle_data(self, data):
+        self.texts.append(data.strip())
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "img":
+            self.images.append(dict(attrs)["src"])
+
+
+def section(rows):
+    return Section(
+        "A robot", "Somebody, 2000.", ("Text with <tags> & more.",),
+        (Table("Table 1", rows, "Noted."),), (Picture("a-picture", "A caption", b"PNG"),),
+    )  # fmt: skip
+
+
+def test_the_page_holds_everything_and_needs_nothing():
+    rows = (matches("K7", "1/(kg m)", 2.5, 2.501), cannot_be("K5", "m", None, "<none>", "because"))
+    text = page([section(rows)], "made by a test")
+    reader = _Reader(text)
+    shown = {"K7", "2.5", "2.501", "reproduced", "<none>", "cannot be", "because", "A caption"}
+    shown |= {"Text with <tags> & more.", "made by a test", "Noted.", "–"}
+    assert shown <= set(reader.texts)
+    assert reader.images == ["data:image/png;base64,UE5H"]
+    assert "http" not in text
+
+
+@pytest.mark.parametrize(("ours", "status"), [(1.0, 0), (2.0, 1), (math.nan, 1)])
+def test_the_command_writes_a_folder_and_says_what_was_missed(
+    tmp_path, monkeypatch, capsys, ours, status
+):
+    made = section((matches("mass", "kg", 1.0, ours),))
+    monkeypatch.setattr(reproduce, "section_maker", lambda paper: lambda report: made)
+    assert reproduce.main(["2006", "--output", str(tmp_path / "new")]) == status
+    assert ("not reached" in capsys.readouterr().out) == bool(status)
+    assert (tmp_path / "new" / "a-picture.png").read_bytes() == b"PNG"
+    row = json.loads((tmp_path / "new" / "summary.json").read_text())["rows"][0]
+    assert row["quantity"] == "mass"
+    assert row["verdict"] == ("reproduced" if status == 0 else "not reached")
+
+
+def test_an_unknown_paper_is_answered_by_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as end:
+        reproduce.main(["1999"])
+    assert end.value.code == 2
+    assert "2002" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert reproduce.main(["2006", "--output", str(tmp_path / "file")]) == 2
+    assert "--output" in capsys.readouterr().err
