@@ -17,7 +17,7 @@ setup(
         (f"{SHARE}/launch", glob("launch/*.launch.xml")),
         (f"{SHARE}/config", glob("config/*.yaml")),
     ],
-    install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "pillow", "rich"],
+    install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "pillow", "rich", "scipy"],
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
@@ -28,6 +28,7 @@ setup(
             f"diffbot = {NAME}.cli:main",
             f"ident_report = {NAME}.executables:ident_report",
             f"drive_report = {NAME}.executables:drive_report",
+            f"recorder = {NAME}.executables:recorder",
         ],
     },
 )

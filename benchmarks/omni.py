@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Identification of the omnidirectional robot of Conceicao and others (2006), their data and ours.
+
+First what follows from the paper's Tables 1 and 4. Then its three experiments as simulations of the
+robot with the means of Tables 5 and 6, many times over, each with noise of its own:
+
+    speeds of the wheels    12 mm/s, steps of 2 mm/s       every 40 ms
+    currents                0.1 A, steps of 0.02 A
+    angle of the camera     10 mrad, steps of 5 mrad
+
+Method 1 has four speeds of 5 s for each axis, method 2 some runs of coasting for each, method 3 one
+fall of 0.510 kg. Given are the true value, bias and standard deviation of the estimates, the mean
+half width of their 95 % intervals, all in % of the truth, and how many of these hold the truth.
+Method 2 knows no mass: its parameters are B / M and C / M, for W B / J and C / J.
+
+    ./diffbot python benchmarks/omni.py                       # 100 runs, 5 coastings: 15 s
+    ./diffbot python benchmarks/omni.py --runs 1000
+    ./diffbot python benchmarks/omni.py --coastings 1         # what a single coasting gives
+
+"as printed" are Euler's accelerations with least squares, and a fall whose mass has no inertia of
+its own; "our dW/dt" is that with the acceleration fitted to the angles.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from diffbot_ident.omni import published
+from diffbot_ident.omni.estimate import mean
+from diffbot_ident.omni.hanging import HangingRig
+from diffbot_ident.omni.repeated import Repeated, repeat_experiments
+from diffbot_ident.omni.robot import AXES, OmniRobot
+from diffbot_ident.omni.steady_fit import fit_steady
+
+
+def print_paper() -> None:
+    """What follows from Tables 1 and 4."""
+    print("Tables 1, 2  axis | B as printed, recomputed, 95 %  | C as printed, recomputed, 95 %")
+    for i, axis in enumerate(AXES):
+        fit = fit_steady(published.TABLE_1_SPEEDS, published.TABLE_1_FORCES[i])
+        print(
+            f"             {axis:4} | {published.TABLE_2.viscous[i]:5.2f}  {fit.viscous.value:7.4f}"
+            f" ± {fit.viscous.half_width:.2f} | {published.TABLE_2.coulomb[i]:5.2f}"
+            f"  {fit.coulomb.value:7.4f} ± {fit.coulomb.half_width:.2f}"
+        )
+    print("Table 4   experiment | J as printed, recomputed, with the falling mass, kg m^2")
+    corrected = []
+    for i, row in enumerate(published.TABLE_4):
+        rig = HangingRig(row.load)
+        corrected.append(rig.inertia(row.acceleration).value)
+        again = rig.inertia_published(row.acceleration).value
+        print(f"          {i + 1:10} | {row.inertia:.4f}  {again:.4f}  {corrected[-1]:.4f}")
+    found = mean(corrected)
+    print(
+        f"Table 6   J: methods 1 + 2 {published.TABLE_6_METHODS_1_2}, method 3 "
+        f"{published.TABLE_6_METHOD_3}, corrected {found.value:.4f} ± {found.half_width:.4f}"
+    )
+
+
+def print_repeated(found: Repeated) -> None:
+    """One line of the table of simulated experiments."""
+    print(
+        f"{found.method:24} | {found.quantity:9} | {found.truth:8.4f} | {100 * found.bias:+7.2f}"
+        f" | {100 * found.spread:6.2f} | {100 * found.half_width:6.2f}"
+        f" | {100 * found.coverage:5.1f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=100, help="repetitions of the experiments")
+    parser.add_argument("--coastings", type=int, default=5, help="per repetition and axis")
+    parser.add_argument("--seed", type=int, default=0, help="of the noise")
+    arguments = parser.parse_args()
+    print_paper()
+    print(f"\n{arguments.runs} runs, {arguments.coastings} coastings each, seed {arguments.seed}")
+    print("method                   | parameter |    truth |  bias % |  std % | half % | holds %")
+    random = np.random.default_rng(arguments.seed)
+    for found in repeat_experiments(
+        OmniRobot(), random, arguments.runs, coastings=arguments.coastings
+    ):
+        print_repeated(found)
+
+
+if __name__ == "__main__":
+    main()
