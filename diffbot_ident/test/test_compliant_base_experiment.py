@@ -1,0 +1,71 @@
+"""Whole experiments: optimised against constant excitation, same seed same result, settings."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from diffbot_ident.compliant_base.ensemble import ensemble, equal_sensors
+from diffbot_ident.compliant_base.parameters import TABLE_1
+from diffbot_ident.compliant_base.sensors import SensorNoise
+from diffbot_ident.compliant_base.setting import Setting
+
+SHORT = replace(Setting(), duration=2.0, population=4, generations=3)
+
+
+def test_optimised_excitation_tells_more():
+    """4 s of seed 0; benchmarks/compliant_base.py has the ensembles over 10 s."""
+    setting = replace(SHORT, duration=4.0)
+    constant, optimised = (ensemble(TABLE_1, name, [0], setting) for name in (None, "sum of bits"))
+    assert constant.starts == optimised.starts
+    assert optimised.errors[0] < 0.6 * constant.errors[0]
+    motion = optimised.runs[0].motion
+    assert setting.limits.excess(motion) == 0.0
+
+
+def test_same_seed_same_run():
+    setting = replace(SHORT, duration=0.8)
+    one, two = (ensemble(TABLE_1, "joint bits", [3], setting).runs[0] for _ in range(2))
+    assert np.array_equal(one.estimates, two.estimates)
+    assert np.array_equal(one.measured, two.measured)
+
+
+def test_noise_is_a_tenth_of_the_largest_value():
+    quiet = ensemble(TABLE_1, None, [1], replace(SHORT, noise=SensorNoise(0.0))).runs[0]
+    equal = equal_sensors(TABLE_1, SHORT)
+    noisy = ensemble(TABLE_1, None, [1], equal).runs[0]
+    difference = np.abs(noisy.measured - quiet.measured).max(axis=(0, 1))
+    scale = np.abs(quiet.measured).max(axis=(0, 1))
+    # The largest of 1200 even draws is within 2 % of the bound.
+    assert difference / scale == pytest.approx(0.1, rel=0.02)
+
+
+def test_equal_sensors_have_the_same_noise_whatever_the_motion():
+    equal = equal_sensors(TABLE_1, SHORT)
+    assert np.array_equal(
+        equal.noise.deviation(np.ones((8, 3))), equal.noise.deviation(np.zeros((8, 3)))
+    )
+
+
+def test_settled_motion_has_no_jolt():
+    setting = replace(SHORT, noise=SensorNoise(0.0))
+    jolted, settled = (
+        np.abs(ensemble(TABLE_1, None, [0], each).runs[0].measured).max(axis=(0, 1))
+        for each in (setting, replace(setting, settled=4.0))
+    )
+    assert (settled[4] < 0.5 * jolted[4]).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("duration", 1.0), ("interval", 0.403), ("window", 7), ("thin", 3), ("blend", 0.0),
+     ("settled", -1.0), ("population", 0)],
+)  # fmt: skip
+def test_settings_are_refused_by_name(field, value):
+    with pytest.raises(ValueError, match=field):
+        replace(Setting(), **{field: value})
+
+
+def test_unknown_metric_is_refused():
+    with pytest.raises(ValueError, match="metric"):
+        ensemble(TABLE_1, "luck", [0], SHORT)
