@@ -17,12 +17,17 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="Torque control laws of differential-drive robots: velocity, pose, backstepping.",
+    description="Control laws of differential-drive robots: velocity, pose, backstepping.",
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
             f"{name} = diffbot_controllers.executables:{name}"
-            for name in ("linearizing_controller", "pose_controller", "backstep_controller")
+            for name in (
+                "linearizing_controller",
+                "pose_controller",
+                "backstep_controller",
+                "velocity_tracking_controller",
+            )
         ]
     },
 )

@@ -28,6 +28,7 @@ setup(
             "simulator = diffbot_sim.executables:simulator",
             "gz_simulator = diffbot_sim.executables:gz_simulator",
             "ros2_control_simulator = diffbot_sim.executables:ros2_control_simulator",
+            "velocity_simulator = diffbot_sim.executables:velocity_simulator",
         ]
     },
 )

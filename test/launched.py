@@ -7,6 +7,7 @@ import sys
 import time
 
 import rclpy
+from geometry_msgs.msg import TwistStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Float64MultiArray
@@ -62,21 +63,27 @@ def processes_by_number(domain):
 
 
 class CommandRecorder:
-    """Somebody else on the wire who keeps the torque commands."""
+    """Somebody else on the wire who keeps the commands: torques, or with `velocity` [v, omega]."""
 
-    def __init__(self):
+    def __init__(self, velocity=False):
         self.context = Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node("recorder", context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.commands = []
-        self.node.create_subscription(
-            Float64MultiArray, "effort_controller/commands", self.on_command, 100
+        kind, topic, callback = (
+            (TwistStamped, "cmd_vel", self.on_velocity)
+            if velocity
+            else (Float64MultiArray, "effort_controller/commands", self.on_command)
         )
+        self.node.create_subscription(kind, topic, callback, 100)
 
     def on_command(self, message):
         self.commands.append(tuple(message.data))
+
+    def on_velocity(self, message):
+        self.commands.append((message.twist.linear.x, message.twist.angular.z))
 
     def spin(self, condition, timeout=PATIENCE):
         end = time.monotonic() + timeout

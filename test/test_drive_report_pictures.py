@@ -56,7 +56,7 @@ def text_of(renderable, width=100):
 
 
 def results_of(recording):
-    return drive_results(recording.run(), recording.peak_torque)
+    return drive_results(recording.run(), recording)
 
 
 def check_png(path):
@@ -131,7 +131,7 @@ def check_movie(path, recording):
 def test_movie(which, request, tmp_path):
     recording = request.getfixturevalue(which)
     begin = time.process_time()
-    path = write_movie(tmp_path / "a.gif", recording.run(), load_robot("twil"), 5.0, "twil")
+    path = write_movie(tmp_path / "a.gif", recording.run(), load_robot("twil"), (5.0, 5.0), "twil")
     assert time.process_time() - begin < 6.0  # 1.3 to 1.7 s on the machine it was made on
     frames = len(playback(recording.run()).frames)
     assert check_movie(path, recording) == pytest.approx(frames)
@@ -164,7 +164,7 @@ def test_eight_is_judged_over_its_last_lap(eight):
 
 def test_keys(parking):
     results = results_of(parking)
-    controller = controller_keys("backstep_controller", parking.state, {"gamma": [1.0]})
+    controller = controller_keys("backstep_controller", parking, {"gamma": [1.0]})
     content = json.loads(json.dumps(strict(drive_keys(results, controller)), allow_nan=False))
     for side in ("true", "odometry"):
         assert content["tracking"][side].keys() == {
@@ -191,16 +191,16 @@ def test_steps_of_the_linearizing_loop(steps):
 
 
 def test_tables(parking, steps):
-    text = text_of(results_table(results_of(parking), parking.state, "a title"))
+    text = text_of(results_table(results_of(parking), parking, "a title"))
     for part in ("a title", "true", "by odometry", "drift", "settled", "peak torque", "limit 5"):
         assert part in text
-    text = text_of(results_table(results_of(steps), steps.state))
+    text = text_of(results_table(results_of(steps), steps))
     assert "v 0 → 0.3 m/s" in text and "over %" in text
     assert "from reference mm" in text_of(live_table(parking))
     assert "never" in text_of(
-        results_table(results_of(backstepping_example((1.0, 0, 0), 0.5)), None)
+        results_table(results_of(short := backstepping_example((1.0, 0, 0), 0.5)), short)
     )
-    for renderable in (results_table(results_of(parking), parking.state, "t"), live_table(parking)):
+    for renderable in (results_table(results_of(parking), parking, "t"), live_table(parking)):
         assert max(map(len, text_of(renderable, 80).splitlines())) <= 80
 
 

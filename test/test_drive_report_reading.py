@@ -15,14 +15,15 @@ from diffbot_bringup.drive_report.message_reader import MessageReader  # noqa: E
 def test_fields_come_in_order(fields):
     message = getattr(messages, fields.message)()
     message.header.stamp.sec = 7
-    target = getattr(message, "velocity", message)
+    target = message if hasattr(message, "command") else message.velocity
     target.command[:] = (1.5, -2.5)
     if fields.reference:
         message.set_point.theta = 0.25
     stamps, rows = MessageReader(fields.names).read([message, message])
     assert stamps.tolist() == [7_000_000_000] * 2
-    assert rows.shape == (2, 12 if fields.reference else 6)
-    assert rows[1, -2:].tolist() == [1.5, -2.5]
+    width = 12 if fields.reference else 6
+    assert rows.shape == (2, width + sum(fields.extra.values()))
+    assert rows[1, width - 2 : width].tolist() == [1.5, -2.5]
     if fields.reference:
         assert rows[0, 2] == 0.25
 

@@ -112,7 +112,7 @@ def test_linearizing_has_no_poses():
     recording.add_status(stamps_of(3), np.array([[1.0, 2.0, 3.0, 4.0, 5.0, -6.0]] * 3))
     run = recording.run()
     assert not run.has_pose_reference
-    for values, expected in ((run.wanted, [1, 2]), (run.velocity, [3, 4]), (run.torque, [5, -6])):
+    for values, expected in ((run.wanted, [1, 2]), (run.velocity, [3, 4]), (run.command, [5, -6])):
         assert values[0].tolist() == expected
     assert recording.peak_torque == 6.0
 

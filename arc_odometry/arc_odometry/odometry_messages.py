@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -11,7 +12,6 @@ from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 
 from arc_odometry.arc import Pose
-from arc_odometry.diff_odometry import DiffOdometry
 
 # The robot stays on its plane and its wheels do not slide sideways: what the odometry does not
 # measure is known to be 0. Filters invert covariances, hence a small variance; m^2, rad^2, per s^2.
@@ -26,7 +26,16 @@ def quaternion(theta: float) -> Quaternion:
     return Quaternion(z=math.sin(0.5 * theta), w=math.cos(0.5 * theta))
 
 
-def fill_odometry(message: Odometry, stamp: Time, odometry: DiffOdometry) -> None:
+class Measured(Protocol):
+    """What an odometry knows; see DiffOdometry."""
+
+    pose: Pose
+    velocity: tuple[float, float]
+    covariance: NDArray[np.float64]
+    velocity_covariance: NDArray[np.float64]
+
+
+def fill_odometry(message: Odometry, stamp: Time, odometry: Measured) -> None:
     """Put pose, velocity and their covariances into a message whose frames are set."""
     pose, (linear, angular) = odometry.pose, odometry.velocity
     message.header.stamp = stamp
@@ -54,16 +63,25 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Pose, NDA
     given = message.header.frame_id
     if given not in ("", frame):
         raise ValueError(f"pose in frame '{given}': must be in '{frame}'; transform it first")
-    rotation, position = message.pose.pose.orientation, message.pose.pose.position
+    position = message.pose.pose.position
+    yaw = heading(message.pose.pose.orientation)
+    covariance = np.array(message.pose.covariance).reshape(6, 6)[_POSE_ROWS]
+    return Pose(position.x, position.y, yaw), covariance
+
+
+def heading(rotation: Quaternion) -> float:
+    """Rotation about the vertical axis, rad, within +-pi.
+
+    Raises:
+        ValueError: it is no rotation.
+    """
     x, y, z, w = rotation.x, rotation.y, rotation.z, rotation.w
     norm = math.sqrt(x * x + y * y + z * z + w * w)
     if not abs(norm - 1.0) < 0.01:
         raise ValueError(
             f"orientation ({x}, {y}, {z}, {w}) of length {norm:g}: must be a quaternion of length 1"
         )
-    yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-    covariance = np.array(message.pose.covariance).reshape(6, 6)[_POSE_ROWS]
-    return Pose(position.x, position.y, yaw), covariance
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 def _six(rows: tuple[NDArray[np.intp], ...], block: NDArray[np.float64]) -> NDArray[np.float64]:

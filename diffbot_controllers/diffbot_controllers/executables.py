@@ -34,3 +34,12 @@ def backstep_controller() -> int:
     from diffbot_node import run_node
 
     return run_node(BackstepNode)
+
+
+def velocity_tracking_controller() -> int:
+    """Run the velocity_tracking_controller node; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_controllers.velocity_tracking.velocity_tracking_node import VelocityTrackingNode
+    from diffbot_node import run_node
+
+    return run_node(VelocityTrackingNode)

@@ -1,17 +1,9 @@
-"""Parameters that all controllers' nodes have."""
+"""Parameters that the controllers' nodes have in common."""
 
 from diffbot_controllers.adaptation_parameters import ADAPTATION_PARAMETERS
 from diffbot_node import Parameter
 
-CONTROLLER_PARAMETERS = (
-    Parameter(
-        "parameters",
-        "robot",
-        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
-        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
-        "ones, which follow those on dynamic_parameters)",
-    ),
-    Parameter("start", "0,0,0", "pose at the first joint state, x,y,theta in m, m, rad"),
+REFERENCE_PARAMETERS = (
     Parameter(
         "duration",
         0.0,
@@ -21,8 +13,8 @@ CONTROLLER_PARAMETERS = (
     Parameter(
         "wait_for_reference",
         False,
-        "lock-step: answer each joint state only with the reference for its stamp; else take the "
-        "newest reference, advanced to the stamp",
+        "lock-step: answer each state of the robot only with the reference for its stamp; else "
+        "take the newest reference, advanced to the stamp",
     ),
     Parameter(
         "leave_with_reference",
@@ -33,10 +25,24 @@ CONTROLLER_PARAMETERS = (
     Parameter(
         "reference_timeout",
         0.08,
-        "age of the newest stamped reference after which zero torque is commanded, s",
+        "age of the newest stamped reference after which zero is commanded, s",
         above=0.0,
         maximum=10.0,
     ),
+    Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
+)
+"""Of nodes that follow references, whatever they command."""
+
+CONTROLLER_PARAMETERS = (
+    Parameter(
+        "parameters",
+        "robot",
+        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
+        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "ones, which follow those on dynamic_parameters)",
+    ),
+    Parameter("start", "0,0,0", "pose at the first joint state, x,y,theta in m, m, rad"),
+    *REFERENCE_PARAMETERS,
     Parameter(
         "velocity_source",
         "position",
@@ -80,5 +86,5 @@ CONTROLLER_PARAMETERS = (
         maximum=10.0,
     ),
     *ADAPTATION_PARAMETERS,
-    Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
 )
+"""Of nodes that command torque."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from diffbot_controllers.dynamics import BodyDynamics
+from diffbot_controllers.ros_parameter_file import read_section
 
 NAMES = ("k5", "k6", "k7", "k8")
 SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
@@ -31,28 +29,11 @@ def read_dynamics(path: str, robot: str) -> BodyDynamics:
         ValueError: there is no such file, or it does not hold parameters that may be used; the
             message names the file, the field, its value and what to change.
     """
+    section = read_section(path, NAMES, ADVICE)
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not a text file"
-        raise ValueError(f"parameters '{path}': {reason}; {ADVICE}, or give its file") from None
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"parameters '{path}': no YAML: {error}; {ADVICE}") from None
-    try:
-        return _checked(_section(document), robot)
+        return _checked(section, robot)
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error}") from None
-
-
-def _section(document: Any) -> dict[str, Any]:
-    nodes = document.values() if isinstance(document, dict) else ()
-    for node in nodes:
-        section = node.get("ros__parameters") if isinstance(node, dict) else None
-        if isinstance(section, dict) and any(name in section for name in NAMES):
-            return section
-    raise ValueError("no k5 to k8 below '/**: ros__parameters:'; is it another kind of file?")
 
 
 def _checked(section: dict[str, Any], robot: str) -> BodyDynamics:

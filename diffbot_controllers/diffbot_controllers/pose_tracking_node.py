@@ -6,7 +6,6 @@ Subscribes to `~/command` (geometry_msgs/Pose2D: a set point, which lasts) and `
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from geometry_msgs.msg import Pose2D
@@ -14,11 +13,9 @@ from geometry_msgs.msg import Pose2D
 from diffbot_controllers.controller_node import ControllerNode
 from diffbot_controllers.motion import Reference, Velocity
 from diffbot_controllers.reference_input import ReferenceInput, advance_pose
+from diffbot_controllers.reference_messages import FIELDS, at_rest, reference_fields
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import Parameter, seconds
-
-FIELDS = ("x", "y", "theta", "v", "omega", "dv", "domega")
-STANDSTILL = 1e-9  # m/s and rad/s
 
 POSE_PARAMETERS = (
     Parameter(
@@ -65,7 +62,7 @@ class PoseTrackingNode(ControllerNode):
 
     def at_rest(self, reference: Reference) -> bool:
         """Whether the reference stands."""
-        return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
+        return at_rest(reference)
 
     def speed_limits(self) -> Velocity:
         """Bounds of |v| and |omega|, m/s and rad/s.
@@ -122,9 +119,5 @@ class PoseTrackingNode(ControllerNode):
         self.take(None, Reference, {name: getattr(message, name) for name in FIELDS[:3]})
 
     def _on_reference(self, message: PoseReference) -> None:
-        fields: dict[str, Any] = {name: getattr(message, name) for name in FIELDS}
-        frame, odom = message.header.frame_id, self.values.odom_frame
-        if frame not in ("", odom):
-            self.complain(f"reference in frame '{frame}': must be in '{odom}'; transform it first")
-            fields["x"] = math.nan
+        fields = reference_fields(self, message, self.values.odom_frame)
         self.take(seconds(message.header.stamp), Reference, fields)

@@ -1,4 +1,4 @@
-"""References as they come: for the stamp of a joint state, at another pace, late, or wrong."""
+"""References as they come: for the stamp of the robot's state, at another pace, late, or wrong."""
 
 from __future__ import annotations
 
@@ -24,9 +24,16 @@ class ReferenceInput(Generic[T]):
     Args:
         timeout: age of the newest stamped reference from which on it is refused, s.
         advance: what a reference has become after a time, s.
+        state_name: what tells the state of the robot, for messages.
     """
 
-    def __init__(self, timeout: float, advance: Callable[[T, float], T]) -> None:
+    def __init__(
+        self,
+        timeout: float,
+        advance: Callable[[T, float], T],
+        state_name: str = "joint state",
+    ) -> None:
+        self._state_name = state_name
         self._timeout = timeout
         self._advance = advance
         self._lasting: T | None = None
@@ -90,9 +97,9 @@ class ReferenceInput(Generic[T]):
         age = stamp - at
         if age > self._timeout:
             raise ValueError(
-                f"the newest reference is {age:.3f} s older than the joint state, limit "
+                f"the newest reference is {age:.3f} s older than the {self._state_name}, limit "
                 f"{self._timeout:g} s: publish references at a higher rate and with the stamps of "
-                "the joint states' clock"
+                f"the {self._state_name}s' clock"
             )
         return reference if age <= TOLERANCE else self._advance(reference, age)
 
@@ -100,9 +107,9 @@ class ReferenceInput(Generic[T]):
         ahead = self._stream[0][0] - stamp
         if ahead > self._timeout:
             raise ValueError(
-                f"the oldest reference is {ahead:.3f} s ahead of the joint state, limit "
-                f"{self._timeout:g} s: publish references with the stamps of the joint states' "
-                "clock"
+                f"the oldest reference is {ahead:.3f} s ahead of the {self._state_name}, limit "
+                f"{self._timeout:g} s: publish references with the stamps of the "
+                f"{self._state_name}s' clock"
             )
 
 

@@ -13,7 +13,7 @@ from robot_files import TWIL, changed, number_fields, write
 from diffbot_description import known_robots, load_robot
 
 
-@pytest.mark.parametrize("name", ["twil", "agv"])
+@pytest.mark.parametrize("name", ["twil", "agv", "turtlebot2"])
 def test_robots_of_the_package_load(name):
     robot = load_robot(name)
     assert robot.name == name
@@ -37,9 +37,9 @@ def test_robot_is_frozen():
 
 
 def test_unknown_robot_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"unknown robot 'twill'.*agv, twil"):
+    with pytest.raises(ValueError, match=r"unknown robot 'twill'.*agv, turtlebot2, twil"):
         load_robot("twill")
-    assert known_robots() == ["agv", "twil"]
+    assert known_robots() == ["agv", "turtlebot2", "twil"]
 
 
 def test_own_file_loads_with_relative_path(tmp_path, monkeypatch):

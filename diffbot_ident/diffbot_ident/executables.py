@@ -25,3 +25,13 @@ def dynamics_estimator() -> int:
     from diffbot_node import run_node
 
     return run_node(EstimatorNode)
+
+
+def identify() -> int:
+    """Identify a robot from a recording, see recording.identify; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_ident.recording.identify import main
+
+    # From here on there is something to end cleanly.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return main()

@@ -1,7 +1,10 @@
-"""What the suite's nodes share: parameters with limits, a clean exit, and safe wheel torque."""
+"""What the suite's nodes share: parameters with limits, a clean exit, and safe commands."""
 
+from diffbot_node.command_node import CommandNode
+from diffbot_node.command_parameters import COMMAND_PARAMETERS
 from diffbot_node.effort_node import EffortNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
+from diffbot_node.pair_limiter import PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.pose_text import pose_from_text
 from diffbot_node.results import results_folder
@@ -10,8 +13,11 @@ from diffbot_node.stamps import seconds, to_stamp
 from diffbot_node.torque_limiter import TorqueLimiter
 
 __all__ = [
+    "COMMAND_PARAMETERS",
     "EFFORT_PARAMETERS",
+    "CommandNode",
     "EffortNode",
+    "PairLimiter",
     "Parameter",
     "TorqueLimiter",
     "declare",

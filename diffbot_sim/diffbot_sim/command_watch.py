@@ -14,9 +14,11 @@ class CommandWatch:
         node: asks for it.
         topic: name of the topic, relative to the node's namespace.
         patience: wall time to wait for the first commander, s.
+        what: is commanded, for messages.
     """
 
-    def __init__(self, node: Node, topic: str, patience: float) -> None:
+    def __init__(self, node: Node, topic: str, patience: float, what: str = "torque") -> None:
+        self._what = what
         self._node = node
         self._topic = node.resolve_topic_name(topic)
         self._patience = patience
@@ -33,12 +35,14 @@ class CommandWatch:
             self._met = True
             return None
         if self._met:
-            self._node.get_logger().info("nobody commands torque any more; the simulation ends")
+            self._node.get_logger().info(
+                f"nobody commands {self._what} any more; the simulation ends"
+            )
             return 0
         if time.monotonic() - self._since > self._patience:
             self._node.get_logger().error(
-                f"nobody commanded torque within {self._patience:g} s of wall time: start a node "
-                f"that publishes {self._topic}"
+                f"nobody commanded {self._what} within {self._patience:g} s of wall time: start a "
+                f"node that publishes {self._topic}"
             )
             return 1
         return None

@@ -34,3 +34,12 @@ def ros2_control_simulator() -> int:
     from diffbot_sim.ros2_control.ros2_control_simulator_node import Ros2ControlSimulatorNode
 
     return run_node(Ros2ControlSimulatorNode)
+
+
+def velocity_simulator() -> int:
+    """Run the velocity_simulator node; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_node import run_node
+    from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode
+
+    return run_node(VelocitySimulatorNode)

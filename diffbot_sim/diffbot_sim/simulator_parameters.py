@@ -23,8 +23,9 @@ PAYLOAD = (
     ),
     Parameter("payload_time", -1.0, "robot time of that, s; below 0: never"),
 )
+SEED = Parameter("seed", 0, "seed of the sensors' and actuators' noise", minimum=0)
 SENSORS_AND_MOTORS = (
-    Parameter("seed", 0, "seed of the sensors' and actuators' noise", minimum=0),
+    SEED,
     Parameter(
         "encoder_counts", -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
     ),

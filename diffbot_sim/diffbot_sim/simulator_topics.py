@@ -6,6 +6,7 @@ import math
 
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -16,23 +17,20 @@ from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import to_stamp
 
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-class TruthTopics:
-    """Publishers of what is true of a simulated robot; never an input of what drives it.
 
-    `ground_truth` (nav_msgs/Odometry, base_link in odom) and `ground_truth/dynamic_parameters`
-    (latched).
+class MotionTopic:
+    """Publisher of how a simulated robot truly moves; never an input of what drives it.
+
+    `ground_truth` (nav_msgs/Odometry, base_link in odom).
 
     Args:
         node: publishes.
     """
 
     def __init__(self, node: Node) -> None:
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._motion_topic = node.create_publisher(Odometry, "ground_truth", 10)
-        self._parameters_topic = node.create_publisher(
-            DynamicParameters, "ground_truth/dynamic_parameters", latched
-        )
         self._odometry = Odometry(child_frame_id="base_link")
         self._odometry.header.frame_id = "odom"
 
@@ -53,6 +51,22 @@ class TruthTopics:
         message.twist.twist.linear.x = float(velocity[0])
         message.twist.twist.angular.z = float(velocity[1])
         self._motion_topic.publish(message)
+
+
+class TruthTopics(MotionTopic):
+    """Publishers of what is true of a robot that takes torques.
+
+    Besides its motion: `ground_truth/dynamic_parameters` (latched).
+
+    Args:
+        node: publishes.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self._parameters_topic = node.create_publisher(
+            DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
+        )
 
     def publish_parameters(self, stamp: float, truth: TrueParameters) -> None:
         """Publish the closed-form K5..K8."""
@@ -94,10 +108,14 @@ class SimulatorTopics(TruthTopics):
 
     def rival(self) -> str | None:
         """What is wrong when somebody else publishes joint states, too; else None."""
-        topic = self._joints_topic.topic
-        if self._node.count_publishers(topic) == 1:
-            return None
-        return (
-            f"somebody else publishes {topic}, perhaps another simulator; stop it, or give each "
-            "run its own ROS_DOMAIN_ID"
-        )
+        return rival_of(self._node, self._joints_topic)
+
+
+def rival_of(node: Node, publisher: Publisher) -> str | None:
+    """What is wrong when somebody else publishes the same topic, too; else None."""
+    if node.count_publishers(publisher.topic) == 1:
+        return None
+    return (
+        f"somebody else publishes {publisher.topic}, perhaps another simulator; stop it, or give "
+        "each run its own ROS_DOMAIN_ID"
+    )

@@ -3,6 +3,7 @@
 With `driven_by` = joint_states such a node answers each message on `joint_states` with what is for
 its stamp plus `lead`; no clock is read, and in a lock-step simulation each state has its answer: a
 controller that waits for the one with the stamp of its state sees the same in every run. With
+`driven_by` = odom (nav_msgs/Odometry) it answers a robot that takes velocity commands. With
 `driven_by` = clock it publishes at `rate` by the node's clock (see use_sim_time).
 
 Its time begins once `listeners` subscribers are there. When the time of the stamps goes back, as
@@ -16,6 +17,7 @@ import time
 from abc import ABC, abstractmethod
 
 from builtin_interfaces.msg import Time as Stamp
+from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -26,6 +28,8 @@ from sensor_msgs.msg import JointState
 from diffbot_node import Parameter, declare
 
 NANOSECONDS = 1_000_000_000
+# What the robot says, by the name of its topic.
+STATES = {"joint_states": JointState, "odom": Odometry}
 # Stamps that are older by less, ns, come from another publisher of joint states and are left out.
 DISORDER = NANOSECONDS // 10
 # How often the node looks who is there, s of wall time.
@@ -41,14 +45,14 @@ def pace_parameters(hold: float = -1.0) -> tuple[Parameter, ...]:
         Parameter(
             "driven_by",
             "joint_states",
-            "what is answered: each message on joint_states, or ticks of the clock",
-            choices=("joint_states", "clock"),
+            "what is answered: each message on joint_states or odom, or ticks of the clock",
+            choices=(*STATES, "clock"),
         ),
         Parameter("rate", 100.0, "messages per s with driven_by = clock, Hz", above=0.0),
         Parameter(
             "lead",
             0.0,
-            "how far stamp and content are ahead of the joint state that is answered, s; with one "
+            "how far stamp and content are ahead of the state that is answered, s; with one "
             "control period the answer is there before the state that it is for",
             minimum=0.0,
         ),
@@ -102,7 +106,8 @@ class PacedNode(Node, ABC):
         if self.values.driven_by == "clock":
             self.create_timer(1.0 / self.values.rate, self._on_timer)
         else:
-            self.create_subscription(JointState, "joint_states", self._on_joint_state, 10)
+            driver = self.values.driven_by
+            self.create_subscription(STATES[driver], driver, self._on_state, 10)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
 
@@ -124,7 +129,7 @@ class PacedNode(Node, ABC):
     def _on_timer(self) -> None:
         self._advance(self.get_clock().now().nanoseconds)
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_state(self, message: JointState | Odometry) -> None:
         self._advance(Time.from_msg(message.header.stamp).nanoseconds)
 
     def _advance(self, now: int) -> None:
@@ -199,4 +204,4 @@ class PacedNode(Node, ABC):
             return self._wanted()
         if self.values.driven_by == "clock":
             return "the clock to run; with use_sim_time somebody has to publish /clock"
-        return "joint states; start the robot, or set driven_by to clock"
+        return f"{self.values.driven_by}; start the robot, or set driven_by to clock"

@@ -120,7 +120,7 @@ def test_poses_for_rviz(graph):
         (["period:=fast"], "'period' = 'fast': must be of type float"),
         (["period:=-2.0"], "period = -2.0 s: must be finite and > 0"),
         (["laps:=1.5"], "'laps' = 1.5: must be of type int"),
-        (["driven_by:=wheels"], "'driven_by' = 'wheels': must be one of joint_states, clock"),
+        (["driven_by:=wheels"], "'driven_by' = 'wheels': must be one of joint_states, odom, clock"),
         (["rate:=0"], "'rate' = 0.0: must be finite and > 0"),
         (["lead:=-1.0"], "'lead' = -1.0: must be finite and >= 0"),
         (["max_angular_velocity:=-1.0"], "'max_angular_velocity' = -1.0: must be finite and >= 0"),

@@ -94,9 +94,8 @@ def adaptation_errors_figure(
     """
     errors = run.true_errors or run.odometry_errors
     whose = "true pose" if run.has_truth else "pose by odometry"
-    figure = style.new_figure(
-        f"Errors of {title}", f"{whose} against the reference, and the gates", HEIGHT
-    )
+    gates = ", and the gates" if len(adaptation) else ""
+    figure = style.new_figure(f"Errors of {title}", f"{whose} against the reference{gates}", HEIGHT)
     rows = 3 if len(adaptation) else 2
     grid = figure.add_gridspec(
         rows, 1, left=0.115, right=0.985, top=0.86, bottom=0.085, hspace=0.45

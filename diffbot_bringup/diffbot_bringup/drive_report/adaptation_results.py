@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from diffbot_bringup.drive_report.adaptation_recording import AdaptationRun
+from diffbot_bringup.drive_report.controller_topics import TORQUE
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.last_lap import LAP, Window
 from diffbot_bringup.drive_report.tracking_metrics import Errors, errors_within
@@ -15,7 +17,7 @@ from diffbot_bringup.drive_report.tracking_metrics import Errors, errors_within
 # Robot time that a change of the robot may disturb its tracking for, s.
 RECOVERY = 12.0
 STATES = ("waiting", "following", "frozen")
-NAMES = ("K5", "K6", "K7", "K8")
+NAMES = TORQUE.parameters
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,21 @@ def changes_of(run: DriveRun, adaptation: AdaptationRun, lap: Window | None) -> 
     return found
 
 
-def adaptation_keys(adaptation: AdaptationRun, changes: list[Change]) -> dict[str, Any] | None:
+def adaptation_keys(
+    adaptation: AdaptationRun, changes: list[Change], names: Sequence[str] = NAMES
+) -> dict[str, Any] | None:
     """The key `adaptation` of summary.json; None where nothing was judged and nothing changed.
 
-    K5..K8 in use, offered and true are those at the end; `refused_by` counts the judgements in
-    which each gate was shut (`precise`, `excited` and `band` may be of single parameters).
+    Parameters in use, offered and true, by their names, are those at the end; `refused_by` counts
+    the judgements in which each gate was shut (`precise`, `excited` and `band` may be of single
+    parameters).
     """
     if not len(adaptation) and not changes:
         return None
     keys: dict[str, Any] = {
         "judged": len(adaptation),
         "changes": [{**asdict(change), "ratio": change.ratio} for change in changes],
-        "true": _named(adaptation.true[-1]) if len(adaptation.true) else None,
+        "true": _named(adaptation.true[-1], names) if len(adaptation.true) else None,
     }
     if len(adaptation):
         shut = np.sum(~adaptation.passed, axis=0).tolist()
@@ -80,12 +85,12 @@ def adaptation_keys(adaptation: AdaptationRun, changes: list[Change]) -> dict[st
             "state": STATES[int(adaptation.state[-1])],
             "refused": int(adaptation.refused[-1]),
             "refused_by": dict(zip(adaptation.gates, shut, strict=True)),
-            "in_use": _named(adaptation.in_use[-1]),
-            "offered": _named(adaptation.offered[-1]),
-            "offered_std": _named(adaptation.deviation[-1]),
+            "in_use": _named(adaptation.in_use[-1], names),
+            "offered": _named(adaptation.offered[-1], names),
+            "offered_std": _named(adaptation.deviation[-1], names),
         }
     return keys
 
 
-def _named(values: np.ndarray) -> dict[str, float]:
-    return dict(zip(NAMES, values.tolist(), strict=True))
+def _named(values: np.ndarray, names: Sequence[str]) -> dict[str, float]:
+    return dict(zip(names, values.tolist(), strict=True))

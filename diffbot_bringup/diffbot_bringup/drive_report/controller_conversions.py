@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 
 from diffbot_bringup.drive_report.controller_sample import ControllerSample
 from diffbot_bringup.drive_report.controller_topics import StatusFields
 from diffbot_bringup.report import samples
-from diffbot_msgs.msg import ControllerState, DynamicParameters
+from diffbot_msgs.msg import ControllerState, DynamicParameters, VelocityParameters
 from diffbot_node import seconds
 
 NANOSECONDS = 1_000_000_000
@@ -40,9 +41,17 @@ def controller_sample(message: ControllerState) -> ControllerSample:
 
 def true_parameters(message: DynamicParameters) -> tuple[int, tuple[float, ...]]:
     """Stamp in ns and K5..K8 of a simulator's truth."""
-    stamp = message.header.stamp
-    nanoseconds = stamp.sec * NANOSECONDS + stamp.nanosec
-    return nanoseconds, (message.k5, message.k6, message.k7, message.k8)
+    return nanoseconds(message.header.stamp), (message.k5, message.k6, message.k7, message.k8)
+
+
+def true_sigma(message: VelocityParameters) -> tuple[int, tuple[float, ...]]:
+    """Stamp in ns and sigma1..sigma4 of a simulator's truth."""
+    return nanoseconds(message.header.stamp), tuple(message.sigma.tolist())
+
+
+def nanoseconds(stamp: Time) -> int:
+    """A stamp in ns."""
+    return stamp.sec * NANOSECONDS + stamp.nanosec
 
 
 def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:

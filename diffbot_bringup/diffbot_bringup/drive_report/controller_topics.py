@@ -2,7 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Commanded:
+    """What a controller commands, in pairs.
+
+    Attributes:
+        what: in one word, for titles and tables.
+        picture: name of its picture.
+        title: what the picture shows.
+        names: of both.
+        units: of both.
+        error_names: symbols of the velocity errors.
+        parameters: names of the robot's parameters.
+    """
+
+    what: str
+    picture: str
+    title: str
+    names: tuple[str, str]
+    units: tuple[str, str]
+    error_names: tuple[str, str]
+    parameters: tuple[str, str, str, str]
+
+
+TORQUE = Commanded(
+    "torque",
+    "torques",
+    "Wheel torques",
+    ("left", "right"),
+    ("N m", "N m"),
+    ("e₁", "e₂"),
+    ("K5", "K6", "K7", "K8"),
+)
+VELOCITY = Commanded(
+    "command",
+    "commands",
+    "Velocity commands",
+    ("v", "ω"),
+    ("m/s", "rad/s"),
+    ("e_v", "e_ω"),
+    ("sigma1", "sigma2", "sigma3", "sigma4"),
+)
 
 
 @dataclass(frozen=True)
@@ -15,9 +58,11 @@ class StatusFields:
         odometry: x, y, theta of the robot; empty where they are not told.
         wanted: [v, omega] asked for.
         velocity: [v, omega] of the robot.
-        torque: [left, right] commanded.
+        command: what is commanded.
         gains: what the law is tuned with, by the key that the summary gives it.
         velocity_name: symbol of what is asked for.
+        commanded: what that is.
+        extra: further arrays of a row, and their lengths.
     """
 
     message: str
@@ -25,14 +70,18 @@ class StatusFields:
     odometry: tuple[str, ...]
     wanted: str
     velocity: str
-    torque: str
+    command: str
     gains: dict[str, str]
     velocity_name: str
+    commanded: Commanded = TORQUE
+    extra: dict[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All fields of a row, in the order of the attributes."""
-        return (*self.reference, *self.odometry, self.wanted, self.velocity, self.torque)
+        return (
+            *self.reference, *self.odometry, self.wanted, self.velocity, self.command, *self.extra
+        )  # fmt: skip
 
 
 POSES = {
@@ -45,7 +94,7 @@ CONTROLLERS = {
         **POSES,
         wanted="backstep_set_point",
         velocity="backstep_process_value",
-        torque="command",
+        command="command",
         gains={"gamma": "gammas", "lambda": "lambdas"},
         velocity_name="η",
     ),
@@ -54,7 +103,7 @@ CONTROLLERS = {
         **POSES,
         wanted="velocity.set_point",
         velocity="velocity.process_value",
-        torque="velocity.command",
+        command="velocity.command",
         gains={"kp": "velocity.kp", "ki": "velocity.ki", "weight": "velocity.weight"},
         velocity_name="uᵣ",
     ),
@@ -64,9 +113,20 @@ CONTROLLERS = {
         (),
         wanted="set_point",
         velocity="process_value",
-        torque="command",
+        command="command",
         gains={"kp": "kp", "ki": "ki", "weight": "weight"},
         velocity_name="uᵣ",
+    ),
+    "velocity_tracking_controller": StatusFields(
+        "VelocityTrackingStatus",
+        **POSES,
+        wanted="reference_velocity",
+        velocity="velocity",
+        command="command",
+        gains={"epsilon": "damping", "b": "b", "k_v": "k_v", "k_omega": "k_w"},
+        velocity_name="reference",
+        commanded=VELOCITY,
+        extra={"sigma": 4, "sigma_variance": 4, "limits": 2},
     ),
 }
 # Of nav_msgs/Odometry: pose and velocity of a robot in the plane.

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from diffbot_bringup.drive_report.adaptation_recording import AdaptationRun
 from diffbot_bringup.drive_report.adaptation_results import changes_of
+from diffbot_bringup.drive_report.controller_topics import TORQUE, VELOCITY
 from diffbot_bringup.drive_report.drive_recording import DriveRecording
 from diffbot_bringup.drive_report.drive_results import DriveResults, drive_results
 from diffbot_bringup.drive_report.drive_run import DriveRun
@@ -40,12 +42,13 @@ class DriveDrawing(BackgroundDrawing):
             movie,
             path_figure,
             pose_figure,
+            sigma_figure,
         )
         from diffbot_bringup.report import figures
 
         figures.warm_up()
         self._path, self._pose, self._time = path_figure, pose_figure, drive_figures
-        self._adaptation = adaptation_figure
+        self._adaptation, self._sigma = adaptation_figure, sigma_figure
         self._save, self._movie = figures.save_figure, movie
 
     def draw(
@@ -68,11 +71,11 @@ class DriveDrawing(BackgroundDrawing):
         if not self.ready(deadline):
             return
         outline = RobotOutline.of(self._robot)
-        results = drive_results(run, recording.peak_torque)
+        results = drive_results(run, recording)
         state = recording.state
         law = f", {state.law}" if state and state.law else ""
         title = f"{about.name}{law} ({about.setting})"
-        limit = state.torque_limit if state else 0.0
+        limits = recording.limits
         pictures = [
             Picture(f"{name}.png", lambda path, m=make: self._save(m(), path))
             for name, make in self._figures(run, results, recording, outline, title).items()
@@ -81,7 +84,7 @@ class DriveDrawing(BackgroundDrawing):
             pictures.append(
                 Picture(
                     "drive.gif",
-                    lambda path: self._movie.write_movie(path, run, self._robot, limit, title),
+                    lambda path: self._movie.write_movie(path, run, self._robot, limits, title),
                     ANIMATION_TIME,
                 )
             )
@@ -95,8 +98,7 @@ class DriveDrawing(BackgroundDrawing):
         outline: RobotOutline,
         title: str,
     ) -> dict[str, Callable[[], Any]]:
-        state, symbol = recording.state, recording.fields.velocity_name
-        limit = state.torque_limit if state else 0.0
+        symbol, commanded = recording.fields.velocity_name, recording.fields.commanded
         colour = self._robot.appearance.body
         make: dict[str, Callable[[], Any]] = {}
         if len(run.known_poses):
@@ -104,11 +106,12 @@ class DriveDrawing(BackgroundDrawing):
         if run.has_pose_reference:
             make["pose"] = lambda: self._pose.pose_figure(run, results.metrics, title)
         make["velocities"] = lambda: self._time.velocities_figure(run, results, symbol, title)
-        make["torques"] = lambda: self._time.torques_figure(run, results, limit, title)
+        make[commanded.picture] = lambda: self._time.commands_figure(
+            run, results, recording.limits, title
+        )
         if run.has_pose_reference:
-            make["backstep_errors"] = lambda: self._time.velocity_errors_figure(
-                run, results, symbol, title
-            )
+            errors = "backstep_errors" if commanded is TORQUE else "velocity_errors"
+            make[errors] = lambda: self._time.velocity_errors_figure(run, results, symbol, title)
             make.update(self._adaptation_figures(run, results, recording, title))
         return make
 
@@ -117,7 +120,11 @@ class DriveDrawing(BackgroundDrawing):
     ) -> dict[str, Callable[[], Any]]:
         """Where parameters were live, or the robot changed."""
         lived = recording.adaptation_run()
-        if recording.state is None or not (len(lived) or lived.changes):
+        if recording.state is None:
+            return {}
+        if recording.fields.commanded is VELOCITY:
+            return self._sigma_figures(run, results, recording, lived, title)
+        if not (len(lived) or lived.changes):
             return {}
         fixed, end = recording.state.parameters, float(run.time[-1])
         changes = changes_of(run, lived, results.metrics.window)
@@ -129,3 +136,22 @@ class DriveDrawing(BackgroundDrawing):
                 run, lived, changes, title
             ),
         }
+
+    def _sigma_figures(
+        self,
+        run: DriveRun,
+        results: DriveResults,
+        recording: DriveRecording,
+        lived: AdaptationRun,
+        title: str,
+    ) -> dict[str, Callable[[], Any]]:
+        """Where sigma was identified while driving, or the robot changed."""
+        make: dict[str, Callable[[], Any]] = {}
+        if recording.state.law == "adaptive" or lived.changes:
+            make["sigma"] = lambda: self._sigma.sigma_figure(run, lived, title)
+        if lived.changes:
+            changes = changes_of(run, lived, results.metrics.window)
+            make["adaptation_errors"] = lambda: self._adaptation.adaptation_errors_figure(
+                run, lived, changes, title
+            )
+        return make

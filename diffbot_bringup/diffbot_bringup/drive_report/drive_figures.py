@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from diffbot_bringup.drive_report.controller_topics import TORQUE, VELOCITY
 from diffbot_bringup.drive_report.drive_results import DriveResults
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.figure_source import source
@@ -14,37 +15,50 @@ from diffbot_bringup.drive_report.time_panels import Curve, Row, panels, rms_tex
 from diffbot_ident import figure_style as style
 
 HEIGHT = 6.2  # inch
+MEASURED = {TORQUE.what: "u by encoders", VELOCITY.what: "u by odometry"}
 QUANTITIES = (("v", "m/s"), ("ω", "rad/s"))
 # How much of the time around a step of velocity is enlarged: before and after it, s.
 STEP_DETAIL = (0.02, 0.18)
+START_UP = 15.0  # s
 
 
-def torques_figure(run: DriveRun, results: DriveResults, torque_limit: float, title: str) -> Figure:
-    """Commanded torque of each wheel, with its limit.
+def commands_figure(
+    run: DriveRun, results: DriveResults, limits: tuple[float, float], title: str
+) -> Figure:
+    """What was commanded, with its limits: wheel torques, or velocities with those measured.
 
     Args:
         run: at least two samples.
         results: of the run.
-        torque_limit: N m; 0 where unknown.
+        limits: of both; 0 where unknown.
         title: what was run.
     """
-    limit = f"limit ±{torque_limit:g} N m" if 0.0 < torque_limit < np.inf else "no limit known"
+    what = run.commanded
+    peaks = zip(results.peak_command, what.units, strict=True)
     figure = style.new_figure(
-        f"Wheel torques of {title}",
+        f"{what.title} of {title}",
         source(
             run,
-            f"as commanded, {limit}, peak {results.peak_torque:.3g} N m",
+            "as commanded, peaks " + " and ".join(f"{peak:.3g} {unit}" for peak, unit in peaks),
             "Figs. 16, 23 and 33",
         ),
         HEIGHT,
     )
-    limits = (-torque_limit, torque_limit) if 0.0 < torque_limit < np.inf else ()
+    detail = details(run, results)[0]
     rows = []
-    for column, (name, colour) in enumerate((("left", style.BLUE), ("right", style.ORANGE))):
-        values = run.torque[:, column]
-        curve = Curve(f"{name} wheel", values, colour, 1.3, steps=True)
-        detail = details(run, results)[0]
-        rows.append(Row(f"{name}, N m", rms_text(values, "N m"), (curve,), detail, limits))
+    for column, (name, unit, limit) in enumerate(zip(what.names, what.units, limits, strict=True)):
+        values = run.command[:, column]
+        if what is TORQUE:
+            colour = (style.BLUE, style.ORANGE)[column]
+            curves = [Curve(f"{name} wheel", values, colour, 1.3, steps=True)]
+        else:
+            curves = [
+                Curve("commanded", values, style.BLUE, 1.0, steps=True),
+                Curve("measured", run.velocity[:, column], style.ORANGE, 1.4),
+            ]
+        known = 0.0 < limit < np.inf
+        said = rms_text(values, unit) + (f", limit ±{limit:g}" if known else "")
+        rows.append(Row(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ()))
     panels(figure, run.time, rows)
     return figure
 
@@ -69,7 +83,7 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
     ):
         true = run.true_velocity[:, column]
         curves = [
-            Curve("u by encoders", run.velocity[:, column], style.ORANGE, 1.1),
+            Curve(MEASURED[run.commanded.what], run.velocity[:, column], style.ORANGE, 1.1),
             Curve(wanted_name, run.wanted[:, column], style.INK, 1.2, True, True),
         ]
         if np.isfinite(true).any():
@@ -83,7 +97,7 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
 def velocity_errors_figure(
     run: DriveRun, results: DriveResults, wanted_name: str, title: str
 ) -> Figure:
-    """The errors of the velocity, e_1 and e_2 of (22), (23): u minus what was asked for.
+    """The errors of the velocity, u minus what was asked for: e_1 and e_2 of (22), (23).
 
     Args:
         run: at least two samples.
@@ -99,7 +113,7 @@ def velocity_errors_figure(
     ):
         colour = (style.GREEN, style.PURPLE)[column]
         errors = run.velocity[:, column] - run.wanted[:, column]
-        name = ("e₁", "e₂")[column]
+        name = run.commanded.error_names[column]
         rows.append(
             Row(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
         )
@@ -118,6 +132,9 @@ def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float
     opening = min(2.0, 0.25 * end)
     if settled is not None:
         opening = float(np.clip(1.3 * settled, min(0.3, end), max(0.4 * end, min(2.0, end))))
+    if run.commanded is VELOCITY:
+        # A robot that begins on its path has nothing to settle: the way to full speed is shown.
+        opening = min(START_UP, 0.25 * end)
     found = []
     for channel in ("v", "omega"):
         times = [step.time for step in results.steps if step.channel == channel]

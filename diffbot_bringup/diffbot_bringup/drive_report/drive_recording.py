@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from diffbot_bringup.drive_report.adaptation_recording import AdaptationRecording, AdaptationRun
 from diffbot_bringup.drive_report.controller_sample import ControllerSample
-from diffbot_bringup.drive_report.controller_topics import TRUTH, StatusFields
+from diffbot_bringup.drive_report.controller_topics import TORQUE, TRUTH, StatusFields
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.sample_buffer import CAPACITY, SampleBuffer
 from diffbot_bringup.report.samples import WAITING
@@ -15,7 +15,7 @@ from diffbot_bringup.report.samples import WAITING
 NANOSECONDS = 1_000_000_000
 # Stamps go through floats in the states, ns.
 TOLERANCE = 1000
-# reference, odometry, wanted, velocity, torque; see DriveRun.
+# reference, odometry, wanted, velocity, command; see DriveRun. What is extra comes after it.
 ROW = np.cumsum((3, 3, 2, 2, 2))
 
 
@@ -25,7 +25,7 @@ class DriveRecording:
     Attributes:
         state: newest state of the controller; None before the first.
         start: stamp at which driving began, s; None before.
-        peak_torque: largest |torque| of a wheel that was commanded, N m, also of rows thinned out.
+        peak_command: largest size of both that was commanded, also of rows thinned out, shape (2,).
 
     Args:
         fields: of the controller.
@@ -36,10 +36,23 @@ class DriveRecording:
         self.fields = fields
         self.state: ControllerSample | None = None
         self.start: float | None = None
-        self.peak_torque = 0.0
-        self.status = SampleBuffer(int(ROW[-1]), capacity)
+        self.peak_command = np.zeros(2)
+        self.status = SampleBuffer(int(ROW[-1]) + sum(fields.extra.values()), capacity)
         self.truth = SampleBuffer(len(TRUTH), capacity)
         self.adaptation = AdaptationRecording()
+
+    @property
+    def peak_torque(self) -> float | None:
+        """Largest |torque| of a wheel that was commanded, N m; None where velocities are."""
+        return float(self.peak_command.max()) if self.fields.commanded is TORQUE else None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Of what is commanded; 0 where unknown."""
+        if self.fields.commanded is TORQUE:
+            return (self.state.torque_limit,) * 2 if self.state else (0.0, 0.0)
+        limits = self._extra(self.status.rows)["limits"]
+        return tuple(limits[-1].tolist()) if len(limits) else (0.0, 0.0)
 
     @property
     def elapsed(self) -> float:
@@ -62,7 +75,8 @@ class DriveRecording:
         if not self.fields.reference:
             rows = np.hstack([np.full((len(rows), 6), np.nan), rows])
         if len(rows):
-            self.peak_torque = max(self.peak_torque, float(np.abs(rows[:, ROW[3] :]).max()))
+            sizes = np.abs(rows[:, ROW[3] : ROW[4]]).max(axis=0)
+            self.peak_command = np.maximum(self.peak_command, sizes)
         self.status.add(stamps, rows)
 
     def add_truth(self, stamps: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
@@ -77,7 +91,7 @@ class DriveRecording:
             first = np.searchsorted(stamps, round(self.start * NANOSECONDS) - TOLERANCE)
         stamps, rows = stamps[first:], rows[first:]
         start = round(self.start * NANOSECONDS) if self.start is not None else stamps[:1].sum()
-        reference, odometry, wanted, velocity, torque = np.split(rows, ROW[:-1], axis=1)
+        reference, odometry, wanted, velocity, command, _ = np.split(rows, ROW, axis=1)
         true = self._true_at(stamps)
         pose = np.column_stack([true[:, :2], 2.0 * np.arctan2(true[:, 2], true[:, 3])])
         return DriveRun(
@@ -88,8 +102,15 @@ class DriveRecording:
             wanted=wanted,
             velocity=velocity,
             true_velocity=true[:, 4:],
-            torque=torque,
+            command=command,
+            commanded=self.fields.commanded,
+            extra=self._extra(rows),
         )
+
+    def _extra(self, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        lengths = self.fields.extra
+        parts = np.split(rows[:, ROW[-1] :], np.cumsum(list(lengths.values()))[:-1], axis=1)
+        return dict(zip(lengths, parts, strict=False))
 
     def adaptation_run(self) -> AdaptationRun:
         """What became of live parameters so far."""

@@ -1,8 +1,9 @@
 """The drive_report node: shows a driving run and writes its report.
 
 Subscribes to `<controller>/status`, `<controller>/state` and, where a simulator publishes it,
-`ground_truth` (nav_msgs/Odometry) and `ground_truth/dynamic_parameters`; of a controller with live
-parameters also `<controller>/adaptation`. Ends with the run: status 0 when it was completed or
+`ground_truth` (nav_msgs/Odometry), `ground_truth/dynamic_parameters` and
+`ground_truth/velocity_parameters`; of a controller with live parameters also
+`<controller>/adaptation`. Ends with the run: status 0 when it was completed or
 stopped by the user, 1 when it failed. Controllers whose parameter `listeners` is 1 wait for it.
 """
 
@@ -23,6 +24,7 @@ from diffbot_bringup.drive_report.controller_conversions import (
     controller_sample,
     gains_of,
     true_parameters,
+    true_sigma,
 )
 from diffbot_bringup.drive_report.controller_sample import ControllerSample
 from diffbot_bringup.drive_report.controller_topics import CONTROLLERS, TRUTH
@@ -34,7 +36,12 @@ from diffbot_bringup.drive_report.message_reader import MessageReader
 from diffbot_bringup.report.run_end import Ending
 from diffbot_bringup.report.samples import DONE
 from diffbot_bringup.report.watching_node import WatchingNode
-from diffbot_msgs.msg import AdaptationStatus, ControllerState, DynamicParameters
+from diffbot_msgs.msg import (
+    AdaptationStatus,
+    ControllerState,
+    DynamicParameters,
+    VelocityParameters,
+)
 from diffbot_node import Parameter
 
 PARAMETERS = (
@@ -72,6 +79,9 @@ class DriveReport(WatchingNode):
         )
         self._parameters_topic = self.create_polled(
             DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
+        )
+        self._sigma_topic = self.create_polled(
+            VelocityParameters, "ground_truth/velocity_parameters", LATCHED
         )
         self._status_topic: Subscription | None = None
         drawing = DriveDrawing(self.robot, self.values.animation)
@@ -115,6 +125,8 @@ class DriveReport(WatchingNode):
         recording = self._recording.adaptation
         for message in self.take(self._parameters_topic):
             recording.add_truth(*true_parameters(message))
+        for message in self.take(self._sigma_topic):
+            recording.add_truth(*true_sigma(message))
         judged = list(self.take(self._adaptation_topic))
         if judged:
             recording.add(tuple(judged[0].gates), *self._adaptation_reader.read(judged))

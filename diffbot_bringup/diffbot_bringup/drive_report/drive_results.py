@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from diffbot_bringup.drive_report.controller_sample import ControllerSample
+from diffbot_bringup.drive_report.controller_topics import TORQUE, VELOCITY
+from diffbot_bringup.drive_report.drive_recording import DriveRecording
 from diffbot_bringup.drive_report.drive_run import DriveRun
+from diffbot_bringup.drive_report.sigma_results import sigma_keys
 from diffbot_bringup.drive_report.tracking_metrics import DriveMetrics, drive_metrics
 from diffbot_bringup.drive_report.velocity_steps import VelocityStep, velocity_steps
 
@@ -20,23 +22,22 @@ class DriveResults:
     Attributes:
         metrics: tracking and speeds.
         steps: responses to steps of the velocity's set point; empty where poses are followed.
-        peak_torque: largest |torque| of a wheel that was commanded, N m.
+        peak_command: largest size of both that was commanded: torques of the wheels, N m, or
+            v and omega, m/s and rad/s.
+        peak_torque: the larger one where they are torques, N m; else None.
     """
 
     metrics: DriveMetrics
     steps: Sequence[VelocityStep]
-    peak_torque: float
+    peak_command: tuple[float, float]
+    peak_torque: float | None
 
 
-def drive_results(run: DriveRun, peak_torque: float) -> DriveResults:
-    """Judge a run.
-
-    Args:
-        run: may be empty.
-        peak_torque: N m.
-    """
+def drive_results(run: DriveRun, recording: DriveRecording) -> DriveResults:
+    """Judge a run, which may be empty; the recording is its own."""
     steps = [] if run.has_pose_reference else velocity_steps(run)
-    return DriveResults(drive_metrics(run), steps, peak_torque)
+    peaks = recording.peak_command.tolist()
+    return DriveResults(drive_metrics(run), steps, tuple(peaks), recording.peak_torque)
 
 
 def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +52,7 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
         "odometry_drift": asdict(metrics.drift) if metrics.drift else None,
         "steps": [asdict(step) for step in results.steps],
         "peak_torque": results.peak_torque,
+        "peak_command": list(results.peak_command),
         "peak_speed": metrics.peak_speed,
         "peak_yaw_rate": metrics.peak_yaw_rate,
         "controller": dict(controller),
@@ -58,25 +60,25 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
 
 
 def controller_keys(
-    node: str, state: ControllerSample | None, gains: Mapping[str, Any]
+    node: str, recording: DriveRecording, gains: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What was in control, for summary.json.
 
     Args:
         node: name of the controller's node.
-        state: its last; None when it said nothing.
+        recording: of the run; the controller may have said nothing.
         gains: of the law.
     """
+    state = recording.state
     if state is None:
         return {"node": node, "law": None, "gains": dict(gains), "parameters": None}
-    names = ("K5", "K6", "K7", "K8")
-    return {
-        "node": node,
-        "law": state.law,
-        "gains": dict(gains),
-        "parameters": {
-            **dict(zip(names, state.parameters, strict=True)),
-            "source": state.parameters_source,
-        },
-        "torque_limit": state.torque_limit if math.isfinite(state.torque_limit) else None,
-    }
+    keys = {"node": node, "law": state.law, "gains": dict(gains)}
+    source = {"source": state.parameters_source}
+    if recording.fields.commanded is VELOCITY:
+        keys["parameters"] = {**sigma_keys(recording.run()), **source}
+        keys["velocity_limits"] = list(recording.limits)
+        return keys
+    names = TORQUE.parameters
+    keys["parameters"] = {**dict(zip(names, state.parameters, strict=True)), **source}
+    keys["torque_limit"] = state.torque_limit if math.isfinite(state.torque_limit) else None
+    return keys

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_bringup.drive_report.controller_topics import TORQUE, Commanded
 from diffbot_controllers.tracking_errors import TrackingErrors
 
 Columns = NDArray[np.float64]
@@ -24,7 +26,10 @@ class DriveRun:
         wanted: velocity asked for, eta of (14), (15) or u_r, [v, omega], m/s and rad/s, (n, 2).
         velocity: u as the controller knows it, shape (n, 2).
         true_velocity: of the simulated robot, shape (n, 2).
-        torque: commanded for the period that begins, [left, right], N m, shape (n, 2).
+        command: for the period that begins: torque [left, right], N m, or velocity [v, omega], m/s
+            and rad/s, shape (n, 2).
+        commanded: which of these.
+        extra: further arrays, by the names of StatusFields.extra, each of shape (n, length).
     """
 
     time: Columns
@@ -34,7 +39,9 @@ class DriveRun:
     wanted: Columns
     velocity: Columns
     true_velocity: Columns
-    torque: Columns
+    command: Columns
+    commanded: Commanded = TORQUE
+    extra: Mapping[str, Columns] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.time)

@@ -10,7 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from diffbot_bringup.drive_report.controller_sample import ControllerSample
+from diffbot_bringup.drive_report.controller_topics import TORQUE
+from diffbot_bringup.drive_report.drive_recording import DriveRecording
 from diffbot_bringup.drive_report.drive_results import DriveResults
 from diffbot_bringup.drive_report.tracking_metrics import Errors, Tracking
 from diffbot_bringup.drive_report.velocity_steps import Response, VelocityStep
@@ -21,13 +22,13 @@ SYMBOLS = {"v": "v", "omega": "ω"}
 
 
 def results_table(
-    results: DriveResults, state: ControllerSample | None, title: str = ""
+    results: DriveResults, recording: DriveRecording, title: str = ""
 ) -> RenderableType:
     """Tracking errors, or responses to steps of velocity, and the peaks.
 
     Args:
         results: of the run.
-        state: last one of the controller; None when it said nothing.
+        recording: of the run; the controller may have said nothing.
         title: line above.
     """
     parts: list[RenderableType] = []
@@ -35,7 +36,8 @@ def results_table(
         parts.append(_steps(results.steps, title))
     else:
         parts.append(_tracking(results, title))
-    parts.append(Text("  " + _peaks(results, state)))
+    parts.append(Text("  " + _peaks(results, recording)))
+    state = recording.state
     if state is not None and state.law:
         parts.append(
             Text(f"  law {state.law}, parameters from {state.parameters_source}", style="dim")
@@ -106,11 +108,16 @@ def _response(response: Response | None) -> tuple[Text, ...]:
     return *settled, Text(f"{response.overshoot:.2f}")
 
 
-def _peaks(results: DriveResults, state: ControllerSample | None) -> str:
-    limit = ""
-    if state is not None and 0.0 < state.torque_limit < math.inf:
-        limit = f" (limit {state.torque_limit:g} N m)"
-    text = f"peak torque {significant(results.peak_torque)} N m{limit}"
+def _peaks(results: DriveResults, recording: DriveRecording) -> str:
+    what, limits = recording.fields.commanded, recording.limits
+    peaks = list(zip(results.peak_command, limits, what.units, strict=True))
+    if what is TORQUE:
+        peaks = [max(peaks)]
+    said = []
+    for peak, limit, unit in peaks:
+        bound = f" (limit {limit:g})" if 0.0 < limit < math.inf else ""
+        said.append(f"{significant(peak)} {unit}{bound}")
+    text = f"peak {what.what} {', '.join(said)}"
     metrics = results.metrics
     if metrics.peak_speed is not None:
         text += f", speed {significant(metrics.peak_speed)} m/s"

@@ -62,24 +62,24 @@ class DriveWriter:
             deadline: time.monotonic() after which no further picture is begun, s.
         """
         run = recording.run()
-        results = drive_results(run, recording.peak_torque)
-        state = recording.state
+        results = drive_results(run, recording)
         lived = recording.adaptation_run()
         changes = changes_of(run, lived, results.metrics.window)
-        keys = drive_keys(results, controller_keys(self._node, state, gains))
+        keys = drive_keys(results, controller_keys(self._node, recording, gains))
+        names = recording.fields.commanded.parameters
         content = run_summary(
             self._run,
             ending,
             recording.elapsed,
             factor,
-            {**keys, "adaptation": adaptation_keys(lived, changes)},
+            {**keys, "adaptation": adaptation_keys(lived, changes, names)},
             _counts(recording),
         )
         drawn = len(run) > 1
         title = headline(self._run, recording.elapsed, ending)
         hand_over(
             self._console,
-            results_table(results, state, title) if len(run) else Text(title),
+            results_table(results, recording, title) if len(run) else Text(title),
             content,
             self._directory,
             self._drawing.draw(run, recording, self._run, self._directory, deadline)

@@ -1,4 +1,4 @@
-"""The strip of figures below an animation: time, speed, and the torques as bars."""
+"""The strip of figures below an animation: time, speed, and what is commanded as bars."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ImageDraw
 
+from diffbot_bringup.drive_report.controller_topics import TORQUE, Commanded
 from diffbot_bringup.drive_report.scene import HUD, SMOOTHING, WIDTH, Scene, font
 
 INK, QUIET = (43, 43, 43), (138, 145, 154)
@@ -29,25 +30,44 @@ class Hud:
         scene: above the strip.
         title: what is driven.
         factor: robot time per time of the film.
-        torque: what a full bar is, N m, > 0.
+        full: what full bars are, > 0.
+        commanded: what the bars show.
     """
 
-    def __init__(self, scene: Scene, title: str, factor: float, torque: float) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        title: str,
+        factor: float,
+        full: tuple[float, float],
+        commanded: Commanded = TORQUE,
+    ) -> None:
         self._top = scene.height
         self._title = title
         self._factor = "" if factor == 1.0 else f"  ×{factor:g}"
-        self._torque = torque
+        self._full = full
+        self._commanded = commanded
 
     def frame(self, draw: ImageDraw.ImageDraw) -> None:
         """What stays: the paper, the titles and the bars' tracks."""
         self._box(draw, (0, 0, WIDTH, HUD), PAPER)
         self._box(draw, (0, 0, WIDTH, 1), LINE)
         self._text(draw, (16, 20), self._title, QUIET, 11)
-        for row, name in enumerate(("left", "right")):
+        for row, name in enumerate(self._commanded.names):
             y = 26 + 24 * row
             self._text(draw, (WIDTH - BAR - 78, y + BAR_HEIGHT - 2), name, QUIET, 11, anchor="rs")
             self._box(draw, (WIDTH - BAR - 70, y, WIDTH - 70, y + BAR_HEIGHT), TRACK)
-        text = f"torque, full bar {self._torque:.3g} N m"
+        text = (
+            self._commanded.what
+            + ", full bar "
+            + " and ".join(
+                # Equal ones are said once.
+                dict.fromkeys(
+                    f"{full:.3g} {unit}"
+                    for full, unit in zip(self._full, self._commanded.units, strict=True)
+                )
+            )
+        )
         self._text(draw, (WIDTH - 70 - BAR // 2, 18), text, QUIET, 10, anchor="ms")
 
     def figures(
@@ -55,7 +75,7 @@ class Hud:
         draw: ImageDraw.ImageDraw,
         time: float,
         velocity: NDArray[np.float64],
-        torque: NDArray[np.float64],
+        command: NDArray[np.float64],
     ) -> None:
         """What changes.
 
@@ -63,16 +83,16 @@ class Hud:
             draw: on the large picture.
             time: since driving began, s.
             velocity: v, omega, m/s and rad/s.
-            torque: [left, right], N m.
+            command: what the bars show, shape (2,).
         """
         self._text(draw, (16, 54), f"{time:.1f} s{self._factor}", INK, 20, bold=True)
         v, omega = velocity
         for row, text in enumerate((f"v {signed(v)} m/s", f"ω {signed(omega)} rad/s")):
             self._text(draw, (182, 46 + 20 * row), text, INK, 13)
         middle = WIDTH - 70 - BAR // 2
-        for row, (value, colour) in enumerate(zip(torque, (LEFT, RIGHT), strict=True)):
+        for row, (value, colour) in enumerate(zip(command, (LEFT, RIGHT), strict=True)):
             y = 26 + 24 * row
-            share = float(np.clip(value / self._torque, -1.0, 1.0))
+            share = float(np.clip(value / self._full[row], -1.0, 1.0))
             if abs(share) >= FULL:
                 colour = LIMIT
             ends = sorted((middle, middle + share * BAR / 2))

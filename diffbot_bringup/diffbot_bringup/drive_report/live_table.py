@@ -21,13 +21,15 @@ def live_table(recording: DriveRecording) -> RenderableType:
         "heading °",
         "v m/s",
         "ω rad/s",
-        "torque N m",
+        recording.fields.commanded.what
+        + " "
+        + ", ".join(dict.fromkeys(recording.fields.commanded.units)),
     )
     for name in names:
         table.add_column(name, justify="right", no_wrap=True, min_width=6)
     if not len(recording.status):
         return table
-    reference, pose, _, velocity, torque = np.split(recording.status.rows[-1], ROW[:-1])
+    reference, pose, _, velocity, command, _ = np.split(recording.status.rows[-1], ROW)
     cells = ["–"] * 5
     if np.isfinite(pose).all():
         errors = TrackingErrors.between([0.0], [pose], [reference])
@@ -39,5 +41,5 @@ def live_table(recording: DriveRecording) -> RenderableType:
             f"{np.degrees(errors.error[0, 2]):.2f}",
         ]
     cells += [f"{velocity[0]:.3f}", f"{velocity[1]:.3f}"]
-    table.add_row(*cells, f"{torque[0]:+.2f} {torque[1]:+.2f}")
+    table.add_row(*cells, f"{command[0]:+.2f} {command[1]:+.2f}")
     return table

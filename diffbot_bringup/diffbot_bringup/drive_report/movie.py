@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
+from diffbot_bringup.drive_report.controller_topics import TORQUE
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.hud import Hud
 from diffbot_bringup.drive_report.playback import LAST_FRAME, RATE, Playback, playback
@@ -24,18 +25,20 @@ COLOURS = 128
 SAMPLES = 6
 
 
-def write_movie(path: Path, run: DriveRun, robot: Robot, torque_limit: float, title: str) -> Path:
+def write_movie(
+    path: Path, run: DriveRun, robot: Robot, limits: tuple[float, float], title: str
+) -> Path:
     """Write an animated GIF of at most 8 s; returns its path.
 
     Args:
         path: of the file.
         run: with at least one known pose.
         robot: its shape and colours.
-        torque_limit: N m; 0 where unknown: the bars then go to the largest torque.
+        limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
         title: what was run.
     """
     film = playback(run)
-    pictures = list(frames(run, film, robot, torque_limit, title))
+    pictures = list(frames(run, film, robot, limits, title))
     palette = _palette(pictures)
     indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     durations = [1000 // RATE] * len(indexed)
@@ -48,7 +51,7 @@ def write_movie(path: Path, run: DriveRun, robot: Robot, torque_limit: float, ti
 
 
 def frames(
-    run: DriveRun, film: Playback, robot: Robot, torque_limit: float, title: str
+    run: DriveRun, film: Playback, robot: Robot, limits: tuple[float, float], title: str
 ) -> Iterator[Image.Image]:
     """Pictures of a film, RGB, one after the other; arguments as above."""
     outline = RobotOutline.of(robot)
@@ -59,10 +62,7 @@ def frames(
         np.concatenate([shown, wanted]), 1.25 * outline.reach, shape.front - shape.rear
     )
     sprite = RobotSprite(robot, scene)
-    peak = float(np.abs(run.torque).max())
-    # A limit far above what was needed would leave the bars empty.
-    full = torque_limit if 0.0 < torque_limit <= 4.0 * peak else max(peak, 1e-3)
-    hud = Hud(scene, title, film.factor, full)
+    hud = Hud(scene, title, film.factor, _full_bars(run, limits), run.commanded)
     ground = scene.ground()
     pen = ImageDraw.Draw(ground)
     hud.frame(pen)
@@ -87,8 +87,20 @@ def frames(
         if np.isfinite(run.reference[at]).all():
             sprite.ghost(draw, run.reference[at])
         sprite.robot(draw, run.pose[at], angles[at])
-        hud.figures(draw, run.time[at], run.best_velocity[at], run.torque[at])
+        hud.figures(draw, run.time[at], run.best_velocity[at], run.command[at])
         yield picture.reduce(SMOOTHING)
+
+
+def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
+    """What full bars are; a limit far above what was needed would leave them empty."""
+    peaks = np.abs(run.command).max(axis=0)
+    if run.commanded is TORQUE:
+        peaks[:] = peaks.max()
+    first, second = (
+        limit if 0.0 < limit <= 4.0 * peak else max(float(peak), 1e-3)
+        for peak, limit in zip(peaks, limits, strict=True)
+    )
+    return first, second
 
 
 def _points(scene: Scene, metres: np.ndarray) -> list[tuple[float, float]]:

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Identification and tracking of velocity-commanded robots, Siwek et al. (2023).
+
+Simulated robot with the average of the paper's Table 1 as its true sigma; see
+diffbot_bringup/reproduce/papers/siwek2023_experiments.py for noise and limits. Printed are CPU time
+and spread of batch fits from random starts; errors of on-line estimates over random starts and
+noise; time to Table 4's best band (5 mm, 2 mm, 1 mrad), by the true pose; the largest true errors
+after 20 s; and how a load of +50 % inertia is followed.
+
+    ./diffbot python benchmarks/velocity_tracking.py [--runs 10]
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from diffbot_bringup.reproduce.papers.siwek2023_experiments import (
+    NOISE,
+    TURTLEBOT_LIMITS,
+    Conditions,
+    drive,
+    earliest_regulation,
+    fit_from_random_starts,
+    random_start,
+    three_ways,
+)
+from diffbot_bringup.reproduce.papers.siwek2023_published import BEST_BAND, TRUE
+from diffbot_controllers.velocity_tracking.dynamic import VelocityLimits
+from diffbot_ident.velocity.sigma import Sigma
+
+LATE = 20.0  # s
+LOADED = 25.0  # s
+
+
+def on_line(runs: int, noise: tuple[float, float]) -> None:
+    """Errors of the estimate at 20 s and 60 s over random starts, noise and its own intervals."""
+    found = []
+    for seed in range(runs):
+        start = random_start(np.random.default_rng((seed, 7)))
+        run = drive(Conditions(noise=noise, duration=60.02, seed=seed), start, adaptive=True)
+        error = 100.0 * np.abs(run.estimate / TRUE.as_array() - 1.0)
+        found.append((error[np.searchsorted(run.time, LATE)], error[-1]))
+    for when, errors in zip((20, 60), np.swapaxes(found, 0, 1), strict=True):
+        print(
+            f"on line, noise {noise}, {runs} random starts, after {when} s: % error of s1..s4 "
+            f"median {np.median(errors, axis=0).round(4)}, largest {errors.max(axis=0).round(4)}, "
+            f"within 1 %: {np.count_nonzero(errors <= 1.0, axis=0)}",
+            flush=True,
+        )
+
+
+def load(runs: int) -> None:
+    """Inertia of both axes + 50 % while driving: errors of path and estimate, adaptive and not."""
+    heavy = Sigma(1.5 * TRUE.s1, 1.5 * TRUE.s2, TRUE.s3, TRUE.s4)
+    for adaptive in (True, False):
+        rows = []
+        for seed in range(runs):
+            conditions = Conditions(noise=NOISE, duration=60.0, seed=seed)
+            change = (LOADED, heavy)
+            run = drive(conditions, TRUE, adaptive=adaptive, new_sigma=change)
+            away = 1e3 * run.true.distance
+            parts = [
+                away[(run.time >= since) & (run.time < until)].max()
+                for since, until in ((10, 25), (25, 35), (35, 45), (45, 60))
+            ]
+            off = np.abs(run.sigma[:, :2] / heavy.as_array()[:2] - 1.0).max(axis=1) > 0.05
+            last = np.flatnonzero(off)[-1] + 1
+            known = run.time[last] - LOADED if last < len(off) else np.inf
+            rows.append((*parts, known))
+        print(
+            f"load + 50 % at {LOADED:g} s, {'adaptive' if adaptive else 'fixed'}: largest mm before"
+            f" | 0-10 s after | 10-20 | 20-35 | s1, s2 within 5 % after s: "
+            f"{np.max(rows, axis=0).round(2)} (worst of {runs})",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10, help="seeds per line")
+    runs = parser.parse_args().runs
+    starts = fit_from_random_starts(50, seed=0)
+    spread = np.ptp(starts.found, axis=0) / starts.found.mean(axis=0)
+    print(
+        f"batch fit, 50 random starts: CPU mean {1e3 * starts.seconds.mean():.1f} ms, largest "
+        f"{1e3 * starts.seconds.max():.1f} ms; relative spread {spread.max():.1e}",
+        flush=True,
+    )
+    for limit in (np.inf, 0.7):
+        limits = VelocityLimits(linear_velocity=limit)
+        run = drive(Conditions(limits, period=0.01), TRUE, adaptive=False)
+        bound = earliest_regulation(limit, BEST_BAND[0]) if np.isfinite(limit) else 0.0
+        print(
+            f"exact sigma, |v| <= {limit}: in the best band from {run.within_from(BEST_BAND):.2f} s"
+            f" (no controller before {bound:.2f} s)",
+            flush=True,
+        )
+    for noise in ((0.0, 0.0), NOISE):
+        on_line(runs, noise)
+    worst: dict[str, list] = {}
+    for seed in range(min(runs, 5)):
+        conditions = Conditions(TURTLEBOT_LIMITS, laboratory=True, seed=seed)
+        for way, run in three_ways(conditions, starts.fit).items():
+            late = run.time >= LATE
+            worst.setdefault(way, []).append(np.abs(run.errors()[late]).max(axis=0))
+    for way, errors in worst.items():
+        print(
+            f"simulated laboratory, {way}: largest e_x, e_y, e_theta, e_v, e_omega from {LATE:g} s "
+            f"on {np.max(errors, axis=0).round(5)}, least {np.min(errors, axis=0).round(5)}",
+            flush=True,
+        )
+    load(min(runs, 5))
+
+
+if __name__ == "__main__":
+    main()

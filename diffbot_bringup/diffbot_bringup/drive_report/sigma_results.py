@@ -1,0 +1,31 @@
+"""sigma1..sigma4 that a run was driven with, for summary.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffbot_bringup.drive_report.controller_topics import VELOCITY
+from diffbot_bringup.drive_report.drive_run import DriveRun
+
+
+def sigma_keys(run: DriveRun) -> dict[str, Any]:
+    """Values in use at the end, those at the beginning, and the standard deviation of the estimate.
+
+    Returns:
+        A dict for each of sigma1..sigma4 with value, start and std (s, s, 1, 1); std is None where
+        unknown. Empty where nothing was driven.
+    """
+    if not len(run):
+        return {}
+    sigma, variance = run.extra["sigma"], run.extra["sigma_variance"][-1]
+    std = np.sqrt(np.where(variance >= 0.0, variance, np.nan))
+    return {
+        name: {
+            "value": float(sigma[-1, k]),
+            "start": float(sigma[0, k]),
+            "std": float(std[k]) if np.isfinite(std[k]) else None,
+        }
+        for k, name in enumerate(VELOCITY.parameters)
+    }

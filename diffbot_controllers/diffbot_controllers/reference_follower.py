@@ -1,0 +1,193 @@
+"""What the nodes share that follow references, whatever they command: begin, pace and end of a run.
+
+A run begins with the first state of the robot for which there is a reference. It ends after
+`duration`, or with `leave_with_reference` when nobody publishes references any more.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+
+from arc_odometry import Oddity
+from arc_odometry.rate_limit import RateLimit
+from diffbot_controllers.reference_input import ReferenceInput
+from diffbot_msgs.msg import ControllerState
+from diffbot_node import CommandNode
+
+STATE_RATE = 10.0  # messages on ~/state per s of robot time
+LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+
+
+class ReferenceFollower(CommandNode):
+    """A node whose parameters hold REFERENCE_PARAMETERS; it calls `follow` in its constructor.
+
+    Attributes:
+        input: where references go.
+    """
+
+    def follow(self, references: ReferenceInput) -> None:
+        """Begin to look who is there; the node can publish its state by now."""
+        self.input = references
+        self._start: float | None = None
+        self._newest = 0.0
+        self._ended = False
+        self._left_since: float | None = None
+        self._subscribed = False
+        self._said = ""
+        self._state_rate = RateLimit(STATE_RATE)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    # What a subclass gives.
+
+    @abstractmethod
+    def subscribe_to_references(self) -> None:
+        """Subscribe to references, once the robot can be driven: they begin when one listens."""
+
+    @property
+    @abstractmethod
+    def stream(self) -> str:
+        """Name of the topic that stamped references come on."""
+
+    @property
+    @abstractmethod
+    def status_listeners(self) -> int:
+        """Subscribers of `~/status`."""
+
+    @abstractmethod
+    def at_rest(self, reference: Any) -> bool:
+        """Whether a reference says that the robot should stand."""
+
+    @abstractmethod
+    def publish_state(self, stamp: float, phase: int, message: str) -> None:
+        """Publish `~/state`; stamp of the newest state of the robot, s."""
+
+    # References.
+
+    def take(self, stamp: float | None, make: Any, values: dict[str, float]) -> None:
+        """Take a reference that has come.
+
+        Args:
+            stamp: that it is for, s; None: it lasts.
+            make: makes a reference of the values, or raises a ValueError that says what is wrong.
+            values: fields of the message.
+        """
+        try:
+            reference = make(**values)
+        except ValueError as error:
+            self.refused += 1
+            reference = ValueError(f"{error}; send another one")
+        if stamp is None:
+            self.input.hold(reference)
+        else:
+            self.input.add(stamp, reference)
+        self.resume()
+
+    # The run.
+
+    @property
+    def elapsed(self) -> float:
+        """Robot time since the robot began to be driven, s."""
+        return 0.0 if self._start is None else self._newest - self._start
+
+    def waits_for(self) -> str:
+        """What is missing before anything may be commanded; empty when nothing is."""
+        missing = self.values.listeners - self.status_listeners
+        if missing > 0:
+            return f"{missing} more subscribers of ~/status are awaited"
+        return super().waits_for()
+
+    def awaits(self, sample: Any) -> str:
+        """In lock-step: the reference for the sample's stamp."""
+        if not self.values.wait_for_reference or self.input.reaches(sample.stamp):
+            return ""
+        return f"no reference for the {self.state_name} of {sample.stamp:.3f} s on {self.stream}"
+
+    def advance_to(self, stamp: float, oddity: Oddity | None) -> None:
+        """Take the time of a sample, s.
+
+        Raises:
+            ValueError: the sample is odd, and to be refused.
+        """
+        if oddity is not None and oddity.kind == "reset" and self._start is not None:
+            self._start += stamp - self._newest
+        if oddity is None or oddity.kind != "late":
+            self._newest = stamp
+        if oddity is not None:
+            raise ValueError(oddity.text)
+
+    def begin(self, stamp: float) -> bool:
+        """Whether the run begins with this stamp, s, as it has not begun yet."""
+        begins = self._start is None
+        if begins:
+            self._start = stamp
+        return begins
+
+    def ends_now(self) -> bool:
+        """Whether the `duration` is over; the node then ends."""
+        # A rounding error of the stamps must not add a control period.
+        over = 0.0 < self.values.duration <= self.elapsed + 1e-6
+        if over:
+            self._end(ControllerState.DONE, 0, "")
+        return over
+
+    def tell_state(self, stamp: float) -> None:
+        """Publish now and then that the robot is driven."""
+        if self._start is not None and self._state_rate.due(stamp):
+            self.publish_state(self._newest, ControllerState.DRIVING, "")
+
+    # The end.
+
+    def _look_around(self) -> None:
+        """Say what is waited for, and notice when the reference has left."""
+        if self.exit_code is not None:
+            return
+        if not self._subscribed and not self.waits_for():
+            self._subscribed = True
+            self.subscribe_to_references()
+        if self.count_publishers(self.stream) > 1:
+            self.complain(f"more than one node publishes {self.stream}; stop all but one")
+        if self._start is None:
+            self._publish_waiting()
+        elif self.values.leave_with_reference and self._reference_left():
+            self._end_without_reference()
+
+    def _publish_waiting(self) -> None:
+        text = self.waits_for() or "a reference"
+        if text != self._said:
+            self._said = text
+            self.publish_state(self._newest, ControllerState.WAITING, text)
+
+    def _reference_left(self) -> bool:
+        """Whether nobody has published references for two looks, though more are needed."""
+        needed = self.is_pending if self.values.wait_for_reference else self.input.is_stream
+        if self.count_publishers(self.stream) or not needed:
+            self._left_since = None
+        elif self._left_since is None:
+            self._left_since = time.monotonic()
+        return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
+
+    def _end_without_reference(self) -> None:
+        newest = self.input.newest
+        if not isinstance(newest, ValueError) and self.at_rest(newest):
+            self._end(ControllerState.DONE, 0, "")
+            return
+        self._end(
+            ControllerState.STOPPED, 1, "the reference's publisher left while it was in motion"
+        )
+
+    def _end(self, phase: int, exit_code: int, message: str) -> None:
+        self._ended = True
+        self.finish(exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time")
+        self.publish_state(self._newest, phase, message)
+
+    def close(self) -> None:
+        """On every way out: zero first, then say why."""
+        super().close()
+        if not self._ended:
+            words = self.last_words or "interrupted"
+            self.publish_state(self._newest, ControllerState.STOPPED, words)

@@ -1,0 +1,41 @@
+"""Reading of ROS parameter files that hold identified parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]:
+    """What stands below the first `NODE: ros__parameters:` that has one of the names.
+
+    Args:
+        path: of the file; `~` is expanded.
+        names: of parameters.
+        advice: how to come to a right file, for messages.
+
+    Raises:
+        ValueError: there is no such file, or it is another kind of file; the message names it.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not a text file"
+        raise ValueError(f"parameters '{path}': {reason}; {advice}, or give its file") from None
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"parameters '{path}': no YAML: {error}; {advice}") from None
+    nodes = document.values() if isinstance(document, dict) else ()
+    for node in nodes:
+        section = node.get("ros__parameters") if isinstance(node, dict) else None
+        if isinstance(section, dict) and any(name in section for name in names):
+            return section
+    wanted = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    raise ValueError(
+        f"parameters '{path}': no {wanted} below '/**: ros__parameters:'; is it another kind of "
+        f"file? {advice}"
+    )

@@ -1,0 +1,71 @@
+"""Identified sigma comes from a file as it is, or is refused by name."""
+
+import math
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_controllers.velocity_tracking.sigma_file import read_sigma, sigma_from
+
+GOOD = {
+    "sigma": [3.4, 4.6, 0.86, 0.25],
+    "covariance_diagonal": [1e-4, 4e-4, 1e-6, 1e-6],
+    "dead_time": [0.02, 0.04],
+    "robot": "turtlebot2",
+}
+
+
+def write(folder, **changes):
+    content = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    path = folder / "velocity_parameters.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": content}}))
+    return str(path)
+
+
+def test_what_was_identified_arrives(tmp_path):
+    known = read_sigma(write(tmp_path))
+    assert known.sigma.as_array().tolist() == GOOD["sigma"]
+    assert list(known.variances) == GOOD["covariance_diagonal"]
+    assert known.dead_time == (0.02, 0.04)
+
+
+def test_only_sigma_is_needed(tmp_path):
+    known = read_sigma(write(tmp_path, covariance_diagonal=None, dead_time=None, robot=None))
+    assert all(map(math.isnan, known.variances))
+    assert known.dead_time == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"sigma": None}, "no sigma below"),
+        ({"sigma": [1.0, 2.0, 3.0]}, "must be a list of 4 numbers"),
+        ({"sigma": [1.0, 2.0, 3.0, "x"]}, "must be a list of 4 numbers"),
+        ({"sigma": [1.0, 0.0, 3.0, 1.0]}, "sigma2 = 0.0 s: must be finite and > 0"),
+        ({"sigma": [1.0, 2.0, math.nan, 1.0]}, "sigma3 = nan: must be finite and > 0"),
+        ({"covariance_diagonal": [1.0, math.inf, 1.0, 1.0]}, "sigma2 is not identified"),
+        ({"covariance_diagonal": [1.0, 1.0, -1.0, 1.0]}, r"variance of sigma3 = -1\.0: must be >="),
+        ({"covariance_diagonal": 1.0}, "covariance_diagonal = 1.0: must be a list of 4"),
+        ({"exponent": [1.0, 1.5]}, r"exponent of omega = 1\.5: must be 1"),
+        ({"dead_time": [0.0, 2.0]}, "dead_time of omega = 2.0 s: must be from 0 to 1"),
+        ({"dead_time": [-0.1, 0.0]}, r"dead_time of v = -0\.1 s: must be from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path, changes, says):
+    path = write(tmp_path, **changes)
+    with pytest.raises(ValueError, match=says) as found:
+        read_sigma(path)
+    assert path in str(found.value) and "identify" in str(found.value)
+
+
+@given(st.lists(st.floats(), min_size=4, max_size=4))
+def test_sigma_is_that_of_a_robot_or_refused(values):
+    usable = all(math.isfinite(value) and value > 0.0 for value in values)
+    try:
+        sigma = sigma_from(tuple(values))
+    except ValueError as error:
+        assert not usable and "must be finite and > 0" in str(error)
+    else:
+        assert usable and sigma.as_array().tolist() == values

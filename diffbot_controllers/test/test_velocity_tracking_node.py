@@ -1,0 +1,272 @@
+"""The velocity_tracking_controller node on a ROS graph: what is commanded for what comes in."""
+
+import math
+import os
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from geometry_msgs.msg import Twist, TwistStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+
+from arc_odometry.odometry_messages import quaternion  # noqa: E402
+from diffbot_controllers.velocity_tracking.velocity_tracking_node import (  # noqa: E402
+    VelocityTrackingNode,
+)
+from diffbot_ident.velocity.sigma import Sigma  # noqa: E402
+from diffbot_msgs.msg import (  # noqa: E402
+    ControllerState,
+    PoseReference,
+    VelocityParameters,
+    VelocityTrackingStatus,
+)
+from diffbot_node import to_stamp  # noqa: E402
+from diffbot_sim.velocity_robot import VelocityRobot  # noqa: E402
+
+ZERO = (0.0, 0.0)
+SIGMA = "[1.0, 0.8, 0.9, 0.7]"
+PERIOD = 0.01
+NAME = "velocity_tracking_controller"
+LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Graph:
+    """The node, and a simulated robot with a reference that drives straight at 0.3 m/s."""
+
+    def __init__(self, **parameters):
+        # A busy machine must not look like a robot that fell silent.
+        given = {"sigma": SIGMA, "input_timeout": 1.0, "linear_velocity": 0.5, **parameters}
+        words = [w for k, v in given.items() for w in ("-p", f"{k}:={v}")]
+        rclpy.init(args=["--ros-args", *words])
+        self.peer = rclpy.create_node("peer", use_global_arguments=False)
+        self.node = VelocityTrackingNode()
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.peer)
+        self.executor.add_node(self.node)
+        self.robot = VelocityRobot(Sigma(1.0, 0.8, 0.9, 0.7))
+        self.commands, self.status, self.state, self.sigma = [], [], [], []
+        kind = TwistStamped if given.get("stamped", "true") == "true" else Twist
+        self._listen(kind, "cmd_vel", self.commands)
+        self._listen(VelocityTrackingStatus, f"{NAME}/status", self.status)
+        self._listen(ControllerState, f"{NAME}/state", self.state, LATCHED)
+        self._listen(VelocityParameters, f"{NAME}/parameters", self.sigma, LATCHED)
+        self.odom = self.peer.create_publisher(Odometry, "odom", 10)
+        self.references = self.peer.create_publisher(PoseReference, f"{NAME}/reference", 10)
+        self.steps = 0
+        self.until(lambda: self.references.get_subscription_count(), "the node to be ready")
+
+    def _listen(self, kind, topic, store, qos=10):
+        self.peer.create_subscription(kind, topic, store.append, qos)
+
+    def until(self, condition, what, timeout=10.0):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f"waited {timeout} s in vain for {what}"
+            self.executor.spin_once(timeout_sec=0.01)
+
+    @property
+    def stamp(self):
+        return self.steps * PERIOD
+
+    def say_reference(self, stamp=None, **fields):
+        stamp = self.stamp if stamp is None else stamp
+        message = PoseReference(**{"x": 0.3 * stamp, "v": 0.3, **fields})
+        message.header.stamp = to_stamp(stamp)
+        self.references.publish(message)
+        self.until(lambda: self.node.input.reaches(stamp), "the reference")
+
+    def odometry(self, stamp=None):
+        (x, y, theta), (v, omega) = self.robot.pose(), self.robot.velocity()
+        message = Odometry(child_frame_id="base_link")
+        message.header.frame_id = "odom"
+        message.header.stamp = to_stamp(self.stamp if stamp is None else stamp)
+        message.pose.pose.position.x, message.pose.pose.position.y = x, y
+        message.pose.pose.orientation = quaternion(theta)
+        message.twist.twist.linear.x, message.twist.twist.angular.z = v, omega
+        return message
+
+    def step(self, change=None, stamp=None):
+        """Publish the robot's state, wait for the answer, and move on; returns the command."""
+        message = self.odometry(stamp)
+        if change is not None:
+            change(message)
+        count = len(self.commands)
+        self.odom.publish(message)
+        self.until(lambda: len(self.commands) > count, "an answer")
+        command = self.newest()
+        assert all(map(math.isfinite, command)) and abs(command[0]) <= 0.5
+        self.robot.step(command, PERIOD)
+        self.steps += 1
+        return command
+
+    def newest(self):
+        message = self.commands[-1]
+        twist = getattr(message, "twist", message)
+        return twist.linear.x, twist.angular.z
+
+    def run(self, count):
+        commands = []
+        for _ in range(count):
+            self.say_reference()
+            commands.append(self.step())
+        return commands
+
+
+@pytest.fixture
+def make(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    graphs = []
+
+    def create(**parameters):
+        graphs.append(Graph(**parameters))
+        return graphs[-1]
+
+    yield create
+    for graph in graphs:
+        graph.node.destroy_node()
+        graph.peer.destroy_node()
+    rclpy.try_shutdown()
+
+
+def set_x(value):
+    def change(message):
+        message.pose.pose.position.x = value
+
+    return change
+
+
+def tilt(message):
+    message.pose.pose.orientation.w = 0.1
+
+
+def elsewhere(message):
+    message.header.frame_id = "map"
+
+
+def test_it_follows_and_tells_what_it_does(make):
+    graph = make()
+    assert graph.step() == ZERO  # no reference yet
+    graph.run(60)
+    # From rest the limit of 0.5 m/s is at work: v = (0.5 / sigma3) (1 - exp(-t sigma3 / sigma1)).
+    assert graph.robot.velocity()[0] == pytest.approx(-math.expm1(-0.9 * 0.6) * 0.5 / 0.9, rel=0.03)
+    graph.until(lambda: len(graph.status) >= 60, "the status of all")
+    status, before = graph.status[-1], graph.status[-2]
+    assert status.process_value.x == pytest.approx(before.process_value.x, abs=0.01)
+    assert status.error.x == pytest.approx(status.set_point.x - status.process_value.x)
+    assert status.command[0] == graph.newest()[0]
+    assert list(status.limits) == [0.5, 3.14] and status.time_step == pytest.approx(PERIOD)
+    assert list(status.sigma) == [1.0, 0.8, 0.9, 0.7]
+    assert graph.commands[-1].header.stamp == status.header.stamp
+    graph.until(lambda: graph.state[-1].phase == ControllerState.DRIVING, "the state")
+    assert (graph.state[-1].law, graph.state[-1].torque_limit) == ("fixed", 0.0)
+    assert list(graph.sigma[-1].sigma) == [1.0, 0.8, 0.9, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (set_x(math.nan), "odometry: x = nan: must be finite"),
+        (tilt, "must be a quaternion of length 1"),
+        (elsewhere, "odometry in frame 'map': must be in 'odom'"),
+    ],
+)
+def test_odometry_that_cannot_be_used_gives_zero_at_once(make, capfd, change, says):
+    graph = make()
+    assert graph.run(10)[-1] != ZERO
+    graph.say_reference()
+    assert graph.step(change) == ZERO
+    assert says in capfd.readouterr().err
+    assert graph.run(2)[-1] != ZERO
+
+
+def test_a_reference_that_stops_or_is_wrong_gives_zero(make, capfd):
+    graph = make()
+    graph.run(10)
+    commands = [graph.step() for _ in range(10)]
+    # The reference goes on for 80 ms as it was; within 100 ms the robot is told to stop.
+    assert commands[0] != ZERO and commands[-1] == ZERO
+    assert "older than the odometry message, limit 0.08 s" in capfd.readouterr().err
+    assert graph.run(2)[-1] != ZERO
+    graph.say_reference(v=math.inf)
+    assert graph.step() == ZERO
+    assert "reference: v = inf: must be finite" in capfd.readouterr().err
+
+
+def test_silence_of_the_odometry_gives_zero_in_time(make):
+    graph = make(input_timeout=0.08)
+    while graph.run(1)[-1] == ZERO:
+        pass
+    count, begin = len(graph.commands), time.monotonic()
+    graph.until(lambda: len(graph.commands) > count, "zero velocity")
+    assert graph.newest() == ZERO
+    assert time.monotonic() - begin < 0.2  # 0.1 s, and what a busy machine takes
+    graph.steps += 30
+    graph.say_reference()
+    assert graph.step() == ZERO  # after a gap nobody knows what the robot did
+    assert any(command != ZERO for command in graph.run(4))
+
+
+def test_late_odometry_and_a_reset_of_time_give_zero(make, capfd):
+    graph = make()
+    assert graph.run(20)[-1] != ZERO
+    assert graph.step(stamp=0.01) == ZERO  # late, as far as one can know
+    assert graph.step(stamp=0.02) == ZERO  # no: time was reset
+    assert "late odometry left out; zero velocity" in capfd.readouterr().err
+    graph.steps = 3
+    assert any(command != ZERO for command in graph.run(3))
+
+
+def test_a_robot_of_another_kind_is_adapted_to(make):
+    graph = make(adaptive="true", sigma="[0.5, 0.4, 0.5, 0.4]", linear_velocity=0.5)
+    graph.run(30)
+    assert list(graph.status[-1].sigma) == [0.5, 0.4, 0.5, 0.4]
+    for k in range(500):
+        swing = 0.3 * math.sin(0.04 * k), 0.5 * math.cos(0.03 * k)
+        graph.say_reference(x=graph.robot.pose()[0], v=0.2 + 0.5 * swing[0], omega=swing[1])
+        graph.step()
+    graph.until(lambda: len(graph.status) >= 500, "the status")
+    status = graph.status[-1]
+    # Exact odometry leaves the sampling of the integrals.
+    assert status.sigma[0] == pytest.approx(1.0, rel=0.02)
+    assert status.sigma[2] == pytest.approx(0.9, rel=0.02)
+    assert 0.0 < status.sigma_variance[0] < 0.01
+
+
+def test_a_robot_that_takes_twist_and_the_last_command(make):
+    graph = make(stamped="false")
+    assert graph.run(10)[-1] != ZERO
+    count = len(graph.commands)
+    graph.node.close()
+    graph.until(lambda: len(graph.commands) == count + 3, "three more")
+    assert [(m.linear.x, m.angular.z) for m in graph.commands[-3:]] == [ZERO] * 3
+    graph.until(lambda: graph.state[-1].phase == ControllerState.STOPPED, "the state")
+    assert graph.state[-1].message == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "says"),
+    [
+        ("sigma:=''", "'sigma': sigma = .*: must be 4 numbers, .*; give sigma, or the file"),
+        ("sigma:=[1.0, 1.0, -1.0, 1.0]", r"'sigma\[2\]' = -1.0: must be finite and > 0"),
+        ("sigma:=[1.0, .nan, 1.0, 1.0]", r"'sigma\[1\]' = nan: must be finite and > 0"),
+        ("parameters:=/no/such.yaml", "parameters '/no/such.yaml': No such file"),
+        ("linear_velocity:=0.0", "'linear_velocity' = 0.0: must be finite and > 0"),
+        ("k_v:=-1.0", "'k_v' = -1.0: must be finite and > 0"),
+        ("damping:=.inf", "'damping' = inf: must be finite and > 0"),
+    ],
+)
+def test_wrong_parameters_are_named(monkeypatch, parameter, says):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    words = ["-p", parameter]
+    if not parameter.startswith("sigma"):
+        words += ["-p", f"sigma:={SIGMA}"]
+    rclpy.init(args=["--ros-args", *words])
+    try:
+        with pytest.raises(ValueError, match=says):
+            VelocityTrackingNode()
+    finally:
+        rclpy.shutdown()

@@ -1,0 +1,1 @@
+"""Dynamics of robots that take velocity commands: sigma1..sigma4 of the 2023 paper."""

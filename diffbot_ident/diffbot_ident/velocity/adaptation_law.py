@@ -1,0 +1,147 @@
+"""The adaptation law (6) of Siwek et al. (2023), as published and corrected.
+
+(3) is linear in sigma, (A12)-(A14), with the velocity u = [v, omega]:
+
+    command = A sigma      A = [[dv/dt, 0, v, 0], [0, domega/dt, 0, omega]]
+
+Published:  sigma' = gamma^-1 A' Delta - gamma^-1 Gamma sigma      (6)
+            Delta  = command - u                                   (7)
+
+The paper calls (6) recursive least squares. It is a gradient with a leak, and it cannot find sigma:
+(7) is no prediction error. At the true sigma it is A sigma - u, which is not 0 but where sigma3 = 1
+and the speed is constant, so the gradient goes on. And the leak pulls sigma to 0: where the robot
+stands, A = 0, and sigma = exp(-gamma^-1 Gamma t) sigma(0). It would switch the law off only below
+a certain error, as the text says of Gamma, which (6) does not do.
+
+Corrected:  sigma' = gamma^-1 A' (command - A sigma) - gamma^-1 Gamma (sigma - prior)
+
+command - A sigma is the error of the prediction, 0 at the true sigma. With e = sigma - true and
+V = e' gamma e / 2 the first term gives V' = -|A e|^2 <= 0: the error never grows, and shrinks in
+each direction that the motion excites. The leak, towards a prior from a batch fit instead of 0,
+bounds sigma where nothing is excited and noise would let it wander (sigma-modification; Ioannou and
+Kokotovic, 1983); its price is a bias towards the prior. Sampled, each axis's step is divided by
+1 + dt a gamma^-1 a' with its row a of A: one step never passes the minimum of its own error.
+
+A needs accelerations. As printed they are differences of measured velocities, whose noise pulls
+sigma1 and sigma2 to a tenth of the truth (5 mm/s at 50 Hz). The corrected law passes command and A
+through one first-order filter, which leaves (A14) true and takes the differentiation out:
+dv/dt filtered is (v - v filtered) / time constant. Still a gradient is slow where the motion tells
+little; the suite drives with least squares on integrals, recursive_fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_ident.velocity.sigma import Sigma
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AdaptationGains:
+    """Settings of the law.
+
+    Attributes:
+        rate: diagonal of gamma^-1, 1/s, > 0; shape (4,) or one number for all.
+        leak: diagonal of Gamma, >= 0, likewise.
+        smoothing: time constant of the corrected law's filter, s, >= 0; 0: none.
+        corrected: whether the corrected law is used; else (6), (7) as printed.
+
+    Raises:
+        ValueError: a number is outside its limits.
+    """
+
+    rate: float | tuple[float, float, float, float] = 20.0
+    leak: float | tuple[float, float, float, float] = 1e-5
+    smoothing: float = 1.0
+    corrected: bool = True
+
+    def __post_init__(self) -> None:
+        rate, leak = np.broadcast_to(self.rate, 4), np.broadcast_to(self.leak, 4)
+        if not (np.isfinite(rate).all() and (rate > 0.0).all()):
+            raise ValueError(f"adaptation law: rate = {self.rate} 1/s: must be finite and > 0")
+        if not (np.isfinite(leak).all() and (leak >= 0.0).all()):
+            raise ValueError(f"adaptation law: leak = {self.leak}: must be finite and >= 0")
+        if not 0.0 <= self.smoothing < math.inf:
+            raise ValueError(
+                f"adaptation law: smoothing = {self.smoothing} s: must be finite and >= 0"
+            )
+
+
+def regressors(velocity: Array, acceleration: Array) -> Array:
+    """A of (A14), shape (2, 4), from [v, omega] and their rates of change."""
+    (v, omega), (dv, domega) = velocity, acceleration
+    return np.array([[dv, 0.0, v, 0.0], [0.0, domega, 0.0, omega]])
+
+
+class AdaptationLaw:
+    """sigma by (6), sample by sample.
+
+    Args:
+        start: sigma to begin with; the prior of the corrected law.
+        gains: see there.
+
+    Attributes:
+        values: estimate of [sigma1, sigma2, sigma3, sigma4], shape (4,); of any sign.
+    """
+
+    def __init__(
+        self,
+        start: Sigma,
+        gains: AdaptationGains = AdaptationGains(),
+    ) -> None:
+        self._prior = start.as_array()
+        self._rate, self._leak = (np.broadcast_to(g, 4) for g in (gains.rate, gains.leak))
+        self._corrected = gains.corrected
+        self._smoothing = gains.smoothing if gains.corrected else 0.0
+        self._filtered: tuple[Array, Array] | None = None
+        self.values = start.as_array()
+        self._before: tuple[float, Array] | None = None
+
+    def update(
+        self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
+    ) -> None:
+        """Take in a measured velocity and the command that held since the stamp before.
+
+        The gradient is a step of forward Euler, the leak is exact.
+
+        Raises:
+            ValueError: a number is not finite, or the stamp does not rise.
+        """
+        u, asked = np.array(velocity, float), np.array(command, float)
+        if not (math.isfinite(stamp) and np.isfinite(u).all() and np.isfinite(asked).all()):
+            raise ValueError(f"stamp {stamp}, velocity {velocity}, command {command}: not finite")
+        before, self._before = self._before, (stamp, u)
+        if before is None:
+            return
+        dt = stamp - before[0]
+        if not dt > 0.0:
+            raise ValueError(f"stamp = {stamp} s after {before[0]} s: must rise")
+        # The difference belongs to the middle of the period.
+        a = regressors(0.5 * (u + before[1]), (u - before[1]) / dt)
+        a, asked = self._smooth(a, asked, dt)
+        kept = np.exp(-dt * self._rate * self._leak)
+        if self._corrected:
+            # Each axis has its own size. Euler's step must not pass the minimum of its row.
+            size = 1.0 + dt * (a * a) @ self._rate
+            step = self._rate * (a.T @ ((asked - a @ self.values) / size))
+            self.values = self._prior + kept * (self.values - self._prior) + dt * step
+        else:
+            step = self._rate * (a.T @ (asked - u))
+            self.values = kept * self.values + dt * step
+
+    def _smooth(self, a: Array, asked: Array, dt: float) -> tuple[Array, Array]:
+        """A and command through the filter, both from 0."""
+        if self._smoothing == 0.0:
+            return a, asked
+        share = -math.expm1(-dt / self._smoothing)
+        before = self._filtered or (np.zeros_like(a), np.zeros_like(asked))
+        self._filtered = tuple(
+            old + share * (new - old) for old, new in zip(before, (a, asked), strict=True)
+        )
+        return self._filtered

@@ -1,0 +1,110 @@
+"""Dead times in fractions of a sample, the power law, and slow sensors."""
+
+import numpy as np
+import pytest
+
+from diffbot_ident.velocity.dead_time import fit_dead_time, power_law
+from diffbot_ident.velocity.first_order import FirstOrder, Stretch
+from diffbot_ident.velocity.first_order_friction import fit_with_friction
+from diffbot_ident.velocity.refresh import refreshed
+
+T = 0.05
+TRUE = FirstOrder(0.3, 1.05)
+
+
+def steps(rng, count, hold=25):
+    return np.repeat(rng.uniform(-1.0, 1.0, count // hold + 1), hold)[:count]
+
+
+def recording(rng, dead_time, exponent=1.0, noise=0.03, count=500, model=TRUE):
+    command = steps(rng, count)
+    velocity = model.simulate(power_law(command, exponent), T, 0.0, dead_time)
+    return Stretch(T, command, velocity + noise * rng.standard_normal(count))
+
+
+@pytest.mark.parametrize("dead_time", [0.0, 0.05, 0.137, 0.62])
+def test_the_dead_time_is_found_in_fractions_of_a_sample(dead_time):
+    found = fit_dead_time([recording(np.random.default_rng(1), dead_time, noise=0.0)])
+    assert found.dead_time == pytest.approx(dead_time, abs=1e-3)
+    assert found.fit.model.inertia == pytest.approx(TRUE.inertia, rel=0.01)
+    assert not found.at_end
+
+
+def test_intervals_of_dead_time_and_inertia_cover_together():
+    rng = np.random.default_rng(2)
+    runs, hits = 40, np.zeros(3)
+    for _ in range(runs):
+        true = rng.uniform(0.03, 0.3)
+        found = fit_dead_time([recording(rng, true, count=300)], longest=0.4, every=3)
+        hits += [
+            abs(found.dead_time - true) < 1.96 * found.dead_time_std,
+            abs(found.fit.model.inertia - TRUE.inertia) < 1.96 * found.fit.std[0],
+            abs(found.fit.model.drag - TRUE.drag) < 1.96 * found.fit.std[1],
+        ]
+    # 38 of 40 with a spread of 1.4; fewer than 34 by chance in 1 run of 400.
+    assert (hits >= 34).all(), hits
+
+
+def test_a_dead_time_beyond_the_scan_is_told():
+    assert fit_dead_time([recording(np.random.default_rng(3), 0.9)], longest=0.4).at_end
+
+
+def test_the_exponent_of_a_power_law_is_found_with_its_interval():
+    for seed in range(2):
+        stretch = recording(np.random.default_rng(seed), 0.08, exponent=1.6, noise=0.02)
+        found = fit_dead_time([stretch], longest=0.4, with_exponent=True)
+        assert abs(found.exponent - 1.6) < 3.0 * found.exponent_std < 0.15
+        assert found.fit.model.drag == pytest.approx(TRUE.drag, abs=4.0 * found.fit.std[1])
+
+
+def test_stale_readings_are_told_and_left_out():
+    rng = np.random.default_rng(4)
+    stretch = recording(rng, 0.12, noise=0.01, count=1000)
+    index = 5 * (np.arange(1000) // 5)
+    masks, hold = refreshed([stretch.velocity[index]])
+    assert hold == pytest.approx(5.0, abs=0.1)
+    assert np.mean(np.flatnonzero(masks[0]) % 5 == 0) > 0.99
+    stale = Stretch(T, stretch.command, stretch.velocity[index])
+    fresh = Stretch(T, stretch.command, stretch.velocity[index], masks[0])
+    # Read as if they were new, readings seem to be later than they are.
+    assert fit_dead_time([stale]).dead_time > 0.16
+    assert fit_dead_time([fresh]).dead_time == pytest.approx(0.12, abs=0.02)
+
+
+def test_noise_is_not_taken_for_a_slow_sensor():
+    rng = np.random.default_rng(5)
+    masks, hold = refreshed([np.cumsum(rng.standard_normal(300)), rng.standard_normal(200)])
+    assert hold == 0.0
+    assert all(mask.all() for mask in masks)
+    # An encoder's steps come when the wheel moves by one, not by a clock.
+    masks, hold = refreshed([np.round(0.3 * np.cumsum(rng.standard_normal(600)))])
+    assert hold == 0.0
+
+
+def test_friction_voltage_and_inertia_are_found_from_four_tests():
+    rng = np.random.default_rng(6)
+    found = fit_with_friction(four_tests(rng, 0.6, 2.5, 0.4, 0.03), longest=0.1)
+    assert found.friction == pytest.approx(0.6, abs=min(4.0 * found.friction_std, 0.05))
+    assert found.fit.model.drag == pytest.approx(2.5, abs=min(4.0 * found.fit.std[1], 0.05))
+    assert found.fit.model.inertia == pytest.approx(0.4, abs=min(4.0 * found.fit.std[0], 0.03))
+    assert found.fit.dead_time == pytest.approx(0.03, abs=0.004)
+
+
+def four_tests(rng, ks, kv, ka, dead_time, period=0.01):
+    """Ramps and steps of voltage, integrated with friction in steps of a quarter of a period."""
+    tests = []
+    rest, decay = 30, np.exp(-0.25 * period * kv / ka)
+    for voltage in [
+        np.r_[np.zeros(rest), sign * 0.5 * period * np.arange(800)] for sign in (1.0, -1.0)
+    ] + [np.r_[np.zeros(rest), np.full(200, sign * 6.0)] for sign in (1.0, -1.0)]:
+        v, velocity = 0.0, []
+        for k in range(len(voltage)):
+            velocity.append(v)
+            for part in range(4):
+                late = k + (part + 0.5) / 4.0 - dead_time / period
+                effort = voltage[max(int(np.floor(late)), 0)]
+                push = np.sign(effort) * max(abs(effort) - ks, 0.0)
+                v = push / kv + (v - push / kv) * decay
+        velocity = np.array(velocity) + 0.005 * rng.standard_normal(len(voltage))
+        tests.append(Stretch(period, voltage, velocity))
+    return tests

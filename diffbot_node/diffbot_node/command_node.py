@@ -1,0 +1,300 @@
+"""The base of every node that commands a robot; it keeps the suite's promises on commands.
+
+- What is sent is finite and inside its limits and rate limits.
+- Nothing is commanded before somebody sends states and somebody takes commands.
+- Zero is sent when a state cannot be used, within `input_timeout` when they stop, and as the last
+  command on every way out of the process.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.time import Time
+
+from diffbot_node.complaints import Complaints
+from diffbot_node.pair_limiter import Pair, PairLimiter
+from diffbot_node.parameters import Parameter, declare
+from diffbot_node.stamps import seconds
+
+# How often the age of the inputs is looked at, s of wall time.
+WATCH_PERIOD = 0.02
+# A stamp may be repeated for so long, as simulators do while they wait, s of wall time.
+LONGEST_REPEAT = 1.0
+# What is still awaited at the start is reported this often, s of wall time.
+WAITING_PERIOD = 3.0
+
+
+class CommandNode(Node, ABC):
+    """Reads the states of a robot, asks its subclass for a command, and sends it safely.
+
+    A subclass calls `connect` in its constructor.
+
+    Args:
+        name: name of the node.
+        parameters: all of the node; COMMAND_PARAMETERS are among them.
+
+    Attributes:
+        exit_code: see RunnableNode.
+        last_words: why the node ended by itself.
+        values: the parameters.
+        refused: states and inputs that could not be used.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    state_name = "state"
+    """What a message of the robot is, in the singular, for messages."""
+    command_name = "command"
+    """What is commanded, for messages."""
+    taker = "the robot"
+    """Who takes the commands, for messages."""
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+        super().__init__(name)
+        self.exit_code: int | None = None
+        self.last_words = ""
+        self.values = declare(self, parameters)
+        self.refused = 0
+        self._last_stamp: float | None = None
+        self._period = 0.0
+        self._pending: Any = None
+        self._received: Time | None = None
+        self._received_wall = time.monotonic()
+        self._reminded = time.monotonic()
+        self._complaints = Complaints()
+
+    def connect(
+        self, states: tuple[type, str], commands: tuple[type, str], limiter: PairLimiter
+    ) -> None:
+        """Subscribe to states and begin to watch over what is commanded.
+
+        Args:
+            states: type of message, with a header, and name of the topic.
+            commands: type of message and name of the topic.
+            limiter: of the commands.
+        """
+        self._limiter = limiter
+        self._commands = self.create_publisher(*commands, 10)
+        self._states = self.create_subscription(*states, self._on_state, 10)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    # What a subclass gives.
+
+    @abstractmethod
+    def read(self, stamp: float, message: Any) -> Any:
+        """The sample in a message, with this stamp, s.
+
+        Raises:
+            ValueError: it cannot be used; zero is commanded and the reason is reported.
+        """
+
+    @abstractmethod
+    def message_of(self, command: Pair) -> Any:
+        """The message that says a command; it may be the same object each time."""
+
+    @abstractmethod
+    def on_sample(self, sample: Any) -> Pair:
+        """The command for the next control period; the subclass's law.
+
+        A ValueError refuses the sample: zero is commanded and the reason is reported.
+        """
+
+    def concerns(self, message: Any) -> bool:
+        """Whether a message is about this robot."""
+        return True
+
+    def on_commanded(self, sample: Any, command: Pair) -> None:
+        """Called after the command is out, for telemetry; it is what was commanded."""
+
+    def on_refused(self, sample: Any) -> None:
+        """Called after zero was commanded because `on_sample` refused the sample."""
+
+    def on_silence(self) -> None:
+        """Called after zero was commanded because no state came in time."""
+
+    def awaits(self, sample: Any) -> str:
+        """What has to come before the sample can be answered; empty when nothing has to.
+
+        Only for inputs that belong to a sample, where a run shall repeat to the last digit. The
+        subclass calls `resume` when something has come. A sample that has no answer when the next
+        one comes is refused.
+        """
+        return ""
+
+    # What a subclass may use.
+
+    @property
+    def commanded(self) -> Pair:
+        """What was commanded last."""
+        return self._limiter.command
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a sample waits for what `awaits` names."""
+        return self._pending is not None
+
+    def resume(self) -> None:
+        """Answer the sample that waits, if nothing is missing any more."""
+        sample = self._pending
+        if sample is not None and not self.awaits(sample):
+            self._pending = None
+            self._answer(sample)
+
+    def waits_for(self) -> str:
+        """What is missing before anything may be commanded; empty when nothing is.
+
+        Matches are counted and never slept for: discovery takes up to seconds.
+        """
+        if not self.count_publishers(self._states.topic_name):
+            topic, what = self._states.topic_name, "the simulator or the robot's driver"
+            return f"nobody publishes {topic}; start {what}"
+        others = self.count_publishers(self._commands.topic) - 1
+        if others > 0:
+            return (
+                f"{others} other nodes publish {self._commands.topic}; stop them, or give each "
+                "robot its own namespace or ROS_DOMAIN_ID"
+            )
+        if not self._commands.get_subscription_count():
+            return f"nobody subscribes to {self._commands.topic}; start {self.taker}"
+        return ""
+
+    def keep_waiting(self) -> None:
+        """What is waited for is on its way: `patience` begins anew."""
+        self._received_wall = time.monotonic()
+
+    def complain(self, what: str) -> None:
+        """Warn, at most once a second for sentences that differ in numbers only."""
+        if self._complaints.due(what):
+            self.get_logger().warning(what)
+
+    def finish(self, exit_code: int, last_words: str = "") -> None:
+        """End the process after this callback; zero goes out on the way.
+
+        Args:
+            exit_code: status of the process.
+            last_words: why; logged as an error when the status is not 0.
+        """
+        self._send(self._limiter.stop())
+        self.last_words = last_words
+        if last_words:
+            (self.get_logger().error if exit_code else self.get_logger().info)(last_words)
+        self.exit_code = exit_code
+
+    def close(self) -> None:
+        """Zero as the last thing on the wire; sent thrice in case one gets lost."""
+        for _ in range(3):
+            self._send(self._limiter.stop())
+            time.sleep(0.02)
+
+    # The loop.
+
+    def _on_state(self, message: Any) -> None:
+        if self.exit_code is not None or not self.concerns(message):
+            return
+        stamp = seconds(message.header.stamp)
+        if stamp == self._last_stamp:
+            self._repeated(stamp)
+            return
+        if self._received is None and self.waits_for():
+            return
+        if self._pending is not None:
+            self._refuse(self.awaits(self._pending))
+            self._pending = None
+        self._received = self.get_clock().now()
+        self._period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
+        self._last_stamp = stamp
+        try:
+            sample = self.read(stamp, message)
+        except ValueError as error:
+            self._refuse(str(error))
+            return
+        self._received_wall = time.monotonic()
+        self._pending = sample
+        self.resume()
+
+    def _answer(self, sample: Any) -> None:
+        try:
+            wanted = self.on_sample(sample)
+            # A late state must not let the rate limit open wide, an early one not close it.
+            period = min(max(self._period, 0.0), self.values.input_timeout)
+            command = self._limiter.apply(wanted, period)
+        except ValueError as error:
+            self._refuse(str(error))
+            self.on_refused(sample)
+            return
+        if self.exit_code is None:
+            self._send(command)
+        self.on_commanded(sample, command)
+
+    def _refuse(self, why: str) -> None:
+        self.refused += 1
+        self._send(self._limiter.stop())
+        self.complain(f"{why}; zero {self.command_name}")
+
+    def _repeated(self, stamp: float) -> None:
+        # A lock-step simulator says its first state again until the answer has arrived.
+        if self._pending is not None:
+            self.resume()
+            return
+        if self.get_clock().ros_time_is_active:
+            # A simulator that is paused says its state again and again.
+            self.keep_waiting()
+            if time.monotonic() - self._reminded > WAITING_PERIOD:
+                self._reminded = time.monotonic()
+                self.get_logger().info(
+                    f"the simulator's time stands still at {stamp:g} s; to let it go on press its "
+                    "play button, or call simulator/set_paused with data: false"
+                )
+        elif time.monotonic() - self._received_wall > LONGEST_REPEAT:
+            self.refused += 1
+            self.complain(
+                f"{self.state_name}s repeat the stamp {stamp} s: time step must be > 0; check that "
+                "the driver stamps each of them"
+            )
+
+    def _watch(self) -> None:
+        if self.exit_code is not None:
+            return
+        silence = time.monotonic() - self._received_wall
+        if 0.0 < self.values.patience < silence:
+            missing = self._missing() or (
+                f"nothing that can be used comes on {self._states.topic_name}"
+            )
+            self.finish(1, f"gave up after {silence:.1f} s of wall time: {missing}")
+            return
+        if silence > WAITING_PERIOD and (self._received is None or self._pending is not None):
+            self._remind()
+        if self._received is not None:
+            self._check_age(self._received)
+
+    def _remind(self) -> None:
+        if time.monotonic() - self._reminded > WAITING_PERIOD:
+            self._reminded = time.monotonic()
+            topic = self._states.topic_name
+            self.get_logger().info("waiting: " + (self._missing() or f"nothing on {topic} yet"))
+
+    def _missing(self) -> str:
+        pending = "" if self._pending is None else self.awaits(self._pending)
+        return self.waits_for() or pending
+
+    def _check_age(self, received: Time) -> None:
+        # The node's clock is the simulator's where there is one: a robot time that stands still
+        # lets no robot run away, and a simulator slower than real time is no fault.
+        # A clock that was set back hides how old it is: that counts as old.
+        age = abs(1e-9 * (self.get_clock().now() - received).nanoseconds)
+        if age > self.values.input_timeout and self._limiter.command != (0.0, 0.0):
+            self._send(self._limiter.stop())
+            self.on_silence()
+            self.complain(
+                f"no {self.state_name} for {age:.3f} s, limit {self.values.input_timeout} s: zero "
+                f"{self.command_name} until they come again; check the robot's driver"
+            )
+
+    def _send(self, command: Pair) -> None:
+        self._commands.publish(self.message_of(command))

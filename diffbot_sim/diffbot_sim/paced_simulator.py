@@ -1,0 +1,185 @@
+"""What the simulator nodes share that move a robot themselves: its time.
+
+In lock-step such a node publishes a state, waits for the command that answers it, and advances by
+one control period: a run repeats to the last digit and is as fast as its nodes. Else it runs on by
+itself with the latest command, as a robot does. It serves `~/set_paused` (std_srvs/SetBool), to
+let the robot's time stand still or go on.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from std_srvs.srv import SetBool
+
+from diffbot_node import Parameter, declare
+from diffbot_sim.command_watch import CommandWatch
+from diffbot_sim.pacing import Pacer
+from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
+
+PACE = (
+    Parameter("period", 0.01, "control period, s", above=0.0, maximum=0.1),
+    Parameter("lock_step", True, "wait for the command that answers each state of the robot"),
+    Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
+    Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
+    LEAVE_WHEN_ALONE,
+    Parameter(
+        "patience",
+        20.0,
+        "with leave_when_alone: wall time to wait for the first commands, s; then status 1",
+        above=0.0,
+    ),
+)
+
+# How often the node looks who is there, s of wall time; the first state is said again as often.
+LOOK_PERIOD = 0.05
+# Silence in lock-step is reported after this, s of wall time.
+SILENCE = 2.0
+
+
+class PacedSimulator(Node, ABC):
+    """Moves a robot period by period.
+
+    Args:
+        name: name of the node.
+        parameters: all of the node; PACE is among them.
+
+    Attributes:
+        exit_code: see RunnableNode.
+        values: the parameters.
+        paused: whether the robot's time is to stand still.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    paused = False
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+        super().__init__(name)
+        self.exit_code: int | None = None
+        self.values = declare(self, parameters)
+        if not self.values.lock_step and self.values.speed == 0.0:
+            raise ValueError(
+                "parameter 'speed' = 0.0: must be > 0 without lock_step, which alone can go as "
+                "fast as possible; set speed to 1.0 for real time"
+            )
+        self._command = (0.0, 0.0)
+        self._unanswered = False
+        self._answered = False
+        self._warned = False
+        self._last_answer = time.monotonic()
+        self._pacer = Pacer(self.values.speed)
+
+    def run(self, commands: str, what: str) -> None:
+        """Let time begin, once the robot and its topics are there.
+
+        Args:
+            commands: topic of the commands.
+            what: is commanded, for messages.
+        """
+        self._topic = commands
+        self._watch = CommandWatch(self, commands, self.values.patience, what)
+        self.create_service(SetBool, "~/set_paused", self._on_set_paused)
+        if self.values.paused:
+            self.paused = True
+            self.get_logger().info(
+                f"paused; to go on: ros2 service call {self.get_fully_qualified_name()}/set_paused "
+                "std_srvs/srv/SetBool '{data: false}', or Gazebo's play button"
+            )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        if not self.values.lock_step:
+            self.create_timer(self.values.period / self.values.speed, self._run_on, clock=steady)
+
+    # What a subclass gives.
+
+    @property
+    @abstractmethod
+    def stamp(self) -> float:
+        """Robot time of the newest state, s."""
+
+    @abstractmethod
+    def advance(self, command: tuple[float, float]) -> None:
+        """Move on by one period with a command."""
+
+    @abstractmethod
+    def publish_state(self) -> None:
+        """Publish the newest state."""
+
+    @abstractmethod
+    def rival(self) -> str | None:
+        """What is wrong when somebody else publishes states, too; else None."""
+
+    # Time.
+
+    def take_command(self, command: tuple[float, float]) -> None:
+        """Take a command that has come; in lock-step it answers the newest state."""
+        self._command = command
+        if self.values.lock_step:
+            self._unanswered = True
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Answer the command that waits, unless time stands still."""
+        if self._unanswered and not self.paused:
+            self._unanswered = False
+            self._answer()
+
+    def _answer(self) -> None:
+        """Advance in lock-step by the period that the command just taken is for."""
+        now = time.monotonic()
+        if not self._answered:
+            self._answered = True
+            self._pacer.restart(self.stamp)
+        self._last_answer, self._warned = now, False
+        self.advance(self._command)
+        if (delay := self._pacer.delay(self.stamp)) > 0.0:
+            time.sleep(delay)
+        self.publish_state()
+
+    def _run_on(self) -> None:
+        """Advance without lock-step, with the latest command."""
+        if not self.paused:
+            self.advance(self._command)
+            self.publish_state()
+
+    def _look_around(self) -> None:
+        paused = self.paused
+        if paused:
+            self._last_answer = time.monotonic()
+        self._go_on()
+        if self.exit_code is None and self.values.leave_when_alone:
+            self.exit_code = self._watch.end()
+        if self.exit_code is not None:
+            return
+        waiting = self.values.lock_step and not self._answered
+        if waiting and (rival := self.rival()):
+            self.get_logger().error(rival)
+            self.exit_code = 1
+        elif waiting or paused:
+            # Said again until somebody is there to answer, and so that a robot whose time stands
+            # still is not taken for a dead one; the stamp stays the same.
+            self.publish_state()
+        elif self.values.lock_step and not self._warned and self._is_silent():
+            self._warned = True
+            self.get_logger().warning(
+                f"no command for {SILENCE} s of wall time: the robot's time stands still in "
+                "lock-step until one comes"
+            )
+
+    def _is_silent(self) -> bool:
+        """Whether those who command say nothing."""
+        silence = time.monotonic() - self._last_answer
+        return silence > SILENCE and self.count_publishers(self._topic) > 0
+
+    def _on_set_paused(
+        self, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        self.paused = request.data
+        response.success = True
+        response.message = "time stands still" if request.data else "time goes on"
+        return response

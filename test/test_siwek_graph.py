@@ -1,0 +1,79 @@
+"""The whole graph that drives a robot by velocity commands: results, interruption, bad input."""
+
+import json
+import math
+import signal
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import CommandRecorder, processes_of, run, start  # noqa: E402
+
+PICTURES = {"path", "pose", "velocities", "commands", "velocity_errors", "sigma"}
+# Rest to rest in 7.3 s; the robot needs three times the velocity to reach it in time.
+SHORT = ("trajectory:=line", "linear_velocity:=3.0")
+
+
+def summary(results):
+    with open(results / "summary.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
+    recorder = CommandRecorder(velocity=True)
+    try:
+        process = start("siwek", tmp_path, "adaptive:=true", "seed:=3", *SHORT)
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        output = process.stdout.read()
+    finally:
+        recorder.close()
+    assert process.returncode == 0, output
+    assert recorder.commands[-1] == (0.0, 0.0)
+    assert max(abs(v) for v, _ in recorder.commands) > 1.0
+    said = summary(tmp_path)
+    assert (said["outcome"], said["reason"], said["sim"]) == ("completed", "", "velocity")
+    assert said["duration"] == pytest.approx(8.3, abs=0.5)
+    # Velocity noise of 2 mm/s and 5 mrad/s, through gains of 10 1/s, leaves a tenth of this.
+    for kind in ("true", "odometry"):
+        tracking = said["tracking"][kind]
+        assert tracking["max_position"] < 0.002 and tracking["max_heading"] < 0.005
+        assert tracking["settling_time"] == 0.0
+    assert said["peak_torque"] is None
+    assert 1.0 < said["peak_command"][0] <= 3.0 == said["controller"]["velocity_limits"][0]
+    controller = said["controller"]
+    assert controller["law"] == "adaptive" and controller["gains"]["epsilon"] == 0.8
+    assert controller["parameters"]["source"] == "sigma"
+    assert controller["parameters"]["sigma1"]["start"] == 3.446
+    assert said["samples"] == pytest.approx(said["samples_true"], abs=20)
+    assert {path.stem for path in tmp_path.glob("*.png")} >= PICTURES
+    assert (tmp_path / "drive.gif").exists()
+    assert processes_of(domain) == []
+
+
+def test_an_interrupted_drive_ends_with_zero_velocity_and_keeps_its_numbers(tmp_path, domain):
+    recorder = CommandRecorder(velocity=True)
+    try:
+        process = start("siwek", tmp_path, "speed:=1.0", "laps:=0", "ramp_up:=1.0")
+        assert recorder.spin(lambda: len(recorder.commands) > 150)
+        process.send_signal(signal.SIGINT)
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        recorder.spin(lambda: False, timeout=0.5)
+        output = process.stdout.read()
+    finally:
+        recorder.close()
+    assert recorder.commands[-1] == (0.0, 0.0), output
+    assert any(recorder.commands[-10])
+    assert all(math.isfinite(value) for pair in recorder.commands for value in pair)
+    assert "Traceback" not in output
+    assert summary(tmp_path)["outcome"] == "stopped"
+    assert processes_of(domain) == []
+
+
+def test_a_file_that_cannot_be_used_ends_the_run_with_a_clear_message(tmp_path, domain):
+    path = tmp_path / "velocity_parameters.yaml"
+    path.write_text("/**: {ros__parameters: {sigma: [3.4, -4.5, 0.9, 0.3]}}")
+    status, output = run("siwek", tmp_path / "results", f"parameters:={path}")
+    assert status not in (0, 130), output
+    assert "sigma2 = -4.5 s: must be finite and > 0" in output and "Traceback" not in output
+    assert processes_of(domain) == []
