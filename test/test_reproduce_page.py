@@ -88,18 +88,18 @@ def test_the_page_holds_everything_and_needs_nothing():
     assert "http" not in text
 
 
-@pytest.mark.parametrize(("ours", "status"), [(1.0, 0), (2.0, 1), (math.nan, 1)])
+@pytest.mark.parametrize(("ours", "missed"), [(1.0, False), (2.0, True), (math.nan, True)])
 def test_the_command_writes_a_folder_and_says_what_was_missed(
-    tmp_path, monkeypatch, capsys, ours, status
+    tmp_path, monkeypatch, capsys, ours, missed
 ):
     made = section((matches("mass", "kg", 1.0, ours),))
     monkeypatch.setattr(reproduce, "section_maker", lambda paper: lambda report: made)
-    assert reproduce.main(["2006", "--output", str(tmp_path / "new")]) == status
-    assert ("not reached" in capsys.readouterr().out) == bool(status)
+    assert reproduce.main(["2006", "--output", str(tmp_path / "new")]) == 0
+    assert ("not reached: A robot, mass" in capsys.readouterr().out) == missed
     assert (tmp_path / "new" / "a-picture.png").read_bytes() == b"PNG"
     row = json.loads((tmp_path / "new" / "summary.json").read_text())["rows"][0]
     assert row["quantity"] == "mass"
-    assert row["verdict"] == ("reproduced" if status == 0 else "not reached")
+    assert row["verdict"] == ("not reached" if missed else "reproduced")
 
 
 def test_an_unknown_paper_is_answered_by_the_known_ones(capsys):

@@ -87,11 +87,16 @@ def run_node(
                 node = create()
             finally:
                 creating = False
-        except (ValueError, ImportError, OSError) as error:
-            get_logger("diffbot").fatal(str(error))
-            return 1
         except _Interrupted:
             return interrupted
+        except Exception as error:
+            # A library with a bare `except` makes an error of its own of the interruption.
+            if signals:
+                return interrupted
+            if not isinstance(error, (ValueError, ImportError, OSError)):
+                raise
+            get_logger("diffbot").fatal(str(error))
+            return 1
         return _spin(node, signals, interrupted)
     finally:
         rclpy.try_shutdown()
