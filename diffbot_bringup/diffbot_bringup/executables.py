@@ -25,3 +25,12 @@ def drive_report() -> int:
     from diffbot_node import run_node
 
     return run_node(DriveReport)
+
+
+def recorder() -> int:
+    """Run the recorder node; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_bringup.recorder_node import Recorder
+    from diffbot_node import run_node
+
+    return run_node(Recorder)

@@ -1,0 +1,105 @@
+"""Identification from long recordings: time and memory, and agreement with the on-line result.
+
+    ./diffbot python benchmarks/identify_recordings.py [--minutes 10 120] [--storage mcap sqlite3]
+
+Writes a recording of a simulated torque robot (100 Hz joint states, ideal engine, encoders of 4096
+counts, 1 % torque noise, friction) of each duration into a temporary folder: runs of 70 s, each
+with a seed of its own, and time going on. Then runs `identify` in a process of its own and prints
+its wall time, its CPU time, its peak resident memory, and how far K5 to K8 are from the true values
+and from those of the on-line estimator on the first 70 s, in standard deviations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_bringup.recorded_bag import STORAGES, write_run
+from diffbot_bringup.recorded_run import Run, Setting, record
+from diffbot_ident.estimators import make_estimator
+
+RUN, SEED = 70.0, 3
+IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.exit(main())"
+
+
+def write_recording(folder: Path, minutes: float, storage: str) -> int:
+    """Write one run after another until the recording is so long; returns messages."""
+    runs = max(1, round(60.0 * minutes / RUN))
+    # A pause of 1 s between two runs, in which the robot is carried back.
+    samples = (
+        replace(sample, stamp=sample.stamp + number * (RUN + 1.0))
+        for number in range(runs)
+        for sample in record(Setting(), SEED + number, RUN).samples
+    )
+    return write_run(folder, samples, storage)
+
+
+def on_line(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Values and standard deviations of the on-line estimator, shape (4,) each."""
+    estimator = make_estimator("integral", run.geometry, run.scale)
+    for sample in run.samples:
+        estimator.update(sample)
+    found = estimator.estimate()
+    return np.array(found.values), np.sqrt(found.variances)
+
+
+def main() -> None:
+    """Print a row for each recording."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, nargs="+", default=[10.0, 120.0])
+    parser.add_argument("--storage", nargs="+", choices=STORAGES, default=["mcap"])
+    arguments = parser.parse_args()
+    run = record(Setting(), SEED, RUN)
+    values, deviations = on_line(run)
+    print("storage  minutes messages  size MB  wall s  CPU s  peak MB  sigma from truth | on-line")
+    with tempfile.TemporaryDirectory() as scratch:
+        for storage in arguments.storage:
+            for minutes in arguments.minutes:
+                folder = Path(scratch) / f"{storage}_{minutes:g}"
+                count = write_recording(folder, minutes, storage)
+                size = sum(file.stat().st_size for file in folder.iterdir())
+                row = identify(folder, Path(scratch) / "out")
+                found = np.array([row["values"][key]["value"] for key in ("K5", "K6", "K7", "K8")])
+                stds = np.array([row["values"][key]["std"] for key in ("K5", "K6", "K7", "K8")])
+                truth = " ".join(f"{z:+.1f}" for z in (found - run.truth) / stds)
+                against = " ".join(f"{z:+.1f}" for z in (found - values) / deviations)
+                print(
+                    f"{storage:8} {minutes:7.0f} {count:8d} {size / 1e6:8.1f} {row['wall']:7.1f} "
+                    f"{row['cpu']:6.1f} {row['peak']:8.0f}  {truth} | {against}",
+                    flush=True,
+                )
+
+
+def identify(folder: Path, output: Path) -> dict:
+    """Run the command; what it took, and its result."""
+    arguments = [str(folder), "--robot", "twil", "--output", str(output)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
+    # The peak of all children is that of the largest: recordings are taken by growing size.
+    done = subprocess.run(
+        [sys.executable, "-c", IDENTIFY, *arguments], capture_output=True, text=True, check=False
+    )
+    wall = time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr)
+    summary = json.loads((output / "summary.json").read_text())
+    return {
+        "wall": wall,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak": after.ru_maxrss / 1024.0,
+        "values": summary["parameters"],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Writes rosbag2 recordings of simulated robots: for tests and benchmarks of `identify`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from arc_odometry import JointSample
+
+STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+JOINTS = ("left_wheel_joint", "right_wheel_joint")
+# Wall time, ns since 1970, at which recordings begin.
+LOGGED = 10**18
+_STORE = get_typestore(Stores.ROS2_HUMBLE)
+
+
+class RecordedBag:
+    """A recording that is being written; leave it as a context.
+
+    Args:
+        folder: to make.
+        storage: "mcap" or "sqlite3".
+    """
+
+    def __init__(self, folder: Path, storage: str = "mcap") -> None:
+        self._writer = Writer(folder, version=9, storage_plugin=STORAGES[storage])
+        self._connections = {}
+        self.count = 0
+
+    def __enter__(self) -> RecordedBag:
+        self._writer.open()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._writer.close()
+
+    def joint_state(
+        self, topic: str, sample: JointSample, names: Sequence[str] = JOINTS, effort: bool = True
+    ) -> None:
+        """A JointState of both wheels; without efforts, as many drivers send it."""
+        fields = (sample.position, sample.velocity, sample.effort if effort else ())
+        self._write(
+            topic,
+            "sensor_msgs/msg/JointState",
+            sample.stamp,
+            self._header(sample.stamp),
+            list(names),
+            *(np.array(field, dtype=float) for field in fields),
+        )
+
+    def torques(self, topic: str, stamp: float, torque: tuple[float, float]) -> None:
+        """A Float64MultiArray of [left, right], N m, logged at this time (s)."""
+        layout = _STORE.types["std_msgs/msg/MultiArrayLayout"]([], 0)
+        self._write(topic, "std_msgs/msg/Float64MultiArray", stamp, layout, np.array(torque))
+
+    def twist(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
+        """A Twist of (v, omega), m/s and rad/s, logged at this time (s)."""
+        self._write(topic, "geometry_msgs/msg/Twist", stamp, *self._twist(velocity))
+
+    def odometry(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
+        """An Odometry of (v, omega), m/s and rad/s; its pose stays 0."""
+        types = _STORE.types
+        point = types["geometry_msgs/msg/Point"](0.0, 0.0, 0.0)
+        pose = types["geometry_msgs/msg/Pose"](
+            point, types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+        )
+        twist = types["geometry_msgs/msg/Twist"](*self._twist(velocity))
+        self._write(
+            topic,
+            "nav_msgs/msg/Odometry",
+            stamp,
+            self._header(stamp),
+            "base_link",
+            types["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36)),
+            types["geometry_msgs/msg/TwistWithCovariance"](twist, np.zeros(36)),
+        )
+
+    @staticmethod
+    def _twist(velocity: tuple[float, float]) -> tuple[object, object]:
+        vector = _STORE.types["geometry_msgs/msg/Vector3"]
+        return vector(velocity[0], 0.0, 0.0), vector(0.0, 0.0, velocity[1])
+
+    @staticmethod
+    def _header(stamp: float) -> object:
+        nanoseconds = round(1e9 * stamp)
+        time = _STORE.types["builtin_interfaces/msg/Time"](
+            nanoseconds // 10**9, nanoseconds % 10**9
+        )
+        return _STORE.types["std_msgs/msg/Header"](time, "odom")
+
+    def _write(self, topic: str, kind: str, stamp: float, *fields: object) -> None:
+        if topic not in self._connections:
+            self._connections[topic] = self._writer.add_connection(topic, kind, typestore=_STORE)
+        data = _STORE.serialize_cdr(_STORE.types[kind](*fields), kind)
+        self._writer.write(self._connections[topic], LOGGED + round(1e9 * stamp), data)
+        self.count += 1
+
+
+def write_run(
+    folder: Path,
+    samples: Iterable[JointSample],
+    storage: str = "mcap",
+    *,
+    effort: bool = True,
+    commands: bool = False,
+    begin: float = 1.0,
+) -> int:
+    """Write joint samples as a torque robot's recording; returns the number of messages.
+
+    Args:
+        folder: to make.
+        samples: one for each control period.
+        storage: "mcap" or "sqlite3".
+        effort: whether the joint states hold efforts.
+        commands: whether the torques are there as commands, 1 ms after the state they answer.
+        begin: stamp that is added to all, s.
+    """
+    with RecordedBag(folder, storage) as bag:
+        before = None
+        for sample in samples:
+            moved = JointSample(
+                sample.stamp + begin, sample.position, sample.velocity, sample.effort
+            )
+            if commands and before is not None:
+                bag.torques("/effort_controller/commands", before + 1e-3, sample.effort)
+            bag.joint_state("/joint_states", moved, effort=effort)
+            before = moved.stamp
+        return bag.count

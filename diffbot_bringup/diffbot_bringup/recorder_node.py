@@ -1,0 +1,145 @@
+"""The recorder node: writes topics into a rosbag2 folder, without rosbag2 and as they come.
+
+Messages are never unpacked. They are logged in the order and at the time in which they were sent,
+which a graph in lock-step needs: its topics come in bursts. The node ends with the graph: when all
+publishers that it met are gone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import QoSProfile
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from diffbot_bringup.report.polled_node import PolledNode
+from diffbot_node import Parameter, declare, results_folder
+
+STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+# Types of topics that are named without one, by the last part of their name.
+KNOWN = {
+    "joint_states": "sensor_msgs/msg/JointState",
+    "commands": "std_msgs/msg/Float64MultiArray",
+    "odom": "nav_msgs/msg/Odometry",
+    "cmd_vel": "geometry_msgs/msg/TwistStamped",
+}
+VERSION = 9  # of the format; ROS 2 Humble and newer read it
+DEPTH = 2000  # messages that may wait from one poll to the next
+POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
+
+PARAMETERS = (
+    Parameter(
+        "topics",
+        "joint_states effort_controller/commands",
+        "what is recorded, names with spaces between; TOPIC:PACKAGE/msg/TYPE where the type is not "
+        f"known by the name ({', '.join(KNOWN)})",
+    ),
+    Parameter("storage", "mcap", "form of the recording: mcap or sqlite3", choices=tuple(STORAGES)),
+    Parameter("output", "", "folder to make; it must not exist; empty: results/<date>-recording"),
+    Parameter("patience", 20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0),
+)
+
+
+class Recorder(PolledNode):
+    """ROS side of a recording."""
+
+    def __init__(self) -> None:
+        super().__init__("recorder")
+        self.exit_code: int | None = None
+        self.values = declare(self, PARAMETERS)
+        default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
+        folder = Path(self.values.output or default).expanduser()
+        results_folder(str(folder.parent))
+        if folder.exists():
+            raise ValueError(f"parameter 'output' = '{folder}': exists already; give a new folder")
+        named = [_typed(text) for text in self.values.topics.split()]
+        if not named:
+            raise ValueError("parameter 'topics' is empty: name what to record")
+        types = [_message_type(kind) for _, kind in named]
+        self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
+        self._writer.open()
+        store = get_typestore(Stores.LATEST)
+        self._feeds = []
+        for (topic, kind), message_type in zip(named, types, strict=True):
+            feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
+            connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
+            self._feeds.append((feed, connection))
+        self._count = 0
+        self._met = self._closed = False
+        self._since = time.monotonic()
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(POLL_PERIOD, self._poll, clock=steady)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
+
+    def close(self) -> None:
+        """On every way out: what has come is in the file, and the file is whole."""
+        if self._closed:
+            return
+        self._closed = True
+        self._poll()
+        self._writer.close()
+        self.get_logger().info(f"{self._count} messages in {self._writer.path}")
+
+    def _poll(self) -> None:
+        """Write what has come, in the order in which it was sent."""
+        taken = [
+            (sent, connection, data)
+            for feed, connection in self._feeds
+            for sent, data in _taken(feed)
+        ]
+        for sent, connection, data in sorted(taken, key=lambda message: message[0]):
+            self._writer.write(connection, sent, data)
+        self._count += len(taken)
+
+    def _look_around(self) -> None:
+        """Leave with the others."""
+        if any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds):
+            self._met = True
+        elif self._met:
+            self.exit_code = 0
+        elif 0.0 < self.values.patience < time.monotonic() - self._since:
+            self.get_logger().error(
+                f"nobody published what is to be recorded within {self.values.patience:g} s of "
+                "wall time: start the robot's driver, or correct `topics`"
+            )
+            self.exit_code = 1
+
+
+def _taken(feed: Any) -> list[tuple[int, bytes]]:
+    """Messages that have come, with the time when they were sent, ns."""
+    found = []
+    with feed.handle:
+        while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
+            data, about = taken
+            found.append((about["source_timestamp"] or about["received_timestamp"], bytes(data)))
+    return found
+
+
+def _typed(text: str) -> tuple[str, str]:
+    """Name and type of a topic.
+
+    Raises:
+        ValueError: the type is neither said nor known.
+    """
+    topic, _, kind = text.partition(":")
+    kind = kind or KNOWN.get(topic.rsplit("/", 1)[-1], "")
+    if kind.count("/") != 2:
+        raise ValueError(
+            f"parameter 'topics': of what type is '{text}'? Write TOPIC:PACKAGE/msg/TYPE, such as "
+            "scan:sensor_msgs/msg/LaserScan"
+        )
+    return topic, kind
+
+
+def _message_type(kind: str) -> type:
+    package, _, name = kind.split("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError):
+        raise ValueError(f"parameter 'topics': there is no message type '{kind}'") from None

@@ -1,0 +1,1 @@
+"""Identification from recordings: readers, streams, analyses and the command `identify`."""

@@ -1,0 +1,192 @@
+"""The course of `identify`: open, read, analyse, show, save."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from diffbot_ident.recording.command_line import parse
+from diffbot_ident.recording.findings import Findings
+from diffbot_ident.recording.open_bag import open_bags
+from diffbot_ident.recording.open_table import open_tables
+from diffbot_ident.recording.opened import Opened, geometry_of, robot_of
+from diffbot_ident.recording.options import SYSID, TORQUE, Options
+from diffbot_ident.recording.reading import Reading
+from diffbot_ident.recording.report import save, show
+from diffbot_ident.recording.resample import ResampleSettings, UniformStretch
+from diffbot_ident.recording.stream import RecordingError
+from diffbot_ident.recording.stretch_store import StretchStore
+
+USAGE, UNTRUSTED, INTERRUPTED = 2, 1, 128 + signal.SIGINT
+WIDTH = 110  # columns, where the result goes into a file
+TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json",), (".mcap", ".db3")
+# What counts as standing still, m/s and rad/s of body and wheels. Below it, stiction rules.
+STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
+WHEELS_STILL = {"left_velocity": 0.02, "right_velocity": 0.02}
+# Joint states farther apart than this cannot be bridged, s; see sample_check.
+JOINT_GAP = 0.06
+
+
+def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
+    """Identify from recordings; returns the exit status, see command_line."""
+    options = parse(argv, program)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    try:
+        return Identify(options, console).run()
+    except KeyboardInterrupt:
+        console.print("interrupted: nothing was identified yet, nothing was written")
+        return INTERRUPTED
+    except (ValueError, OSError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return USAGE
+
+
+class Identify:
+    """One run of the command.
+
+    Args:
+        options: what is asked.
+        console: where results go.
+    """
+
+    def __init__(self, options: Options, console: Console) -> None:
+        self._options = options
+        self._console = console
+        self._interrupted = False
+        self._began = time.monotonic()
+
+    def run(self) -> int:
+        """Do all; returns the exit status.
+
+        Raises:
+            ValueError: wrong usage, or a recording that cannot be used.
+            OSError: a file cannot be read or written.
+        """
+        for path in self._options.files:
+            if not path.exists():
+                raise RecordingError(f"{path}: there is no such file or folder")
+        directory, made = self._folder()
+        try:
+            found = self._analyse()
+        except BaseException:
+            if made:
+                directory.rmdir()
+            raise
+        show(self._console, found)
+        for path in save(directory, found, self._about()):
+            self._say(str(path))
+        if self._options.pictures and not self._interrupted:
+            for path in found.draw(directory):
+                self._say(str(path))
+        if self._interrupted:
+            return INTERRUPTED
+        return 0 if found.trusted else UNTRUSTED
+
+    def _folder(self) -> tuple[Path, bool]:
+        """The folder of the results, and whether it was made now: it is tried before the work."""
+        name = f"{datetime.now():%Y%m%d-%H%M%S}-identify"
+        directory = self._options.output or Path("results") / name
+        directory = directory.expanduser()
+        made = not directory.exists()
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory, made
+
+    def _analyse(self) -> Findings:
+        if self._is_log():
+            return self._voltage()
+        opened = self._open()
+        for note in opened.notes:
+            self._say(note)
+        findings = self._torque if opened.kind == TORQUE else self._velocity
+        return findings(opened)
+
+    def _is_log(self) -> bool:
+        return self._options.kind == SYSID or self._options.files[0].suffix.lower() in LOGS
+
+    def _open(self) -> Opened:
+        files = self._options.files
+        suffixes = {path.suffix.lower() for path in files if not path.is_dir()}
+        if suffixes and suffixes <= {*TABLES} and not any(path.is_dir() for path in files):
+            return open_tables(files, self._options)
+        if suffixes <= {*BAGS}:
+            return open_bags(files, self._options)
+        strange = next(p for p in files if p.suffix.lower() not in BAGS and not p.is_dir())
+        hint = ""
+        if strange.suffix == ".bag":
+            hint = "; turn a ROS 1 bag into a rosbag2 one with rosbags-convert"
+        if strange.suffix == ".zstd":
+            hint = "; give the folder with its metadata.yaml"
+        raise RecordingError(
+            f"{strange}: not a kind of file that can be read: must be a rosbag2 folder, .mcap, "
+            f".db3, .csv or .json, and all files of one kind{hint}"
+        )
+
+    def _torque(self, opened: Opened) -> Findings:
+        from diffbot_ident.coverage import MotionScale
+        from diffbot_ident.excitations import nominal_prior
+        from diffbot_ident.prediction import Model
+        from diffbot_ident.recording.torque_analysis import TorqueAnalysis
+        from diffbot_ident.recording.torque_findings import torque_findings
+
+        robot, scale, nominal = robot_of(self._options), None, None
+        if robot is not None:
+            own, friction = robot.excitation, robot.friction
+            scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+            described = (*friction.viscous, *friction.coulomb)
+            nominal = Model(nominal_prior(robot).values, described)
+        analysis = TorqueAnalysis(geometry_of(self._options), scale, nominal, opened.samples)
+        settings = ResampleSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
+        for stretch in self._stretches(opened, settings):
+            analysis.add(stretch)
+        name = self._options.files[0].stem if robot is None else robot.name
+        return torque_findings(analysis.result(), robot, name)
+
+    def _velocity(self, opened: Opened) -> Findings:
+        from diffbot_ident.recording.velocity_findings import analyse, velocity_findings
+
+        store = StretchStore(self._options.keep)
+        settings = ResampleSettings(
+            period=self._options.period, hold=self._options.hold, still=STILL
+        )
+        for stretch in self._stretches(opened, settings):
+            store.add(stretch)
+        if not store.stretches:
+            raise RecordingError("no stretch of the recording can be used; see what was left out")
+        with self._console.status("fitting"):
+            axes = analyse(store)
+        sources = ", ".join(source.name for source in opened.sources)
+        robot = self._options.robot or self._options.files[0].stem
+        return velocity_findings(axes, store, robot, sources)
+
+    def _voltage(self) -> Findings:
+        from diffbot_ident.recording.voltage_findings import voltage_findings
+
+        if len(self._options.files) > 1:
+            raise RecordingError("one SysId log at a time: give one .json file")
+        return voltage_findings(self._options.files[0])
+
+    def _stretches(self, opened: Opened, settings: ResampleSettings) -> Iterator[UniformStretch]:
+        reading = Reading(opened, settings, self._console)
+        yield from reading.stretches()
+        self._interrupted = reading.interrupted
+
+    def _about(self) -> dict[str, object]:
+        options = self._options
+        return {
+            "name": "identify",
+            "robot": options.robot,
+            "files": [str(path) for path in options.files],
+            "outcome": "stopped" if self._interrupted else "completed",
+            "wall_time": time.monotonic() - self._began,
+        }
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,87 @@
+"""What `identify` shows and leaves: the table, notes, files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from diffbot_ident.recording.findings import Findings
+from diffbot_ident.recording.verdict import Outcome, Verdict
+
+STYLES = {Outcome.ESTIMATED: "cyan", Outcome.REFUSED: "red", Outcome.NOT_EXCITED: "dim"}
+MARKS = {True: "green", False: "red", None: "dim"}
+
+
+def show(console: Console, findings: Findings) -> None:
+    """Print tables of values with their intervals, the evidence, and notes."""
+    for verdict in findings.verdicts:
+        console.print()
+        style = f"bold {STYLES[verdict.outcome]}"
+        console.print(Text(verdict.summary(), style), soft_wrap=True)
+        if verdict.values:
+            console.print(_table(verdict), markup=False, highlight=False)
+        for item in verdict.evidence:
+            console.print(Text(f"  {item}", MARKS[item.passed]), soft_wrap=True)
+        for note in verdict.notes:
+            console.print(Text(f"  {note}"), soft_wrap=True)
+    console.print()
+    for note in findings.notes:
+        console.print(Text(note), soft_wrap=True)
+
+
+def _table(verdict: Verdict) -> Table:
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("± 95 %", justify="right", no_wrap=True)
+    for name, value, spread, unit in verdict.rows():
+        style = STYLES[verdict.outcome]
+        table.add_row(name, unit.replace("^2", "²"), Text(value, style), spread.lstrip("± "))
+    return table
+
+
+def save(directory: Path, findings: Findings, more: Mapping[str, Any]) -> list[Path]:
+    """Write parameter files and summary.json; the paths.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    paths = list(findings.write(directory))
+    content = {
+        **more,
+        "trusted": findings.trusted,
+        "reason": "; ".join(v.summary() for v in findings.verdicts if not v.usable),
+        **findings.summary,
+        "verdicts": {verdict.subject: verdict.to_dict() for verdict in findings.verdicts},
+        "notes": list(findings.notes),
+    }
+    path = directory / "summary.json"
+    text = json.dumps(_strict(content), indent=2, ensure_ascii=False, allow_nan=False)
+    partial = directory / ".summary.json.partial"
+    partial.write_text(text + "\n", encoding="utf-8")
+    partial.replace(path)
+    return [*paths, path]
+
+
+def _strict(value: Any) -> Any:
+    """The value with None for NaN and infinity, which strict JSON does not know."""
+    if isinstance(value, Mapping):
+        return {str(key): _strict(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,81 @@
+"""Conditions on the rows of a table, such as "state=calib" or "cmd_v!=0 or cmd_w!=0"."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from diffbot_ident.recording.stream import RecordingError
+
+_OPERATORS: dict[str, Callable[[object, object], bool]] = {
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_CONDITION = re.compile(r"\s*(.+?)\s*(!=|<=|>=|==|=|<|>)\s*(.*?)\s*")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of one column; by number where both sides are numbers, else by text."""
+
+    column: str
+    sign: str
+    value: str
+
+    def holds(self, text: str) -> bool:
+        """Whether a cell fulfils it; one without a number has no order, and only equals itself."""
+        compare = _OPERATORS[self.sign]
+        try:
+            return compare(float(text), float(self.value))
+        except ValueError:
+            return self.sign in ("=", "==", "!=") and compare(text.strip(), self.value)
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """Alternatives, one of which has to hold in each of several conditions.
+
+    Attributes:
+        groups: all have to hold; of the conditions inside one, any.
+    """
+
+    groups: tuple[tuple[Condition, ...], ...] = ()
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> RowFilter:
+        """The filter of texts that all have to hold, each "COLUMN OPERATOR VALUE [or ...]".
+
+        Raises:
+            RecordingError: a text is no condition.
+        """
+        return cls(tuple(tuple(map(_condition, re.split(r"\s+or\s+", text))) for text in texts))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that are compared."""
+        return tuple({c.column: None for group in self.groups for c in group})
+
+    def holds(self, cells: Mapping[str, str]) -> bool:
+        """Whether a row fulfils it.
+
+        Args:
+            cells: text by column.
+        """
+        return all(any(c.holds(cells[c.column]) for c in group) for group in self.groups)
+
+
+def _condition(text: str) -> Condition:
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise RecordingError(
+            f"--where {text!r}: must be COLUMN, one of = != < <= > >=, and a value, such as "
+            '"state=calib" or "cmd_v!=0 or cmd_w!=0"'
+        )
+    return Condition(*found.groups())

@@ -1,0 +1,184 @@
+"""What an identification from a recording says: values, how sure they are, may they be used.
+
+For whoever prints or writes results (one `Verdict` for each axis, side or robot):
+
+    verdict.rows()        -> [(name, value, half width of the 95 % interval, unit), ...], as text
+    verdict.summary()     -> "forward axis: estimated" or "yaw axis: refused: not first order: ..."
+    verdict.to_dict()     -> plain floats, text and None, ready for YAML or JSON
+    verdict.evidence      -> what was tested, measured, limit, passed: one line each by `str`
+    verdict.notes         -> sentences for whoever reads the result
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from diffbot_ident.estimate import NORMAL_95
+
+
+class Outcome(str, Enum):
+    """Whether the values may be used."""
+
+    ESTIMATED = "estimated"
+    REFUSED = "refused"
+    NOT_EXCITED = "not excited"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One parameter.
+
+    Attributes:
+        name: the field's standard term or symbol.
+        value: in the unit; NaN where there is none.
+        std: standard deviation, in the unit; infinite: not identifiable from the recording; 0: not
+            estimated but given.
+        unit: "1" for none.
+    """
+
+    name: str
+    value: float
+    std: float
+    unit: str = "1"
+
+    @property
+    def identifiable(self) -> bool:
+        """Whether the recording tells this parameter."""
+        return math.isfinite(self.value) and math.isfinite(self.std)
+
+    @property
+    def interval95(self) -> tuple[float, float] | None:
+        """Ends of the 95 % interval, in the unit; None where not identifiable."""
+        if not self.identifiable:
+            return None
+        half = NORMAL_95 * self.std
+        return self.value - half, self.value + half
+
+    def row(self) -> tuple[str, str, str, str]:
+        """Name, value, half width of the 95 % interval and unit, as text for a table."""
+        if not self.identifiable:
+            return self.name, f"{_text(self.value)}", "not identifiable", self.unit
+        half = NORMAL_95 * self.std
+        # As many digits as the interval's two leading ones.
+        digits = max(0, 1 - math.floor(math.log10(half))) if half > 0.0 else 4
+        return self.name, f"{self.value:.{digits}f}", f"± {half:.{digits}f}", self.unit
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values; None for what is not known."""
+        interval = self.interval95
+        return {
+            "value": _plain(self.value),
+            "std": _plain(self.std),
+            "interval95": [None, None] if interval is None else [*interval],
+            "unit": self.unit,
+            "identifiable": self.identifiable,
+        }
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One test of the model.
+
+    Attributes:
+        test: what was asked, in words.
+        found: what was measured, in the limit's unit; NaN where it could not be.
+        limit: of found, in words, such as ">= 0.9".
+        passed: whether the model stands; None: not decided, too little data.
+    """
+
+    test: str
+    found: float
+    limit: str
+    passed: bool | None
+
+    def __str__(self) -> str:
+        mark = {True: "passed", False: "FAILED", None: "not decided"}[self.passed]
+        return f"{self.test}: {_text(self.found)} (must be {self.limit}): {mark}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values; None for what is not known."""
+        found = _plain(self.found)
+        return {"test": self.test, "found": found, "limit": self.limit, "passed": self.passed}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Result of one axis, side or robot.
+
+    Attributes:
+        subject: what was identified, such as "forward axis".
+        outcome: whether the values may be used.
+        reason: why not, and what to do; empty where they may.
+        values: of the parameters; kept when refused, to look at.
+        r_squared_fit: 1 - SSE / SST of the simulation on the samples that were fitted; NaN if none.
+        r_squared_held_out: the same on samples that the fit has not seen; NaN if none.
+        error_held_out: root mean square of measured minus simulated, held-out; NaN if none.
+        error_unit: its unit.
+        evidence: tests of the model.
+        notes: what else to know.
+    """
+
+    subject: str
+    outcome: Outcome
+    reason: str = ""
+    values: tuple[Value, ...] = ()
+    r_squared_fit: float = math.nan
+    r_squared_held_out: float = math.nan
+    error_held_out: float = math.nan
+    error_unit: str = "m/s"
+    evidence: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the values may be used."""
+        return self.outcome is Outcome.ESTIMATED
+
+    def value(self, name: str) -> Value:
+        """The parameter of this name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for value in self.values:
+            if value.name == name:
+                return value
+        raise KeyError(f"{name!r}: must be one of {[value.name for value in self.values]}")
+
+    def summary(self) -> str:
+        """Subject, outcome and reason in one line."""
+        end = f": {self.reason}" if self.reason else ""
+        return f"{self.subject}: {self.outcome.value}{end}"
+
+    def headline(self, most: int = 118) -> str:
+        """The summary, cut to so many characters: what fits below a picture's title."""
+        text = self.summary()
+        return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Name, value, half width of the 95 % interval and unit of each parameter, as text."""
+        return [value.row() for value in self.values]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain floats, text and None; no NaN and no infinity."""
+        return {
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "parameters": {value.name: value.to_dict() for value in self.values},
+            "r_squared_fit": _plain(self.r_squared_fit),
+            "r_squared_held_out": _plain(self.r_squared_held_out),
+            "error_held_out": _plain(self.error_held_out),
+            "error_unit": self.error_unit,
+            "evidence": [item.to_dict() for item in self.evidence],
+            "notes": list(self.notes),
+        }
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _text(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "unknown"

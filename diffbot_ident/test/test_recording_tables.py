@@ -1,0 +1,100 @@
+"""Tables: columns by name and by choice, filters, units, damage."""
+
+import math
+
+import numpy as np
+import pytest
+
+from diffbot_ident.recording.column_map import parse_columns
+from diffbot_ident.recording.csv_source import CsvSource
+from diffbot_ident.recording.row_filter import RowFilter
+from diffbot_ident.recording.stream import RecordingError
+
+
+def source(tmp_path, text, columns=(), where=(), name="log.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CsvSource(path, parse_columns(columns), RowFilter.parse(where))
+
+
+def values(table):
+    """Times and values of each channel, all blocks together."""
+    blocks = list(table.blocks())
+    return {
+        name: (
+            np.concatenate([b.times for b in blocks if name in b.channels]),
+            np.concatenate([b.channels[name] for b in blocks if name in b.channels]),
+        )
+        for name in table.channels
+    }
+
+
+def test_known_names_are_found_and_others_by_choice(tmp_path):
+    found = source(tmp_path, "Time,speed,other\n0,1,5\n0.5,2,6\n")
+    assert found.channels == ("v",)
+    chosen = source(tmp_path, "Time,speed,other\n0,1,5\n0.5,2,6\n", ["w=other*deg"])
+    times, omega = values(chosen)["w"]
+    assert times.tolist() == [0.0, 0.5]
+    assert omega == pytest.approx([math.radians(5), math.radians(6)])
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_delimiters_and_decimal_commas(tmp_path, delimiter):
+    text = "t,v,cmd_v\n0,0;1,5;2,5\n".replace("t,v,cmd_v", "t;v;cmd_v").replace(";", delimiter)
+    found = values(source(tmp_path, text))
+    assert found["v"][1] == pytest.approx([1.5])
+    assert found["command_v"][1] == pytest.approx([2.5])
+
+
+@pytest.mark.parametrize(("stamp", "unit"), [(10**18, 1e-9), (10**15, 1e-6), (10**12, 1e-3)])
+def test_stamps_since_1970_are_told_by_their_size(tmp_path, stamp, unit):
+    step = round(0.5 / unit)
+    found = source(tmp_path, f"timestamp,v\n{stamp},1\n{stamp + step},2\n")
+    times, _ = values(found)["v"]
+    assert np.diff(times) == pytest.approx([0.5], abs=1e-6)
+    assert "read as" in found.warnings[0]
+
+
+def test_rows_that_the_filter_leaves_out_are_counted(tmp_path):
+    text = "t,mode,v,a,b\n0,auto,1,0,0\n1,manual,2,1,0\n2,auto,3,0,2\n3,auto,4,-1,0\n"
+    found = source(tmp_path, text, where=["mode=auto", "a!=0 or b > 1.5"])
+    assert values(found)["v"][1].tolist() == [3.0, 4.0]
+    assert found.filtered == 2
+
+
+def test_cells_that_are_empty_cost_only_their_own_stream(tmp_path):
+    """Exports of several topics leave cells empty where another topic spoke."""
+    found = values(source(tmp_path, "t,cmd_v,v\n0,1,\n0.1,,5\n0.2,2,\n0.3,,6\n"))
+    assert found["command_v"][0].tolist() == [0.0, 0.2]
+    assert found["v"][1].tolist() == [5.0, 6.0]
+
+
+def test_rows_that_are_cut_off_or_garbled_are_left_out_and_said(tmp_path):
+    found = source(tmp_path, "t,v,cmd_v\n0,1,1\nx,2,2\n0.2,3\n0.3,4,4\n0.4,5")
+    assert values(found)["v"][1].tolist() == [1.0, 4.0]
+    assert any("3 rows" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "where", "message"),
+    [
+        ("a,v\n0,1\n", (), (), "no column holds the time"),
+        (b"\x89PNG\r\n\x1a\n\0\0", (), (), "not a table"),
+        ("t,v\n0,1\n", (), ("mode=auto",), "no such column"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path, text, columns, where, message):
+    with pytest.raises(RecordingError, match=message):
+        source(tmp_path, text, columns, where)
+
+
+@pytest.mark.parametrize("text", ["v", "speed=v", "v=x*0", "v=x*inf", "v=x*much"])
+def test_wrong_column_maps_are_refused(text):
+    with pytest.raises(RecordingError, match="--columns"):
+        parse_columns([text])
+
+
+@pytest.mark.parametrize("text", ["mode", "=3", ""])
+def test_wrong_conditions_are_refused(text):
+    with pytest.raises(RecordingError, match="--where"):
+        RowFilter.parse([text])
