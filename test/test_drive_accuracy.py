@@ -84,7 +84,7 @@ class Course:
         return run
 
 
-def perturbations(count=15, seed=0):
+def perturbations(count=6, seed=0):
     """Starts within 1 mm and 1 mrad."""
     return np.random.default_rng(seed).uniform(-1e-3, 1e-3, (count, 3))
 
@@ -93,10 +93,10 @@ def perturbations(count=15, seed=0):
     ("goal", "longest"), [((1.0, 0.0, 0.0), 1.3), ((5.0, 0.0, 0.0), 2.8), ((0.0, 1.0, 0.0), 2.0)]
 )
 def test_parks_in_time_on_the_ideal_engine(engines, goal, longest):
-    # 15 starts with exact angles, 3 of them with encoders too.
+    # 6 starts with exact angles, 2 of them with encoders too.
     course = Course(engines, "ideal", "twil", STRONG)
     starts = perturbations()
-    for seed, start in enumerate([*starts, *starts[:3]]):
+    for seed, start in enumerate([*starts, *starts[:2]]):
         counts = 0 if seed < len(starts) else 4096
         run = course.drive(lambda t: Reference(*goal), longest + 0.5, start, counts, seed)
         assert run.true.settling_time <= longest
@@ -114,9 +114,9 @@ def test_parks_in_time_on_the_ideal_engine(engines, goal, longest):
     ],
 )
 def test_parks_on_wheels_that_can_slip(engines, name, goal, longest):
-    # 15 starts of twil and 5 of agv with the standard law, 2 of each with the polar law too.
-    starts = perturbations(15 if name == "twil" else 5)
-    for seed, start in enumerate([*starts, *starts[:2]]):
+    # 6 starts of twil and 3 of agv with the standard law, one of each with the polar law too.
+    starts = perturbations(6 if name == "twil" else 3)
+    for seed, start in enumerate([*starts, starts[0]]):
         make = tuned_backstepping if seed < len(starts) else tuned_polar_pose
         course = Course(engines, "mujoco", name, make=make)
         run = course.drive(lambda t: Reference(*goal), longest + 0.5, start, seed=seed)
@@ -140,14 +140,14 @@ def test_figure_eight_on_the_ideal_engine(engines, eight, backwards):
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_figure_eight_on_wheels_that_can_slip(engines, backwards):
-    # Promised: 5 mm. Two starts per direction.
+    # Promised: 5 mm. A start for each direction.
     trajectory = figure_eight(1.0, 0.5, 20.0, backwards)
     course = Course(engines, "mujoco", "twil")
-    for seed in range(2):
-        run = course.drive(trajectory.at, 32.0, beside(trajectory, seed), seed=seed)
-        distance, heading = run.true.rms(12.0)
-        assert distance <= 2e-3 and heading <= math.radians(0.3)
-        assert run.by_odometry.rms(12.0)[0] <= 0.5e-3
+    seed = int(backwards)
+    run = course.drive(trajectory.at, 32.0, beside(trajectory, seed), seed=seed)
+    distance, heading = run.true.rms(12.0)
+    assert distance <= 2e-3 and heading <= math.radians(0.3)
+    assert run.by_odometry.rms(12.0)[0] <= 0.5e-3
 
 
 @pytest.mark.parametrize("name", ["twil", "agv"])

@@ -19,7 +19,7 @@ from launched import CommandRecorder, processes_by_number, processes_of, run, st
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
-RUN = ("sim:=gazebo", "seed:=3", "encoder_counts:=0", "duration:=12.0")
+RUN = ("sim:=gazebo", "seed:=3", "encoder_counts:=0", "duration:=12.0", "verification:=5.0")
 LONG = ("sim:=gazebo", "speed:=1.0", "duration:=600.0")
 
 
@@ -86,13 +86,7 @@ def test_ident_finds_the_closed_form(plain):
         assert said["value"] == pytest.approx(said["closed_form"], rel=0.01)
 
 
-def test_a_run_repeats_to_the_last_digit(plain, tmp_path):
-    status, output = run("ident", tmp_path, *RUN)
-    assert status == 0, output
-    assert summary(tmp_path)["parameters"] == plain["parameters"]
-
-
-def test_pauses_stop_time_and_change_no_digit(plain, tmp_path, watcher):
+def test_pauses_stop_time_and_a_run_repeats_to_the_last_digit(plain, tmp_path, watcher):
     """Paused from the start, and again in the middle by the service."""
     process = start("ident", tmp_path, *RUN, "paused:=true")
     assert watcher.spin(lambda: watcher.commands and len(watcher.times) > 10)

@@ -27,8 +27,11 @@ def parameters(results):
 
 
 @pytest.mark.parametrize("sim", ["ideal", "mujoco"])
-def test_a_run_leaves_its_results_and_repeats_to_the_last_digit(tmp_path, domain, sim):
-    arguments = (f"sim:={sim}", "duration:=8.0", "seed:=3", "torque_noise:=0.01")
+def test_a_run_leaves_its_results_for_ros_too_and_repeats_to_the_last_digit(tmp_path, domain, sim):
+    arguments = (
+        *(f"sim:={sim}", "duration:=8.0", "verification:=5.0"),
+        *("seed:=3", "torque_noise:=0.01"),
+    )
     outcomes = [run("ident", tmp_path / name, *arguments) for name in ("first", "second")]
     for status, output in outcomes:
         assert status == 0, output
@@ -58,19 +61,19 @@ def test_a_run_leaves_its_results_and_repeats_to_the_last_digit(tmp_path, domain
         "verification.png",
     }
     assert processes_of(domain) == []
+    if sim == "ideal":
+        the_file_is_a_ros_parameter_file(tmp_path / "first")
 
 
-def test_the_file_is_a_ros_parameter_file(tmp_path, domain):
-    status, output = run("ident", tmp_path, "sim:=ideal", "duration:=3.0")
-    assert status == 0, output
+def the_file_is_a_ros_parameter_file(results):
     context = Context()
-    path = str(tmp_path / "dynamic_parameters.yaml")
+    path = str(results / "dynamic_parameters.yaml")
     rclpy.init(args=["--ros-args", "--params-file", path], context=context)
     node = rclpy.create_node(
         "controller", context=context, automatically_declare_parameters_from_overrides=True
     )
     try:
-        file = parameters(tmp_path)
+        file = parameters(results)
         for name in ("k5", "k6", "k7", "k8"):
             assert node.get_parameter(name).value == file[name]
         assert list(node.get_parameter("covariance_diagonal").value) == file["covariance_diagonal"]

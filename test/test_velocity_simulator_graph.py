@@ -1,7 +1,6 @@
 """The velocity_simulator node on a ROS graph: lock-step, odometry, a change, bad commands."""
 
 import math
-import random
 import time
 
 import numpy as np
@@ -66,8 +65,7 @@ class Driver:
 
 
 @pytest.fixture
-def make(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+def make():
     made = []
 
     def driver(*parameters):
@@ -144,8 +142,7 @@ def test_a_driver_that_hears_nothing_stops_without_lock_step(make):
         ("dead_time:=-1.0", "'dead_time' = -1.0: must be finite and >= 0"),
     ],
 )
-def test_wrong_parameters_are_named(monkeypatch, parameter, message):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+def test_wrong_parameters_are_named(parameter, message):
     rclpy.init(args=["--ros-args", "-p", parameter])
     try:
         with pytest.raises(ValueError, match=message):

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 
 from arc_odometry import Oddity
 from arc_odometry.rate_limit import RateLimit
@@ -20,6 +21,8 @@ from diffbot_node import CommandNode
 
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+# How long the last message may take to arrive, s of wall time.
+ARRIVAL_PATIENCE = 0.5
 
 
 class ReferenceFollower(CommandNode):
@@ -52,6 +55,11 @@ class ReferenceFollower(CommandNode):
     @abstractmethod
     def stream(self) -> str:
         """Name of the topic that stamped references come on."""
+
+    @property
+    def lone_topics(self) -> tuple[str, ...]:
+        """Names of the topics that one node alone may publish."""
+        return (self.stream,)
 
     @property
     @abstractmethod
@@ -149,8 +157,9 @@ class ReferenceFollower(CommandNode):
         if not self._subscribed and not self.waits_for():
             self._subscribed = True
             self.subscribe_to_references()
-        if self.count_publishers(self.stream) > 1:
-            self.complain(f"more than one node publishes {self.stream}; stop all but one")
+        for topic in self.lone_topics:
+            if self.count_publishers(topic) > 1:
+                self.complain(f"more than one node publishes {topic}; stop all but one")
         if self._start is None:
             self._publish_waiting()
         elif self.values.leave_with_reference and self._reference_left():
@@ -191,3 +200,7 @@ class ReferenceFollower(CommandNode):
         if not self._ended:
             words = self.last_words or "interrupted"
             self.publish_state(self._newest, ControllerState.STOPPED, words)
+        for publisher in self.publishers:
+            if publisher.topic_name == self.resolve_topic_name("~/state"):
+                # A process that ends at once takes its last message with it.
+                publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))

@@ -1,7 +1,6 @@
 """The velocity_tracking_controller node on a ROS graph: what is commanded for what comes in."""
 
 import math
-import os
 import time
 
 import pytest
@@ -117,8 +116,7 @@ class Graph:
 
 
 @pytest.fixture
-def make(monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+def make():
     graphs = []
 
     def create(**parameters):
@@ -181,6 +179,20 @@ def test_odometry_that_cannot_be_used_gives_zero_at_once(make, capfd, change, sa
     assert graph.step(change) == ZERO
     assert says in capfd.readouterr().err
     assert graph.run(2)[-1] != ZERO
+    # Neither law nor estimate takes the command from before for the one that held.
+    graph.until(lambda: len(graph.status) >= 12, "the status of all")
+    assert graph.status[-2].time_step == 0.0 < graph.status[-1].time_step
+
+
+def test_two_that_tell_the_pose_are_named(make, capfd):
+    graph = make()
+    graph.run(2)
+    other = graph.peer.create_publisher(Odometry, "odom", 10)
+    graph.until(lambda: graph.peer.count_publishers("odom") == 2, "the other odometry")
+    end = time.monotonic() + 0.2
+    graph.until(lambda: time.monotonic() > end, "a look around")
+    assert "more than one node publishes /odom; stop all but one" in capfd.readouterr().err
+    graph.peer.destroy_publisher(other)
 
 
 def test_a_reference_that_stops_or_is_wrong_gives_zero(make, capfd):
@@ -259,8 +271,7 @@ def test_a_robot_that_takes_twist_and_the_last_command(make):
         ("damping:=.inf", "'damping' = inf: must be finite and > 0"),
     ],
 )
-def test_wrong_parameters_are_named(monkeypatch, parameter, says):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+def test_wrong_parameters_are_named(parameter, says):
     words = ["-p", parameter]
     if not parameter.startswith("sigma"):
         words += ["-p", f"sigma:={SIGMA}"]

@@ -50,11 +50,10 @@ def test_a_dead_time_beyond_the_scan_is_told():
 
 
 def test_the_exponent_of_a_power_law_is_found_with_its_interval():
-    for seed in range(2):
-        stretch = recording(np.random.default_rng(seed), 0.08, exponent=1.6, noise=0.02)
-        found = fit_dead_time([stretch], longest=0.4, with_exponent=True)
-        assert abs(found.exponent - 1.6) < 3.0 * found.exponent_std < 0.15
-        assert found.fit.model.drag == pytest.approx(TRUE.drag, abs=4.0 * found.fit.std[1])
+    stretch = recording(np.random.default_rng(0), 0.08, exponent=1.6, noise=0.02)
+    found = fit_dead_time([stretch], longest=0.4, with_exponent=True)
+    assert abs(found.exponent - 1.6) < 3.0 * found.exponent_std < 0.15
+    assert found.fit.model.drag == pytest.approx(TRUE.drag, abs=4.0 * found.fit.std[1])
 
 
 def test_stale_readings_are_told_and_left_out():

@@ -11,7 +11,7 @@ from diffbot_ident.recording.sysid_analysis import analyse_sysid
 from diffbot_ident.recording.sysid_reader import read_sysid
 from diffbot_ident.recording.verdict import Outcome
 
-TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.01
+TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.02
 # Mean and difference of the sides: ks V, kv V s/m, ka V s^2/m; the yaw axis has more inertia.
 LINEAR, TURNING = (0.5, 2.4, 0.35), (0.6, 2.7, 0.5)
 
@@ -40,8 +40,8 @@ def log(rng, angular=False, clockwise=False):
         "unitsPerRotation": PER_ROTATION,
     }
     for way, sign in (("forward", 1.0), ("backward", -1.0)):
-        ramp = np.r_[0.0, sign * 0.5 * T * np.arange(700)]
-        step = np.r_[0.0, np.full(150, sign * 5.0)]
+        ramp = np.r_[0.0, sign * 0.5 * T * np.arange(350)]
+        step = np.r_[0.0, np.full(75, sign * 5.0)]
         data[f"slow-{way}"] = rows(rng, ramp, angular, clockwise)
         data[f"fast-{way}"] = rows(rng, step, angular, clockwise)
     return data

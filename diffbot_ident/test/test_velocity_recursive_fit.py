@@ -113,6 +113,28 @@ def test_a_load_is_noticed_and_followed():
     assert min(fit.surprises) >= 1
 
 
+@pytest.mark.parametrize("size", [5.0, 1e3, 1e6])
+def test_readings_that_are_none_spoil_nothing(size):
+    asked, velocity = motion(40.0, noise=(0.005, 0.01))
+    clean = feed(RecursiveFit(GUESS), asked, velocity).values
+    since = round(20.0 / PERIOD)
+    # 53 and 200 samples, the block, have no common factor: all places of a block have their turn.
+    velocity[since::53] += size * np.array([1.0, -1.0])
+    fit = feed(RecursiveFit(GUESS), asked, velocity)
+    assert fit.values == pytest.approx(clean, rel=0.01)
+    assert fit.surprises == (0, 0)
+
+
+def test_a_wheel_that_is_held_for_a_moment_is_no_load():
+    asked, velocity = motion(40.0, noise=(0.005, 0.01))
+    clean = feed(RecursiveFit(GUESS), asked, velocity)
+    # Within one block: the first is a sixteenth, and they end after 0.25, 0.75, 1.75, 3.75, 7.75 s.
+    velocity[round(24.5 / PERIOD) : round(25.5 / PERIOD)] = 0.0
+    fit = feed(RecursiveFit(GUESS), asked, velocity)
+    assert fit.surprises == (0, 0)
+    assert fit.values == pytest.approx(clean.values, rel=0.02)
+
+
 def test_a_batch_fit_starts_the_on_line_one_with_its_interval():
     asked, velocity = motion(30.0, noise=(0.005, 0.01))
     batch = fit_sigma([VelocityRecording(PERIOD, asked, velocity)])

@@ -10,6 +10,7 @@ from diffbot_node.pose_text import pose_from_text
 from diffbot_node.results import results_folder
 from diffbot_node.running import run_node
 from diffbot_node.stamps import seconds, to_stamp
+from diffbot_node.state_subscription import subscribe_to_states
 from diffbot_node.torque_limiter import TorqueLimiter
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "results_folder",
     "run_node",
     "seconds",
+    "subscribe_to_states",
     "to_stamp",
 ]

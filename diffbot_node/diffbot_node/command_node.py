@@ -20,6 +20,7 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.pair_limiter import Pair, PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.stamps import seconds
+from diffbot_node.state_subscription import subscribe_to_states
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.02
@@ -81,7 +82,7 @@ class CommandNode(Node, ABC):
         """
         self._limiter = limiter
         self._commands = self.create_publisher(*commands, 10)
-        self._states = self.create_subscription(*states, self._on_state, 10)
+        self._states = subscribe_to_states(self, *states, self._on_state)
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     # What a subclass gives.
@@ -116,7 +117,7 @@ class CommandNode(Node, ABC):
         """Called after zero was commanded because `on_sample` refused the sample."""
 
     def on_silence(self) -> None:
-        """Called after zero was commanded because no state came in time."""
+        """Called after zero was commanded because no state came in time, or none to be used."""
 
     def awaits(self, sample: Any) -> str:
         """What has to come before the sample can be answered; empty when nothing has to.
@@ -206,6 +207,7 @@ class CommandNode(Node, ABC):
         if self._pending is not None:
             self._refuse(self.awaits(self._pending))
             self._pending = None
+            self.on_silence()
         self._received = self.get_clock().now()
         self._period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
         self._last_stamp = stamp
@@ -213,6 +215,7 @@ class CommandNode(Node, ABC):
             sample = self.read(stamp, message)
         except ValueError as error:
             self._refuse(str(error))
+            self.on_silence()
             return
         self._received_wall = time.monotonic()
         self._pending = sample

@@ -113,9 +113,10 @@ class SimulatorTopics(TruthTopics):
 
 def rival_of(node: Node, publisher: Publisher) -> str | None:
     """What is wrong when somebody else publishes the same topic, too; else None."""
-    if node.count_publishers(publisher.topic) == 1:
+    topic = node.resolve_topic_name(publisher.topic)
+    if node.count_publishers(topic) == 1:
         return None
     return (
-        f"somebody else publishes {publisher.topic}, perhaps another simulator; stop it, or give "
+        f"somebody else publishes {topic}, perhaps another simulator; stop it, or give "
         "each run its own ROS_DOMAIN_ID"
     )

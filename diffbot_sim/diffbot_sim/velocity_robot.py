@@ -114,7 +114,6 @@ class VelocityRobot:
         Raises:
             ValueError: the command is not finite, or the duration is outside its range; nothing
                 has changed then.
-            FloatingPointError: the robot is too fast to be integrated.
             FloatingPointError: the robot is faster than can be integrated.
         """
         if not all(map(math.isfinite, command)):

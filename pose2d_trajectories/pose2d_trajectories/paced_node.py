@@ -25,7 +25,7 @@ from rclpy.publisher import Publisher
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from diffbot_node import Parameter, declare
+from diffbot_node import Parameter, declare, subscribe_to_states
 
 NANOSECONDS = 1_000_000_000
 # What the robot says, by the name of its topic.
@@ -107,7 +107,7 @@ class PacedNode(Node, ABC):
             self.create_timer(1.0 / self.values.rate, self._on_timer)
         else:
             driver = self.values.driven_by
-            self.create_subscription(STATES[driver], driver, self._on_state, 10)
+            subscribe_to_states(self, STATES[driver], driver, self._on_state)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
 

@@ -63,6 +63,6 @@ class OdometryStamps:
             return Oddity(
                 "gap",
                 f"no odometry for {stamp - last:.3f} s, limit {self._longest_gap:g} s; check the "
-                "robot's driver",
+                "robot's driver, or raise input_timeout for a slow one",
             )
         return None

@@ -77,6 +77,11 @@ class VelocityTrackingNode(ReferenceFollower):
         return self.resolve_topic_name("~/reference")
 
     @property
+    def lone_topics(self) -> tuple[str, ...]:
+        """References, and odometry: the poses of two would take turns."""
+        return (self.stream, self.resolve_topic_name("odom"))
+
+    @property
     def status_listeners(self) -> int:
         """Subscribers of `~/status`."""
         return self._telemetry.listeners
@@ -173,7 +178,7 @@ class VelocityTrackingNode(ReferenceFollower):
         self.on_silence()
 
     def on_silence(self) -> None:
-        """Zero was commanded, which the tracker has not asked for."""
+        """Zero was commanded, which neither tracker nor estimator knows of: both begin anew."""
         self._tracker.reset()
         if self._estimator is not None:
             self._estimator.interrupt()

@@ -19,6 +19,10 @@ follow, with P the covariance itself:
 
 Only directions in which there was news are forgotten (Cao and Schwartz, 2000), so that P cannot
 grow while the robot stands or drives at constant speed.
+
+Not all that is measured is of the robot. A reading that lies far outside both its neighbours is
+replaced by the nearer one. A block that what is known does not explain, as of a wheel that was
+held, is kept aside until the next block: only a new load is still there then.
 """
 
 from __future__ import annotations
@@ -35,8 +39,10 @@ Array = NDArray[np.float64]
 PRIOR_SAMPLES = 20.0
 # Mean square of what a block does not follow, over what is expected, that shows a new load.
 SURPRISE = 4.0
-# Samples after which the noise is known well enough to be surprised.
+# Samples after which the noise is known well enough to tell a new load by it.
 SETTLED_SAMPLES = 500.0
+# Standard deviations of the noise outside both its neighbours at which a reading is none.
+SPIKE = 20.0
 # Relative standard deviation that a and c get back after a surprise.
 REOPENED = 0.5
 
@@ -90,8 +96,10 @@ class RecursiveAxis:
             slope = np.array([[-1.0 / inertia**2, 0.0], [-drag / inertia**2, 1.0 / inertia]])
             self.p = slope @ covariance @ slope.T
         self._memory, self._excitation = memory, excitation
+        self._assumed_noise = noise
         self._squares, self._products, self._samples = noise**2 * PRIOR_SAMPLES, 0.0, PRIOR_SAMPLES
         self._period = 0.0
+        self._aside: Block | None = None
         self.surprises = 0
         self.excited = np.zeros(0)
 
@@ -128,20 +136,49 @@ class RecursiveAxis:
         stretch = math.atanh(x) / x if 1e-6 < abs(x) < 0.99 else 1.0
         return 1.0 / (a * stretch), c / a
 
+    def without_spikes(self, velocity: Array) -> Array:
+        """Velocities with the median of three for each that is far outside both its neighbours."""
+        padded = np.pad(velocity, 1, mode="edge")
+        median = np.median([padded[:-2], padded[1:-1], padded[2:]], axis=0)
+        # A quick robot's turning points are no spikes, however little its sensor's noise is.
+        noise = max(self._assumed_noise, math.sqrt(self.noise_variance))
+        spikes = np.abs(velocity - median) > SPIKE * noise
+        return np.where(spikes, median, velocity)
+
     def update(self, block: Block) -> None:
         """Take in a block; one without excitation changes nothing but what is known of the noise.
 
         Raises:
             ValueError: the block holds a number that is not finite or overflows.
         """
-        phi, y = block.moments()
-        n = len(y)
-        self._period = float(block.time[-1] - block.time[0]) / (n - 1)
+        self._period = float(block.time[-1] - block.time[0]) / (len(block.time) - 1)
+        aside, self._aside = self._aside, None
+        if self._explains(*block.moments()):
+            self._take(block)
+        elif aside is None:
+            self._aside = block
+        else:
+            if self._samples >= SETTLED_SAMPLES:
+                self.surprises += 1
+                self.p = self.p + np.diag((REOPENED * self.theta) ** 2)
+            self._take(aside)
+            self._take(block)
+
+    def _explains(self, phi: Array, y: Array) -> bool:
+        """Whether what is known explains a block."""
         with np.errstate(over="ignore", invalid="ignore"):
             gram = phi.T @ phi
-        if not (np.isfinite(gram).all() and np.isfinite(y).all()):
+            missed = y - phi @ self.theta
+            squares = float(missed @ missed)
+            expected = self.noise_variance * len(y) + float(np.trace(gram @ self.p))
+        if not (np.isfinite(gram).all() and math.isfinite(squares)):
             raise ValueError("a block of velocities or commands: must be finite and of usual size")
-        powers, directions = np.linalg.eigh(gram)
+        return squares < SURPRISE * expected
+
+    def _take(self, block: Block) -> None:
+        phi, y = block.moments()
+        n = len(y)
+        powers, directions = np.linalg.eigh(phi.T @ phi)
         self.excited = np.sqrt(np.maximum(powers, 0.0) / n)
         # The integral of the noise alone walks this far from its mean; three times it is motion.
         walk = 3.0 * self._period * math.sqrt(self.noise_variance * n / 6.0)
@@ -152,7 +189,6 @@ class RecursiveAxis:
             if size > least
         ]
         if rows:
-            self._reopen_if_surprised(phi, y, gram)
             forget = math.exp(-float(block.time[-1] - block.time[0]) / self._memory)
             self._forget([w for _, _, w in rows], forget)
             for row, value, _ in rows:
@@ -162,8 +198,11 @@ class RecursiveAxis:
     def _step(self, phi: Array, y: float) -> None:
         p_phi = self.p @ phi
         scale = self.noise_variance + float(phi @ p_phi)
-        self.theta = self.theta + p_phi * ((y - float(phi @ self.theta)) / scale)
-        self.p = self.p - np.outer(p_phi, p_phi) / scale
+        gain = p_phi / scale
+        self.theta = self.theta + gain * (y - float(phi @ self.theta))
+        # Joseph's form: P stays positive whatever the sizes.
+        left = np.eye(2) - np.outer(gain, phi)
+        self.p = left @ self.p @ left.T + self.noise_variance * np.outer(gain, gain)
 
     def _forget(self, directions: list[Array], keep: float) -> None:
         """Divide what is known in some directions by keep, with the information as matrix."""
@@ -173,15 +212,6 @@ class RecursiveAxis:
             information -= (1.0 - keep) * np.outer(known, known) / float(w @ known)
         p = np.linalg.inv(information)
         self.p = 0.5 * (p + p.T)
-
-    def _reopen_if_surprised(self, phi: Array, y: Array, gram: Array) -> None:
-        """Believe less in what is known when a block shows that the robot has changed."""
-        expected = self.noise_variance * len(y) + float(np.trace(gram @ self.p))
-        missed = y - phi @ self.theta
-        if self._samples < SETTLED_SAMPLES or float(missed @ missed) < SURPRISE * expected:
-            return
-        self.surprises += 1
-        self.p = self.p + np.diag((REOPENED * self.theta) ** 2)
 
     def _learn_noise(self, residual: Array, all_known: bool) -> None:
         if not all_known:

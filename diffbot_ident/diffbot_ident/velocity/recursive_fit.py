@@ -154,8 +154,8 @@ class RecursiveFit:
             return  # what acts now was commanded before the first sample
         self._times.append(stamp)
         self._velocities.append((float(velocity[0]), float(velocity[1])))
-        full = stamp - self._times[0] >= self._length - 1e-9
-        if full and len(self._times) >= LEAST_SAMPLES:
+        full = len(self._times) > LEAST_SAMPLES
+        if full and self._times[-2] - self._times[0] >= self._length - 1e-9:
             self._finish_block()
 
     def reasons(self) -> tuple[str, str]:
@@ -163,19 +163,22 @@ class RecursiveFit:
         return self._judge(0), self._judge(1)
 
     def _finish_block(self) -> None:
-        times, velocities = np.array(self._times), np.array(self._velocities)
+        # The newest sample only tells whether the one before is a spike.
+        times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
         asked = np.array(self._asked)
         for index, axis in enumerate(self._axes):
             late = np.interp(times - self.settings.dead_time, asked[:, 0], asked[:, 1 + index])
-            axis.update(Block(times, late - late[0], velocities[:, index]))
+            velocities[:, index] = axis.without_spikes(velocities[:, index])
+            axis.update(Block(times, late - late[0], velocities[:-1, index]))
             if not self._judge(index):
                 inertia, drag = axis.values
                 # A drag that is not told from 0 may come out below it.
                 self._trusted[index] = inertia, max(drag, 0.0)
         self.blocks += 1
         self._length = min(2.0 * self._length, self.settings.block)
-        # The last sample begins the next block.
-        del self._times[:-1], self._velocities[:-1]
+        # The last sample of this block begins the next one.
+        del self._times[:-2], self._velocities[:-2]
+        self._velocities[0] = tuple(velocities[-2].tolist())
         while len(self._asked) > 2 and self._asked[1][0] <= times[-1] - self.settings.dead_time:
             self._asked.popleft()
 
