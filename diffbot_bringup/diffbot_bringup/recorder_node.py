@@ -14,11 +14,18 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 
 from diffbot_bringup.report.polled_node import PolledNode
 from diffbot_node import Parameter, declare, results_folder
+
+try:
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+except ModuleNotFoundError:
+    # Only the executable loads this module; rosdep does not know the package.
+    raise SystemExit(
+        "recorder: the Python package rosbags is not installed: run pip install rosbags"
+    ) from None
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 # Types of topics that are named without one, by the last part of their name.

@@ -84,6 +84,14 @@ def test_nothing_bridges_gaps_jumps_and_silence():
     assert resampler.losses.seconds[losses.NO_COMMAND] == pytest.approx(1.58, abs=0.01)
 
 
+def test_a_second_long_recording_may_begin_with_its_commands():
+    times = np.arange(0.0, 200.0, 0.1)
+    blocks = [commanded(times), measured(times)] * 2
+    found, resampler = stretches(blocks, longest=60.0)
+    assert sum(s.duration for s in found) > 390.0
+    assert resampler.losses.counts[losses.BACKWARDS] == 1
+
+
 def test_doubled_samples_and_numbers_that_are_none_are_left_out():
     times = np.repeat(np.arange(0.0, 3.0, 0.02), 2)
     wrong = Block(times, {"v": np.where(np.arange(len(times)) == 40, np.nan, np.sin(times))})

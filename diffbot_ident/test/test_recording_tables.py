@@ -75,6 +75,16 @@ def test_rows_that_are_cut_off_or_garbled_are_left_out_and_said(tmp_path):
     assert any("3 rows" in warning for warning in found.warnings)
 
 
+def test_a_cell_without_end_costs_only_its_row(tmp_path):
+    found = source(tmp_path, f"t,v,cmd_v\n0,1,1\n0.1,{'9' * 200_000},2\n0.2,3,3\n")
+    assert values(found)["v"][1].tolist() == [1.0, 3.0]
+
+
+def test_a_stamp_that_is_infinite_is_not_taken_for_nanoseconds(tmp_path):
+    found = source(tmp_path, "t,v,cmd_v\ninf,1,1\n0.1,2,2\n0.2,3,3\n")
+    assert values(found)["v"][0].tolist() == [0.1, 0.2]
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "where", "message"),
     [

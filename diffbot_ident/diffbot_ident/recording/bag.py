@@ -20,6 +20,8 @@ from diffbot_ident.recording.torn_sqlite import TornSqlite
 
 SUFFIXES = (".mcap", ".db3")
 METADATA = "metadata.yaml"
+# First bytes of what zstd compressed.
+ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class Bag:
@@ -73,8 +75,8 @@ class Bag:
     def decoder(self, topic: Topic) -> Callable[[bytes], Any | None]:
         """What makes messages of a topic's content; None, and a warning, of what is garbled.
 
-        The definition in the recording counts; without one, that of the newest ROS 2: the types
-        that matter here are the same in all distributions.
+        Types of ROS 2 itself are those of the newest one: what matters here is the same in all
+        distributions. Of others, the definition in the recording counts.
         """
         store = _typestore(topic)
 
@@ -83,6 +85,11 @@ class Bag:
                 return store.deserialize_cdr(data, topic.type)
             except Exception as error:
                 text = f"{self.path.name} is damaged: messages of {topic.name} are garbled: {error}"
+                if data[: len(ZSTD)] == ZSTD:
+                    text = (
+                        f"{self.path.name}: messages of {topic.name} are compressed one by one, "
+                        f"which only the recording's {METADATA} would say: give the whole folder"
+                    )
                 if text not in self.warnings:
                     self.warnings.append(text)
                 return None
@@ -117,8 +124,12 @@ def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
             warnings.append(f"{path.name} has no {METADATA}, as if recording was cut off")
         files = sorted((f for f in path.iterdir() if f.suffix in SUFFIXES), key=_by_number)
         if not files:
+            hint = ""
+            if any(f.suffix == ".zstd" for f in path.iterdir()):
+                hint = f"; its files are compressed: give {METADATA}, too, or run zstd -d on them"
             raise RecordingError(
                 f"{path}: no rosbag2 recording: no {' or '.join(SUFFIXES)} file in this folder"
+                + hint
             )
     else:
         files = [path]

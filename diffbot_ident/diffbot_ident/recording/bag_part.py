@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rosbags.interfaces import MessageDefinition
-from rosbags.rosbag2 import Reader
+if TYPE_CHECKING:
+    from rosbags.interfaces import MessageDefinition
 
 Message = tuple[str, int, bytes]
 """Topic, time when it was logged in ns, and content in CDR."""
@@ -62,6 +62,9 @@ class WholePart:
     """
 
     def __init__(self, path: Path) -> None:
+        # Here, as the command's options need the topics' roles also where `rosbags` is not there.
+        from rosbags.rosbag2 import Reader
+
         self._reader = Reader(path)
         self._reader.open()
         self.topics = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from diffbot_ident.recording.robot_clock import RobotClock
 from diffbot_ident.recording.stream import BLOCK, Block, Progress
 from diffbot_ident.recording.stream_buffer import SET_BACK
 
-# Messages without a stamp after which a driver is taken for one that gives none.
-PATIENCE = 20
+# Messages without a stamp after which a driver is taken for one that gives none. A simulation says
+# 0, which is none, until its time runs.
+PATIENCE = 5000
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,6 @@ class BagSource:
         self._feeds = {feed.topic.name: feed for feed in feeds}
         self._leading = feeds[0].topic.name
         self._clock = RobotClock()
-        self._unstamped = 0
         self._done = 0
         self._total = sum(feed.topic.count for feed in feeds)
         self.channels = tuple(name for feed in feeds for name in feed.channels)
@@ -64,6 +65,7 @@ class BagSource:
 
     def blocks(self) -> Iterator[Block]:
         """See stream.Source."""
+        stamped = self._has_stamps()
         decoders = {name: self._bag.decoder(feed.topic) for name, feed in self._feeds.items()}
         rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in self._feeds}
         for name, logged, data in self._bag.messages(self._feeds):
@@ -72,7 +74,7 @@ class BagSource:
             values = None if message is None else self._feeds[name].read(message)
             if values is None:
                 continue
-            time = self._time(name, 1e-9 * logged, stamp_of(message))
+            time = self._time(name, 1e-9 * logged, stamp_of(message), stamped)
             if time is None:
                 continue
             kept = rows[name]
@@ -82,19 +84,26 @@ class BagSource:
             kept.append((time, *values))
         yield from self._flush(rows)
 
-    def _time(self, name: str, logged: float, stamp: float | None) -> float | None:
+    def _has_stamps(self) -> bool:
+        """Whether the leading topic tells the robot's time; else wall time is all there is."""
+        look, leading = Bag(self._bag.path), self._feeds[self._leading].topic
+        decode = look.decoder(leading)
+        messages = look.messages([leading.name])
+        try:
+            found = (decode(data) for _, _, data in islice(messages, PATIENCE))
+            return any(m is not None and stamp_of(m) is not None for m in found)
+        finally:
+            messages.close()
+
+    def _time(self, name: str, logged: float, stamp: float | None, stamped: bool) -> float | None:
         """Robot time of a message, s; None while it is not known."""
-        if name == self._leading:
-            if stamp is not None:
-                self._clock.stamped(logged, stamp)
-            else:
-                # A simulation begins at 0, which is also what a driver without stamps says.
-                self._unstamped += 1
+        if name == self._leading and stamp is not None:
+            self._clock.stamped(logged, stamp)
         if stamp is not None:
             return stamp
         if self._clock.running:
             return self._clock.time(logged)
-        return logged if self._unstamped > PATIENCE else None
+        return None if stamped or self._clock.begun else logged
 
     def _flush(self, rows: dict[str, list[tuple[float, ...]]]) -> Iterator[Block]:
         for name, kept in rows.items():

@@ -108,7 +108,7 @@ class CsvSource:
         names = [TIME, *self.channels]
         indices = [self._header.index(self._columns[name].name) for name in names]
         tested = {name: self._header.index(name) for name in self._rows.columns}
-        for cells in csv.reader(self._lines(), delimiter=self._delimiter):
+        for cells in self._cells():
             # The last row of a file that was cut off is not what it was.
             if len(cells) != len(self._header):
                 self._bad += bool(cells)
@@ -120,6 +120,17 @@ class CsvSource:
             if math.isfinite(row[0]):
                 yield row
             else:
+                self._bad += 1
+
+    def _cells(self) -> Iterator[list[str]]:
+        """Cells of each row; what is none, such as an endless cell, counts as a bad row."""
+        reader = csv.reader(self._lines(), delimiter=self._delimiter)
+        while True:
+            try:
+                yield next(reader)
+            except StopIteration:
+                return
+            except csv.Error:
                 self._bad += 1
 
     def _lines(self) -> Iterator[str]:
@@ -153,7 +164,7 @@ class CsvSource:
             )
         first = self._number(cells[index]) if index < len(cells) else math.nan
         for least, factor, unit in STAMP_UNITS:
-            if abs(first) > least:
+            if least < abs(first) < math.inf:
                 self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
                 return factor
         return 1.0

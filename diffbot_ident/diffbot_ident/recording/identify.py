@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
 
 from diffbot_ident.recording.command_line import parse
 from diffbot_ident.recording.findings import Findings
-from diffbot_ident.recording.open_bag import open_bags
 from diffbot_ident.recording.open_table import open_tables
 from diffbot_ident.recording.opened import Opened, geometry_of, robot_of
 from diffbot_ident.recording.options import SYSID, TORQUE, Options
@@ -31,6 +34,8 @@ STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
 WHEELS_STILL = {"left_velocity": 0.02, "right_velocity": 0.02}
 # Joint states farther apart than this cannot be bridged, s; see sample_check.
 JOINT_GAP = 0.06
+# Joint states farther apart than this miss torques, s.
+SLOW_JOINTS = 0.025
 
 
 def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
@@ -61,6 +66,7 @@ class Identify:
         self._options = options
         self._console = console
         self._interrupted = False
+        self._period = math.nan
         self._began = time.monotonic()
 
     def run(self) -> int:
@@ -73,6 +79,7 @@ class Identify:
         for path in self._options.files:
             if not path.exists():
                 raise RecordingError(f"{path}: there is no such file or folder")
+        robot_of(self._options)
         directory, made = self._folder()
         try:
             found = self._analyse()
@@ -80,15 +87,33 @@ class Identify:
             if made:
                 directory.rmdir()
             raise
-        show(self._console, found)
-        for path in save(directory, found, self._about()):
-            self._say(str(path))
-        if self._options.pictures and not self._interrupted:
-            for path in found.draw(directory):
-                self._say(str(path))
+        self._leave(directory, found)
         if self._interrupted:
             return INTERRUPTED
         return 0 if found.trusted else UNTRUSTED
+
+    def _leave(self, directory: Path, found: Findings) -> None:
+        """Show and save; files are whole, and pictures last: Ctrl-C leaves out only these."""
+        before = signal.signal(signal.SIGINT, self._on_signal)
+        try:
+            # Saved first: who pipes the table into `head` still gets the files.
+            saved = save(directory, found, self._about())
+            show(self._console, found)
+            for path in saved:
+                self._say(str(path))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if not self._options.pictures or self._interrupted:
+            return
+        try:
+            for path in found.draw(directory):
+                self._say(str(path))
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._say("interrupted: the numbers are saved, pictures are left out")
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._interrupted = True
 
     def _folder(self) -> tuple[Path, bool]:
         """The folder of the results, and whether it was made now: it is tried before the work."""
@@ -96,7 +121,15 @@ class Identify:
         directory = self._options.output or Path("results") / name
         directory = directory.expanduser()
         made = not directory.exists()
-        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=directory):
+                pass
+        except OSError as error:
+            raise RecordingError(
+                f"{directory}: results cannot be written there ({error.strerror}); choose another "
+                "folder with --output DIR"
+            ) from None
         return directory, made
 
     def _analyse(self) -> Findings:
@@ -117,7 +150,7 @@ class Identify:
         if suffixes and suffixes <= {*TABLES} and not any(path.is_dir() for path in files):
             return open_tables(files, self._options)
         if suffixes <= {*BAGS}:
-            return open_bags(files, self._options)
+            return _open_bags(files, self._options)
         strange = next(p for p in files if p.suffix.lower() not in BAGS and not p.is_dir())
         hint = ""
         if strange.suffix == ".bag":
@@ -146,8 +179,20 @@ class Identify:
         settings = ResampleSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         for stretch in self._stretches(opened, settings):
             analysis.add(stretch)
+        if self._period > JOINT_GAP:
+            raise RecordingError(
+                f"joint states come every {self._period:.3g} s: must be {JOINT_GAP:g} s or less, "
+                f"and {SLOW_JOINTS:g} s or less to be exact; record them faster"
+            )
         name = self._options.files[0].stem if robot is None else robot.name
-        return torque_findings(analysis.result(), robot, name)
+        found = torque_findings(analysis.result(), robot, name)
+        if self._period > SLOW_JOINTS:
+            slow = (
+                f"warning: joint states come every {self._period:.3g} s; torques that change in "
+                "between are lost, and the intervals do not count that; record every control period"
+            )
+            found = replace(found, notes=[*found.notes, slow])
+        return found
 
     def _velocity(self, opened: Opened) -> Findings:
         from diffbot_ident.recording.velocity_findings import analyse, velocity_findings
@@ -159,9 +204,13 @@ class Identify:
         for stretch in self._stretches(opened, settings):
             store.add(stretch)
         if not store.stretches:
-            raise RecordingError("no stretch of the recording can be used; see what was left out")
+            raise RecordingError(
+                "no stretch of the recording can be used: one needs "
+                f"{settings.shortest:g} s of motion or more without a gap, with commands that are "
+                f"not older than --hold ({settings.hold:g} s); see above what was left out"
+            )
         with self._console.status("fitting"):
-            axes = analyse(store)
+            axes = analyse(store, geometry_of(self._options), opened.from_wheels)
         sources = ", ".join(source.name for source in opened.sources)
         robot = self._options.robot or self._options.files[0].stem
         return velocity_findings(axes, store, robot, sources)
@@ -177,6 +226,7 @@ class Identify:
         reading = Reading(opened, settings, self._console)
         yield from reading.stretches()
         self._interrupted = reading.interrupted
+        self._period = reading.period
 
     def _about(self) -> dict[str, object]:
         options = self._options
@@ -190,3 +240,16 @@ class Identify:
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _open_bags(paths: Sequence[Path], options: Options) -> Opened:
+    try:
+        from diffbot_ident.recording.open_bag import open_bags
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "rosbags":
+            raise
+        raise RecordingError(
+            "rosbag2 recordings need the Python package rosbags, which is not installed: run "
+            "pip install rosbags; tables and SysId logs do without it"
+        ) from None
+    return open_bags(paths, options)

@@ -13,7 +13,7 @@ from diffbot_ident.recording.bag import Bag
 from diffbot_ident.recording.bag_part import Topic
 from diffbot_ident.recording.bag_source import BagSource, Feed
 from diffbot_ident.recording.bag_topics import ROLES, candidates, choose
-from diffbot_ident.recording.body_velocity import BodyVelocitySource
+from diffbot_ident.recording.body_velocity import WHEELS, BodyVelocitySource
 from diffbot_ident.recording.message_fields import TWISTS, joint_channels, joints, pair, twist
 from diffbot_ident.recording.opened import Opened, needed_geometry, robot_of
 from diffbot_ident.recording.options import AUTO, TORQUE, VELOCITY, Options
@@ -65,6 +65,7 @@ def _kind(bag: Bag, options: Options) -> tuple[str, _Joints | None]:
         and (options.topics["cmd_vel"] or options.topics["odom"])
     ):
         return VELOCITY, None
+    idle = False
     if there["joint_states"] or options.kind == TORQUE:
         try:
             found = _joints(bag, options)
@@ -72,15 +73,17 @@ def _kind(bag: Bag, options: Options) -> tuple[str, _Joints | None]:
             if options.kind == TORQUE or not by_velocity:
                 raise
             return VELOCITY, None
+        idle = "effort" in found.fields and not found.torque
         if options.kind == TORQUE or found.torque or (there["commands"] and not by_velocity):
             return TORQUE, found
     if by_velocity:
         return VELOCITY, None
+    zero = "; the efforts of its joint states are all zero" if idle else ""
     listed = ", ".join(f"{t.name} ({t.type})" for t in bag.topics.values()) or "nothing"
     raise RecordingError(
         f"{bag.path}: nothing to identify. A torque robot needs joint states of both wheels, with "
         "efforts or with torque commands; a velocity robot needs velocity commands and odometry. "
-        f"The recording has: {listed}"
+        f"The recording has: {listed}{zero}"
     )
 
 
@@ -146,7 +149,7 @@ def _torque(bags: list[Bag], found: _Joints, options: Options, notes: list[str])
 
 def _velocity(bags: list[Bag], options: Options, notes: list[str]) -> Opened:
     sources, samples = [], 0
-    chosen = options.topics
+    chosen, channels, from_wheels = options.topics, VELOCITY_CHANNELS, ()
     for bag in bags:
         commands = choose(bag.topics, ROLES["cmd_vel"], chosen["cmd_vel"])
         driven = Feed(commands, ("command_v", "command_w"), TWISTS[commands.type])
@@ -165,6 +168,9 @@ def _velocity(bags: list[Bag], options: Options, notes: list[str]) -> Opened:
             feed = Feed(found.topic, joint_channels(("velocity",)), read)
             geometry = needed_geometry(options, "to turn wheel speeds into motion")
             source = BodyVelocitySource(BagSource(bag, (feed, driven)), geometry)
+            channels, from_wheels = (*VELOCITY_CHANNELS, *WHEELS), ("v", "w")
             samples += found.topic.count
         sources.append(source)
-    return Opened(VELOCITY, sources, VELOCITY_CHANNELS, samples=samples, notes=notes)
+    return Opened(
+        VELOCITY, sources, channels, samples=samples, from_wheels=from_wheels, notes=notes
+    )

@@ -38,16 +38,21 @@ def open_tables(paths: Sequence[Path], options: Options) -> Opened:
     if not needed:
         raise RecordingError(_missing(kind, tables, have))
     sources: list[Source] = list(tables)
+    from_wheels: tuple[str, ...] = ()
     if kind == TORQUE:
         needed_geometry(options, "to turn angles into motion")
-    elif not {"v", "w"} & have or not {name for name in needed if name in ("v", "w")} <= have:
+    elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         geometry = needed_geometry(options, "to turn wheel speeds into motion")
+        needed = (*needed, *WHEELS)
         sources = [
-            BodyVelocitySource(table, geometry) if {*WHEELS} <= {*table.channels} else table
+            BodyVelocitySource(table, geometry, from_wheels)
+            if {*WHEELS} <= {*table.channels}
+            else table
             for table in tables
         ]
     together = not all({*needed} <= {*source.channels} for source in sources)
-    return Opened(kind, sources, needed, together, notes=[f"kind of robot: {kind}"])
+    notes = [f"kind of robot: {kind}"]
+    return Opened(kind, sources, needed, together, from_wheels=from_wheels, notes=notes)
 
 
 def _check_chosen(tables: Sequence[CsvSource], chosen: dict[str, object]) -> None:

@@ -23,6 +23,7 @@ class Opened:
         together: whether the sources share one time, as a file of commands and one of states do;
             else they are read one after another.
         samples: measured samples to expect; 0: not known.
+        from_wheels: velocities that are made of wheel speeds, of "v" and "w".
         notes: what was decided, for people.
     """
 
@@ -31,6 +32,7 @@ class Opened:
     channels: tuple[str, ...]
     together: bool = False
     samples: int = 0
+    from_wheels: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Block]:

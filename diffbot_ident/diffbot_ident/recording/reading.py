@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from diffbot_ident.recording.opened import Opened
 from diffbot_ident.recording.resample import Resampler, ResampleSettings, UniformStretch
-from diffbot_ident.recording.stream import Block
+from diffbot_ident.recording.stream import Block, RecordingError
 
 
 class Reading:
@@ -43,15 +43,28 @@ class Reading:
         before = signal.signal(signal.SIGINT, self._on_signal)
         try:
             with Progress(
-                *columns, TimeRemainingColumn(), console=self._console, transient=True
+                *columns,
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+                disable=not self._console.is_terminal,
             ) as bar:
                 blocks = self._watched(bar)
                 yield from self._resampler.stretches(blocks, self._opened.channels)
+        except RecordingError:
+            # Often the reason is a file that is damaged.
+            self._say_what_was_left_out()
+            raise
         finally:
             signal.signal(signal.SIGINT, before)
         if self.interrupted:
             self._say("interrupted: what follows rests on what was read until then")
         self._say_what_was_left_out()
+
+    @property
+    def period(self) -> float:
+        """Between samples, s; NaN while it is not known."""
+        return self._resampler.period
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """End with what there is; a second time, at once."""

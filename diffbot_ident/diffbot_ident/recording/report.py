@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,31 @@ def show(console: Console, findings: Findings) -> None:
         console.print(Text(verdict.summary(), style), soft_wrap=True)
         if verdict.values:
             console.print(_table(verdict), markup=False, highlight=False)
+        if math.isfinite(verdict.r_squared_held_out):
+            _print(console, _told(verdict))
         for item in verdict.evidence:
-            console.print(Text(f"  {item}", MARKS[item.passed]), soft_wrap=True)
+            _print(console, str(item), MARKS[item.passed])
         for note in verdict.notes:
-            console.print(Text(f"  {note}"), soft_wrap=True)
+            _print(console, note)
     console.print()
     for note in findings.notes:
         console.print(Text(note), soft_wrap=True)
+
+
+def _print(console: Console, text: str, style: str = "") -> None:
+    """One item, indented; a file gets it in one line."""
+    width = console.width if console.is_terminal else len(text) + 2
+    lines = textwrap.fill(text, width, initial_indent="  ", subsequent_indent="      ")
+    console.print(Text(lines, style), soft_wrap=True)
+
+
+def _told(verdict: Verdict) -> str:
+    """How well the simulation tells what was measured, noise and all."""
+    return (
+        f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
+        f"{verdict.r_squared_fit:.4f} on fitted ones; error {verdict.error_held_out:.3g} "
+        f"{verdict.error_unit} (held-out, root mean square)"
+    )
 
 
 def _table(verdict: Verdict) -> Table:

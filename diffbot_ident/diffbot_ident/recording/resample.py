@@ -21,6 +21,8 @@ from diffbot_ident.recording.uniform_stretch import ResampleSettings, UniformStr
 __all__ = ["ResampleSettings", "Resampler", "UniformStretch"]
 
 DEFAULT = ResampleSettings()
+# Samples made of one that was recorded, at most: more only repeat it.
+FINEST = 20
 
 
 class Resampler:
@@ -64,12 +66,16 @@ class Resampler:
                 if buffer.steps_back(part):
                     yield from self._finish(wanted, at_end=False)
                 buffer.append(part)
-            if self._span() > 2.0 * self._settings.longest and self._complete(wanted):
+            if self._span() > 2.0 * self._settings.longest and self._all_came(wanted):
                 yield from self._cut(self._horizon())
         yield from self._finish(wanted, at_end=True)
 
     def _complete(self, wanted: tuple[str, ...]) -> bool:
         return {name for key in self._buffers for name in key} == set(wanted)
+
+    def _all_came(self, wanted: tuple[str, ...]) -> bool:
+        """Whether all streams spoke, also since time stepped back: commands may come first."""
+        return self._complete(wanted) and all(map(len, self._buffers.values()))
 
     def _finish(self, wanted: tuple[str, ...], at_end: bool) -> Iterator[UniformStretch]:
         """Use up what is there: the end, or time goes back."""
@@ -118,11 +124,16 @@ class Resampler:
     def _find_period(self) -> bool:
         if np.isfinite(self.period):
             return True
-        if self._settings.period is not None:
-            self.period = self._settings.period
-            return True
-        self.period = max((b.spacing() for b in self._measured().values()), default=np.nan)
-        return bool(np.isfinite(self.period))
+        recorded = max((b.spacing() for b in self._measured().values()), default=np.nan)
+        if not np.isfinite(recorded):
+            return False
+        self.period = self._settings.period or recorded
+        if self.period < recorded / FINEST:
+            raise RecordingError(
+                f"--period {self.period:g} s: must be at least {recorded / FINEST:.3g} s, as the "
+                f"samples are {recorded:.3g} s apart"
+            )
+        return True
 
     def _account(self, driven: list[tuple[float, float]], kept: list[tuple[float, float]]) -> None:
         self.seconds += sum(end - begin for begin, end in driven)
@@ -135,6 +146,7 @@ class Resampler:
         """Stretches of a time in which all is known."""
         times = self._instants(begin, end)
         if len(times) < 2:
+            self.losses.add(SHORT, end - begin)
             return
         channels: dict[str, Array] = {}
         for buffer in self._buffers.values():

@@ -13,6 +13,8 @@ SPAN = 0.5
 FIRST = 20
 # Deviation of the pace from 1 beyond which a simulation does not run in real time.
 REAL_TIME = 0.1
+# A step of a stamp, beyond the time that passed, with which a clock was set, s.
+JUMP = 1.0
 
 
 class RobotClock:
@@ -23,6 +25,12 @@ class RobotClock:
         self._pace = 1.0
         self._count = 0
         self._anchor: tuple[float, float] | None = None
+        self._first = (0.0, 0.0)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a stamp: from then on wall time is not the robot's time."""
+        return self._count > 0
 
     @property
     def running(self) -> bool:
@@ -31,11 +39,12 @@ class RobotClock:
 
     def stamped(self, logged: float, stamp: float) -> None:
         """A message with a stamp was logged; both in s."""
-        back = stamp < self._stamp
+        passed = logged - self._logged
+        jumped = stamp < self._stamp or abs(stamp - self._stamp - passed) > JUMP
         self._count += 1
         self._logged, self._stamp = logged, stamp
-        if self._anchor is None or back:
-            self._anchor = (logged, stamp)
+        if self._anchor is None or jumped:
+            self._anchor = self._first = (logged, stamp)
         elif self._count == FIRST or logged - self._anchor[0] > SPAN:
             passed = max(logged - self._anchor[0], 1e-9)
             self._pace = (stamp - self._anchor[1]) / passed
@@ -43,7 +52,9 @@ class RobotClock:
 
     def time(self, logged: float) -> float:
         """Robot time of a message that was logged at this time, s; the clock must be running."""
-        if abs(self._pace - 1.0) > REAL_TIME:
+        # Over all, as a simulator now and then runs in real time for a while.
+        passed = max(self._logged - self._first[0], 1e-9)
+        if abs((self._stamp - self._first[1]) / passed - 1.0) > REAL_TIME:
             # A simulator that waits for answers: what comes now answers the newest stamp.
             return self._stamp
         return self._stamp + max(0.0, logged - self._logged) * self._pace

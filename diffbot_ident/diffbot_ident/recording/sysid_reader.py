@@ -96,6 +96,10 @@ def read_sysid(path: Path) -> SysIdLog:
     """
     data = _json(path)
     kind = data.get("test")
+    if kind is None and not any(name in data for name in TESTS):
+        raise RecordingError(
+            f"{path.name}: no SysId log: it has no entry 'test', and none of {', '.join(TESTS)}"
+        )
     if kind not in DRIVETRAINS:
         raise RecordingError(
             f"{path.name}: test = {kind!r}: must be one of {', '.join(map(repr, DRIVETRAINS))}; "

@@ -26,6 +26,8 @@ from diffbot_ident.recording.torque_pictures import draw
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
 from diffbot_ident.verification import BETTER, Verification
 
+# Units of what cannot be negative.
+MASSES = ("kg", "kg m²", "kg m^2")
 OUTCOMES = {
     State.ESTIMATED: Outcome.ESTIMATED,
     State.INVALID: Outcome.REFUSED,
@@ -44,7 +46,7 @@ def torque_findings(result: TorqueResult, robot: Robot | None, name: str) -> Fin
     verdict = _verdict(result, robot)
     return Findings(
         verdicts=(verdict,),
-        notes=_notes(result),
+        notes=[*_notes(result), *_impossible(verdict)],
         summary=_summary(result),
         write=lambda directory: _write(directory, result, robot, name),
         draw=lambda directory: draw(directory, result, verdict),
@@ -126,6 +128,16 @@ def _notes(result: TorqueResult) -> list[str]:
     if math.isfinite(estimate.delay):
         text += f"; torque delay {estimate.delay:g} control periods"
     return [text, *(f"warning: {warning}" for warning in estimate.warnings)]
+
+
+def _impossible(verdict: Verdict) -> list[str]:
+    """Masses and inertias that are surely negative: then the description is of another robot."""
+    return [
+        f"warning: {value.name} is negative, {value.value:.3g} {value.unit}: the wheels' radius, "
+        "track or masses that were given are not those of this robot"
+        for value in verdict.values
+        if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
+    ]
 
 
 def _verification(verified: Verification | None) -> dict[str, Any]:

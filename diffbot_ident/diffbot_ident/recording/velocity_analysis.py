@@ -73,6 +73,7 @@ def analyse_axis(
     subject: str,
     unit: str = "m/s",
     longest_dead_time: float = LONGEST,
+    refresh: float = 0.0,
 ) -> AxisAnalysis:
     """Fit, predict what was held out, and judge.
 
@@ -81,8 +82,10 @@ def analyse_axis(
         subject: for people, such as "forward axis".
         unit: of velocity and command.
         longest_dead_time: end of the scan, s.
+        refresh: time between two readings of a sensor that repeats itself, s, where the stretches
+            say which samples are fresh; 0: as these say.
     """
-    stretches, notes = _prepared(stretches)
+    stretches, notes = _prepared(stretches, refresh)
     missing = _not_excited(stretches, unit)
     if missing:
         return AxisAnalysis(Verdict(subject, Outcome.NOT_EXCITED, missing, notes=tuple(notes)))
@@ -156,7 +159,7 @@ def _values(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _prepared(stretches: Sequence[Stretch]) -> tuple[list[Stretch], list[str]]:
+def _prepared(stretches: Sequence[Stretch], refresh: float) -> tuple[list[Stretch], list[str]]:
     """Stretches with stale readings marked, not too many, and what there is to say of it."""
     notes: list[str] = []
     total = sum(len(stretch.velocity) for stretch in stretches)
@@ -166,7 +169,7 @@ def _prepared(stretches: Sequence[Stretch]) -> tuple[list[Stretch], list[str]]:
     chosen = list(stretches[::keep])
     if any(stretch.fresh is not None for stretch in chosen):
         masks = [s.fresh if s.fresh is not None else np.ones(len(s.velocity), bool) for s in chosen]
-        held = _hold(chosen, masks)
+        held = refresh or _hold(chosen, masks)
     else:
         masks, held = refreshed([stretch.velocity for stretch in chosen])
         held *= chosen[0].period if chosen else 0.0

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from arc_odometry import WheelGeometry
+from diffbot_ident.recording.body_velocity import FRESH, continuous
 from diffbot_ident.recording.findings import Findings
 from diffbot_ident.recording.pictures import draw_axes
 from diffbot_ident.recording.resample import UniformStretch
@@ -23,25 +25,40 @@ HEADER = """\
 #   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
 # sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
 # each command being sign(u) |u|^exponent where its exponent is not 1.
-# .nan and .inf: refused, or not identifiable from the recording. Load it with --params-file.
+# .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
 """
 
 
-def analyse(store: StretchStore) -> dict[str, AxisAnalysis]:
-    """Analyses by axis, "v" and "w", of those that the stretches hold."""
+def analyse(
+    store: StretchStore,
+    geometry: WheelGeometry | None = None,
+    from_wheels: Sequence[str] = (),
+) -> dict[str, AxisAnalysis]:
+    """Analyses by axis, "v" and "w", of those that the stretches hold.
+
+    Args:
+        store: the stretches.
+        geometry: of the wheels, where velocities are made of wheel speeds.
+        from_wheels: those that are.
+    """
     found = {}
+    kept, held = store.stretches, 0.0
+    if from_wheels and geometry is not None:
+        kept, held = continuous(kept, geometry, from_wheels)
     for axis, subject, unit in (("v", "forward axis", "m/s"), ("w", "yaw axis", "rad/s")):
-        stretches = [_stretch(stretch, axis) for stretch in store.stretches]
+        slow = held if axis in from_wheels else 0.0
+        stretches = [_stretch(stretch, axis, slow > 0.0) for stretch in kept]
         if stretches and None not in stretches:
-            found[axis] = analyse_axis(stretches, subject, unit)
+            found[axis] = analyse_axis(stretches, subject, unit, refresh=slow)
     return found
 
 
-def _stretch(stretch: UniformStretch, axis: str) -> Stretch | None:
+def _stretch(stretch: UniformStretch, axis: str, slow: bool) -> Stretch | None:
     channels = stretch.channels
     if axis not in channels:
         return None
-    return Stretch(stretch.period, channels[f"command_{axis}"], channels[axis])
+    fresh = channels[FRESH] > 0.0 if slow else None
+    return Stretch(stretch.period, channels[f"command_{axis}"], channels[axis], fresh)
 
 
 def velocity_findings(
