@@ -20,10 +20,15 @@ except ImportError:  # one package by itself, which does not need diffbot_sim
         """There is none."""
 
 
+# Of the process that started this one; the other tests' processes have it in their environment too.
+_INHERITED = os.environ.get("ROS_DOMAIN_ID", "")
+
+
 def _domain() -> int:
     """A DDS domain from 1 to 100, of this process's half where tests run in two processes."""
-    half = 50 * (os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0")
-    return half + random.SystemRandom().randrange(1, 51)
+    first = 1 + 50 * (os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0")
+    free = [number for number in range(first, first + 50) if str(number) != _INHERITED]
+    return random.SystemRandom().choice(free)
 
 
 # Runs side by side must not meet: nodes in this process and the processes that it starts get this.
