@@ -11,7 +11,6 @@ from abc import abstractmethod
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
-from rclpy.duration import Duration
 
 from arc_odometry import Oddity
 from arc_odometry.rate_limit import RateLimit
@@ -21,8 +20,6 @@ from diffbot_node import CommandNode
 
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
-# How long the last message may take to arrive, s of wall time.
-ARRIVAL_PATIENCE = 0.5
 
 
 class ReferenceFollower(CommandNode):
@@ -202,5 +199,4 @@ class ReferenceFollower(CommandNode):
             self.publish_state(self._newest, ControllerState.STOPPED, words)
         for publisher in self.publishers:
             if publisher.topic_name == self.resolve_topic_name("~/state"):
-                # A process that ends at once takes its last message with it.
-                publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
+                self.await_arrival(publisher)

@@ -114,9 +114,11 @@ class IdentNode(EffortNode):
 
     def waits_for(self) -> str:
         """What is missing before the excitation may begin; empty when nothing is."""
-        missing = self.values.listeners - self._parameters_topic.get_subscription_count()
-        if missing > 0:
-            return f"{missing} more subscribers of {self._parameters_topic.topic} are awaited"
+        # A run may end within some ms, and its last status says why: somebody has to hear it.
+        for topic in (self._parameters_topic, self._status_topic):
+            missing = self.values.listeners - topic.get_subscription_count()
+            if missing > 0:
+                return f"{missing} more subscribers of {topic.topic} are awaited"
         return super().waits_for()
 
     def required_fields(self) -> tuple[str, ...]:
@@ -166,6 +168,8 @@ class IdentNode(EffortNode):
         if not self._closed and self.run.phase is not Phase.WAITING:
             self.run.stop(self.last_words or "interrupted")
             self._end(self.exit_code or 0)
+        for publisher in (self._parameters_topic, self._verification_topic, self._status_topic):
+            self.await_arrival(publisher)
 
     def _end(self, exit_code: int) -> None:
         self._closed = True

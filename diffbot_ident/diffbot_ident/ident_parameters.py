@@ -67,6 +67,9 @@ PARAMETERS = (
     ),
     Parameter("results", "", "folder for the parameter file, made if need be; empty: none"),
     Parameter(
-        "listeners", 0, "subscribers of ~/dynamic_parameters to wait for before starting", minimum=0
+        "listeners",
+        0,
+        "subscribers of ~/dynamic_parameters, and of ~/status, to wait for before starting",
+        minimum=0,
     ),
 )

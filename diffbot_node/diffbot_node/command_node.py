@@ -13,7 +13,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.time import Time
 
 from diffbot_node.complaints import Complaints
@@ -28,6 +30,8 @@ WATCH_PERIOD = 0.02
 LONGEST_REPEAT = 1.0
 # What is still awaited at the start is reported this often, s of wall time.
 WAITING_PERIOD = 3.0
+# How long a last message may take to arrive, s of wall time.
+ARRIVAL_PATIENCE = 0.5
 
 
 class CommandNode(Node, ABC):
@@ -186,6 +190,13 @@ class CommandNode(Node, ABC):
         if last_words:
             (self.get_logger().error if exit_code else self.get_logger().info)(last_words)
         self.exit_code = exit_code
+
+    def await_arrival(self, publisher: Publisher) -> None:
+        """Wait a little until all who listen have a last message, which an ending process loses.
+
+        Call it after zero has gone out.
+        """
+        publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
     def close(self) -> None:
         """Zero as the last thing on the wire; sent thrice in case one gets lost."""
