@@ -152,6 +152,16 @@ class ControllerNode(ReferenceFollower, EffortNode):
         self.law.reset()
         self._publish_odometry()
 
+    def on_stopped(self, sample: JointSample) -> None:
+        """Somebody may push the robot about: odometry goes on, and the law starts anew."""
+        self._dt = 0.0
+        try:
+            self.advance_to(sample.stamp, self._feedback.update(sample, self.commanded).oddity)
+        except ValueError as error:
+            self.complain(str(error))
+        self.law.reset()
+        self._publish_odometry()
+
     def close(self) -> None:
         """On every way out: zero torque first, then say why, and keep what was learnt."""
         super().close()

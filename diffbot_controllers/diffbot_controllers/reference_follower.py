@@ -143,6 +143,7 @@ class ReferenceFollower(CommandNode):
     def tell_state(self, stamp: float) -> None:
         """Publish now and then that the robot is driven."""
         if self._start is not None and self._state_rate.due(stamp):
+            self._said = ""
             self.publish_state(self._newest, ControllerState.DRIVING, "")
 
     # The end.
@@ -157,13 +158,13 @@ class ReferenceFollower(CommandNode):
         for topic in self.lone_topics:
             if self.count_publishers(topic) > 1:
                 self.complain(f"more than one node publishes {topic}; stop all but one")
-        if self._start is None:
+        if self._start is None or self.stopped_by:
             self._publish_waiting()
-        elif self.values.leave_with_reference and self._reference_left():
+        if self._start is not None and self.values.leave_with_reference and self._reference_left():
             self._end_without_reference()
 
     def _publish_waiting(self) -> None:
-        text = self.waits_for() or "a reference"
+        text = self.stopped_by or self.waits_for() or "a reference"
         if text != self._said:
             self._said = text
             self.publish_state(self._newest, ControllerState.WAITING, text)

@@ -66,7 +66,7 @@ class IdentNode(EffortNode):
         self._status_topic = self.create_publisher(IdentStatus, "~/status", deep)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._verification_topic = self.create_publisher(Verification, "~/verification", latched)
-        self._diagnostics_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
 
     def _make_run(self) -> Identification:
         values, own = self.values, self.robot.excitation
@@ -162,6 +162,14 @@ class IdentNode(EffortNode):
         if self._diagnostics_rate.due(sample.stamp):
             self._publish_diagnostics()
 
+    def on_stopped(self, sample: JointSample) -> None:
+        """The run stands still until it is enabled again; its status says why."""
+        self._newest = sample.stamp
+        if self._status_rate.due(sample.stamp):
+            self._status.effort[:] = sample.effort
+            self._status.command[:] = (0.0, 0.0)
+            self._publish_status()
+
     def close(self) -> None:
         """On every way out: zero torque first, then save what there is."""
         super().close()
@@ -221,7 +229,7 @@ class IdentNode(EffortNode):
         self._parameters_topic.publish(self._parameters_message)
 
     def _publish_diagnostics(self) -> None:
-        self._diagnostics_topic.publish(
+        self._estimates_topic.publish(
             diagnostics(self.run.estimate, self._newest, self.get_name(), self.robot.name)
         )
 
@@ -229,7 +237,7 @@ class IdentNode(EffortNode):
         status, run = self._status, self.run
         status.header.stamp = to_stamp(self._newest)
         status.phase = int(run.phase)
-        status.message = run.problem
+        status.message = run.problem or self.stopped_by
         status.elapsed = run.elapsed
         status.pose[:] = run.pose
         status.information = float(run.excitation.information)

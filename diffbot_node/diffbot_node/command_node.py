@@ -4,6 +4,11 @@
 - Nothing is commanded before somebody sends states and somebody takes commands.
 - Zero is sent when a state cannot be used, within `input_timeout` when they stop, and as the last
   command on every way out of the process.
+- Zero stays when somebody stops it (`emergency_stop`, `~/enable`), when another node commands the
+  same robot, or when the robot does not do what it is commanded, until somebody enables it.
+
+CommandGuard has the states that it goes through. Besides states and commands there are
+`emergency_stop` (std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
 """
 
 from __future__ import annotations
@@ -18,10 +23,13 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.time import Time
 
+from diffbot_node.command_guard import GuardState
+from diffbot_node.command_output import CommandOutput
 from diffbot_node.complaints import Complaints
 from diffbot_node.pair_limiter import Pair, PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.stamps import seconds
+from diffbot_node.state_age import StateAge
 from diffbot_node.state_subscription import subscribe_to_states
 
 # How often the age of the inputs is looked at, s of wall time.
@@ -66,8 +74,7 @@ class CommandNode(Node, ABC):
         self.last_words = ""
         self.values = declare(self, parameters)
         self.refused = 0
-        self._last_stamp: float | None = None
-        self._period = 0.0
+        self._age = StateAge(self.values.input_timeout, self.state_name)
         self._pending: Any = None
         self._received: Time | None = None
         self._received_wall = time.monotonic()
@@ -75,7 +82,11 @@ class CommandNode(Node, ABC):
         self._complaints = Complaints()
 
     def connect(
-        self, states: tuple[type, str], commands: tuple[type, str], limiter: PairLimiter
+        self,
+        states: tuple[type, str],
+        commands: tuple[type, str],
+        limiter: PairLimiter,
+        hardware: str = "",
     ) -> None:
         """Subscribe to states and begin to watch over what is commanded.
 
@@ -83,9 +94,12 @@ class CommandNode(Node, ABC):
             states: type of message, with a header, and name of the topic.
             commands: type of message and name of the topic.
             limiter: of the commands.
+            hardware: name of the robot, for `diagnostics`; empty where it is not known.
         """
-        self._limiter = limiter
-        self._commands = self.create_publisher(*commands, 10)
+        self._output = CommandOutput(
+            self, commands, limiter, self.message_of, self.command_name, hardware
+        )
+        self._guard = self._output.guard
         self._states = subscribe_to_states(self, *states, self._on_state)
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -107,18 +121,26 @@ class CommandNode(Node, ABC):
     def on_sample(self, sample: Any) -> Pair:
         """The command for the next control period; the subclass's law.
 
-        A ValueError refuses the sample: zero is commanded and the reason is reported.
+        A ValueError refuses the sample: zero is commanded and the reason is reported. A sample
+        whose stamp is late, or does not follow the last one, is asked for, too, and then refused.
         """
 
     def concerns(self, message: Any) -> bool:
         """Whether a message is about this robot."""
         return True
 
+    def contradiction(self, sample: Any) -> str:
+        """Why the robot does not do what it was commanded, which stops it; empty when it does."""
+        return ""
+
     def on_commanded(self, sample: Any, command: Pair) -> None:
         """Called after the command is out, for telemetry; it is what was commanded."""
 
     def on_refused(self, sample: Any) -> None:
-        """Called after zero was commanded because `on_sample` refused the sample."""
+        """Called after zero was commanded because the sample was refused."""
+
+    def on_stopped(self, sample: Any) -> None:
+        """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
 
     def on_silence(self) -> None:
         """Called after zero was commanded because no state came in time, or none to be used."""
@@ -137,7 +159,12 @@ class CommandNode(Node, ABC):
     @property
     def commanded(self) -> Pair:
         """What was commanded last."""
-        return self._limiter.command
+        return self._guard.command
+
+    @property
+    def stopped_by(self) -> str:
+        """Why it is stopped until somebody enables it; empty when it is not."""
+        return self._guard.reason if self._guard.state is GuardState.STOPPED else ""
 
     @property
     def is_pending(self) -> bool:
@@ -147,7 +174,7 @@ class CommandNode(Node, ABC):
     def resume(self) -> None:
         """Answer the sample that waits, if nothing is missing any more."""
         sample = self._pending
-        if sample is not None and not self.awaits(sample):
+        if sample is not None and (self.stopped_by or not self.awaits(sample)):
             self._pending = None
             self._answer(sample)
 
@@ -159,14 +186,10 @@ class CommandNode(Node, ABC):
         if not self.count_publishers(self._states.topic_name):
             topic, what = self._states.topic_name, "the simulator or the robot's driver"
             return f"nobody publishes {topic}; start {what}"
-        others = self.count_publishers(self._commands.topic) - 1
-        if others > 0:
-            return (
-                f"{others} other nodes publish {self._commands.topic}; stop them, or give each "
-                "robot its own namespace or ROS_DOMAIN_ID"
-            )
-        if not self._commands.get_subscription_count():
-            return f"nobody subscribes to {self._commands.topic}; start {self.taker}"
+        if rivals := self._output.rivals():
+            return rivals
+        if not self._output.has_takers():
+            return f"nobody subscribes to {self._output.topic}; start {self.taker}"
         return ""
 
     def keep_waiting(self) -> None:
@@ -185,7 +208,7 @@ class CommandNode(Node, ABC):
             exit_code: status of the process.
             last_words: why; logged as an error when the status is not 0.
         """
-        self._send(self._limiter.stop())
+        self._output.end(last_words or "done")
         self.last_words = last_words
         if last_words:
             (self.get_logger().error if exit_code else self.get_logger().info)(last_words)
@@ -199,10 +222,8 @@ class CommandNode(Node, ABC):
         publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
     def close(self) -> None:
-        """Zero as the last thing on the wire; sent thrice in case one gets lost."""
-        for _ in range(3):
-            self._send(self._limiter.stop())
-            time.sleep(0.02)
+        """Zero as the last thing on the wire."""
+        self._output.close()
 
     # The loop.
 
@@ -210,7 +231,7 @@ class CommandNode(Node, ABC):
         if self.exit_code is not None or not self.concerns(message):
             return
         stamp = seconds(message.header.stamp)
-        if stamp == self._last_stamp:
+        if stamp == self._age.newest:
             self._repeated(stamp)
             return
         if self._received is None and self.waits_for():
@@ -220,8 +241,8 @@ class CommandNode(Node, ABC):
             self._pending = None
             self.on_silence()
         self._received = self.get_clock().now()
-        self._period = 0.0 if self._last_stamp is None else stamp - self._last_stamp
-        self._last_stamp = stamp
+        self._guard.begin()
+        self._age.take(stamp, 1e-9 * self._received.nanoseconds)
         try:
             sample = self.read(stamp, message)
         except ValueError as error:
@@ -233,22 +254,29 @@ class CommandNode(Node, ABC):
         self.resume()
 
     def _answer(self, sample: Any) -> None:
+        contradiction = self.contradiction(sample)
+        if contradiction:
+            self._output.stop(contradiction)
+        if self.stopped_by:
+            self._output.send(self._guard.command)
+            self.on_stopped(sample)
+            return
         try:
             wanted = self.on_sample(sample)
-            # A late state must not let the rate limit open wide, an early one not close it.
-            period = min(max(self._period, 0.0), self.values.input_timeout)
-            command = self._limiter.apply(wanted, period)
+            if self._age.problem:
+                raise ValueError(self._age.problem)
+            command = self._guard.apply(wanted, self._age.period)
         except ValueError as error:
             self._refuse(str(error))
             self.on_refused(sample)
             return
         if self.exit_code is None:
-            self._send(command)
+            self._output.send(command)
         self.on_commanded(sample, command)
 
     def _refuse(self, why: str) -> None:
         self.refused += 1
-        self._send(self._limiter.stop())
+        self._output.hold(why)
         self.complain(f"{why}; zero {self.command_name}")
 
     def _repeated(self, stamp: float) -> None:
@@ -275,6 +303,7 @@ class CommandNode(Node, ABC):
     def _watch(self) -> None:
         if self.exit_code is not None:
             return
+        self._output.look(self.waits_for, self.refused)
         silence = time.monotonic() - self._received_wall
         if 0.0 < self.values.patience < silence:
             missing = self._missing() or (
@@ -302,13 +331,11 @@ class CommandNode(Node, ABC):
         # lets no robot run away, and a simulator slower than real time is no fault.
         # A clock that was set back hides how old it is: that counts as old.
         age = abs(1e-9 * (self.get_clock().now() - received).nanoseconds)
-        if age > self.values.input_timeout and self._limiter.command != (0.0, 0.0):
-            self._send(self._limiter.stop())
-            self.on_silence()
-            self.complain(
+        if age > self.values.input_timeout and self._guard.may_command and not self._guard.silent:
+            why = (
                 f"no {self.state_name} for {age:.3f} s, limit {self.values.input_timeout} s: zero "
                 f"{self.command_name} until they come again; check the robot's driver"
             )
-
-    def _send(self, command: Pair) -> None:
-        self._commands.publish(self.message_of(command))
+            self._output.hold(why, silent=True)
+            self.on_silence()
+            self.complain(why)

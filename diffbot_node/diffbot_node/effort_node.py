@@ -47,6 +47,7 @@ class EffortNode(CommandNode):
             (JointState, "joint_states"),
             (Float64MultiArray, "effort_controller/commands"),
             limiter,
+            self.robot.name,
         )
 
     def _make_limiter(self) -> TorqueLimiter:

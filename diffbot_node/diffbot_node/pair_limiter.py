@@ -18,6 +18,7 @@ class PairLimiter:
 
     Attributes:
         command: what was allowed last.
+        unit: of the pair.
 
     Raises:
         ValueError: a limit is outside its range.
@@ -32,7 +33,7 @@ class PairLimiter:
         for rate in rates:
             if not rate > 0.0:
                 raise ValueError(f"{what} rate limit = {rate} {unit} per s: must be > 0")
-        self._what, self._unit = what, unit
+        self._what, self.unit = what, unit
         self.limits = limits
         self.rates = rates
         self.command: Pair = (0.0, 0.0)
@@ -47,7 +48,7 @@ class PairLimiter:
         if not (all(map(math.isfinite, wanted)) and math.isfinite(period) and period >= 0.0):
             self.stop()
             raise ValueError(
-                f"{self._what} {list(wanted)} {self._unit} for a period of {period} s: must be "
+                f"{self._what} {list(wanted)} {self.unit} for a period of {period} s: must be "
                 "finite; zero is commanded instead"
             )
         steps = (rate * period if period > 0.0 else 0.0 for rate in self.rates)

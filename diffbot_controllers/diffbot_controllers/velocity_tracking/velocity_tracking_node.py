@@ -177,6 +177,12 @@ class VelocityTrackingNode(ReferenceFollower):
         """The tracker starts anew after an interruption."""
         self.on_silence()
 
+    def on_stopped(self, sample: OdometrySample) -> None:
+        """The tracker starts anew once it is enabled again."""
+        self._newest = sample.stamp
+        self._stamps.check(sample.stamp)
+        self.on_silence()
+
     def on_silence(self) -> None:
         """Zero was commanded, which neither tracker nor estimator knows of: both begin anew."""
         self._tracker.reset()

@@ -1,0 +1,82 @@
+"""What `diagnostics` says of a node that commands a robot."""
+
+from __future__ import annotations
+
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from diffbot_node.command_guard import CommandGuard, GuardState
+
+# Wall time after which the status is said again, and between two that differ, s.
+PERIOD = 1.0
+LEAST_PERIOD = 0.1
+
+
+def level_of(guard: CommandGuard, troubled: bool) -> bytes:
+    """Level of the state: OK, WARN, ERROR or STALE of DiagnosticStatus.
+
+    Args:
+        guard: of the node.
+        troubled: whether something was refused lately, though it goes on.
+    """
+    if guard.state is GuardState.ACTIVE:
+        return DiagnosticStatus.WARN if troubled else DiagnosticStatus.OK
+    if guard.state is GuardState.STOPPED:
+        return DiagnosticStatus.ERROR
+    return DiagnosticStatus.STALE if guard.silent else DiagnosticStatus.WARN
+
+
+class CommandDiagnostics:
+    """Publishes the state of a commanding node on `diagnostics`, when it changes and once a second.
+
+    Args:
+        node: publishes.
+        unit: of the commands.
+        hardware: name of the robot; empty where it is not known.
+    """
+
+    def __init__(self, node: Node, unit: str, hardware: str) -> None:
+        self._node, self._unit, self._hardware = node, unit, hardware
+        self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self._said: GuardState | None = None
+        self._said_at = 0.0
+        self._said_refused = 0
+
+    def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
+        """Called every few ms: publishes when it is time.
+
+        Args:
+            guard: of the node.
+            waits_for: what is missing before anything may be commanded.
+            refused: states and inputs that could not be used so far.
+        """
+        since = time.monotonic() - self._said_at
+        if since >= PERIOD or (guard.state is not self._said and since >= LEAST_PERIOD):
+            self.publish(guard, waits_for, refused)
+
+    def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
+        """Publish now; see `look`."""
+        troubled = refused > self._said_refused
+        self._said, self._said_at = guard.state, time.monotonic()
+        self._said_refused = refused
+        reason = guard.reason
+        if guard.state is GuardState.WAITING and waits_for:
+            reason = waits_for
+        status = DiagnosticStatus(
+            level=level_of(guard, troubled),
+            name=f"{self._node.get_name()}: commands",
+            message=f"{guard.state.value}: {reason}" if reason else guard.state.value,
+            hardware_id=self._hardware,
+        )
+        status.values = [
+            KeyValue(key="state", value=guard.state.value),
+            KeyValue(key="reason", value=reason),
+            KeyValue(key="emergency stop", value=guard.pressed or "not pressed"),
+            KeyValue(key=f"command, {self._unit}", value=f"{list(guard.command)}"),
+            KeyValue(key="refused", value=str(refused)),
+        ]
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._topic.publish(array)

@@ -1,0 +1,132 @@
+"""When a robot may be commanded, and what of a wanted command goes out; knows no ROS.
+
+    WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
+       ^                 ^  |                      |
+       |              enable stop, press           |
+       |                 |  v                      |
+       +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
+
+WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING goes on by itself
+with the next good state, STOPPED only when somebody enables it. docs/safety.md says more.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from diffbot_node.pair_limiter import Pair, PairLimiter
+
+
+class GuardState(Enum):
+    """Where a commanding node is; the values are what `diagnostics` says."""
+
+    WAITING = "waiting"
+    ACTIVE = "active"
+    HOLDING = "holding"
+    STOPPED = "stopped"
+    ENDED = "ended"
+
+
+class CommandGuard:
+    """The state machine of a commanding node.
+
+    Args:
+        limiter: of the commands.
+
+    Attributes:
+        state: where it is.
+        reason: why nothing but zero is commanded; empty while ACTIVE.
+        silent: whether it holds because nothing comes, rather than something wrong.
+        pressed: why the emergency stop counts as pressed; empty while it does not.
+        began: whether there was anything to command: the robot and all else was there once.
+    """
+
+    def __init__(self, limiter: PairLimiter) -> None:
+        self._limiter = limiter
+        self.began = False
+        self.state = GuardState.WAITING
+        self.reason = "nothing has come yet"
+        self.silent = False
+        self.pressed = ""
+
+    @property
+    def command(self) -> Pair:
+        """What was allowed last; zero unless ACTIVE."""
+        return self._limiter.command
+
+    @property
+    def may_command(self) -> bool:
+        """Whether a good state may be answered by more than zero."""
+        return self.state not in (GuardState.STOPPED, GuardState.ENDED)
+
+    def begin(self) -> None:
+        """All that is needed is there, and the first state has come."""
+        self.began = True
+        if self.state is GuardState.WAITING:
+            self._enter(GuardState.HOLDING, "the first state has come")
+
+    def apply(self, wanted: Pair, period: float) -> Pair:
+        """Answer a good state: the allowed command nearest to the wanted one.
+
+        Args:
+            wanted: by the law.
+            period: since the last good state, s, >= 0; 0 allows no change.
+
+        Raises:
+            ValueError: the wanted command or the period is not finite, or the period is negative;
+                `hold` is to be called with the reason.
+        """
+        if not self.may_command:
+            return self._limiter.stop()
+        command = self._limiter.apply(wanted, period)
+        self._enter(GuardState.ACTIVE, "")
+        return command
+
+    def hold(self, reason: str, silent: bool = False) -> Pair:
+        """Zero until the next good state; returns it.
+
+        Args:
+            reason: a sentence.
+            silent: nothing came, rather than something wrong.
+        """
+        if self.may_command:
+            self._enter(GuardState.HOLDING, reason)
+            self.silent = silent
+        return self._limiter.stop()
+
+    def stop(self, reason: str) -> Pair:
+        """Zero until `enable`; returns it. The first reason stays."""
+        if self.may_command:
+            self._enter(GuardState.STOPPED, reason)
+        return self._limiter.stop()
+
+    def press(self, reason: str) -> Pair:
+        """The emergency stop is pressed: zero, and no `enable` before `release`; returns it."""
+        self.pressed = reason
+        return self.stop(reason)
+
+    def release(self) -> None:
+        """The emergency stop is released; zero goes on until `enable`."""
+        if self.pressed and self.reason == self.pressed:
+            self.reason = f"{self.pressed}, released since: enable to go on"
+        self.pressed = ""
+
+    def enable(self) -> str:
+        """Leave STOPPED; returns why that is refused, empty where it is not."""
+        if self.state is GuardState.ENDED:
+            return self.reason
+        if self.pressed:
+            return f"{self.pressed}: release it first"
+        if self.state is GuardState.STOPPED:
+            after = GuardState.HOLDING if self.began else GuardState.WAITING
+            self._enter(after, "enabled; the next good state is answered")
+        return ""
+
+    def end(self, reason: str) -> Pair:
+        """Zero for ever; returns it."""
+        if self.state is not GuardState.ENDED:
+            self._enter(GuardState.ENDED, reason)
+        return self._limiter.stop()
+
+    def _enter(self, state: GuardState, reason: str) -> None:
+        self.state, self.reason, self.silent = state, reason, False

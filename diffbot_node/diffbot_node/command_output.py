@@ -1,0 +1,131 @@
+"""The way of commands out of a node: what the guard allows, and the ways to stop it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+
+from diffbot_node.command_diagnostics import CommandDiagnostics
+from diffbot_node.command_guard import CommandGuard, GuardState
+from diffbot_node.pair_limiter import Pair, PairLimiter
+from diffbot_node.stop_inputs import StopInputs
+
+# How often zero is sent at the end, and the wall time between two, s: one may get lost.
+LAST_ZEROS, LAST_PERIOD = 3, 0.02
+
+
+class CommandOutput:
+    """Publishes commands, and zero whenever there is a reason to.
+
+    Args:
+        node: publishes; its values hold COMMAND_PARAMETERS.
+        commands: type of message and name of the topic.
+        limiter: of the commands.
+        message_of: makes a message of a command; it may be the same object each time.
+        what: is commanded, for messages.
+        hardware: name of the robot, for `diagnostics`; empty where it is not known.
+
+    Attributes:
+        guard: says what may be commanded.
+        topic: name of the topic.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        commands: tuple[type, str],
+        limiter: PairLimiter,
+        message_of: Callable[[Pair], Any],
+        what: str,
+        hardware: str = "",
+    ) -> None:
+        self._node, self._message_of, self._what = node, message_of, what
+        self.guard = CommandGuard(limiter)
+        self._publisher = node.create_publisher(*commands, 10)
+        self.topic = self._publisher.topic_name
+        self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
+        if not node.values.enabled:
+            self.stop("disabled from the start")
+        self._inputs = StopInputs(
+            node,
+            node.values.emergency_stop_timeout,
+            self._press,
+            self.guard.release,
+            self._on_enable,
+        )
+
+    def send(self, command: Pair) -> None:
+        """Publish a command that the guard has allowed."""
+        self._publisher.publish(self._message_of(command))
+
+    def hold(self, why: str, silent: bool = False) -> None:
+        """Zero until the next good state; see CommandGuard.hold."""
+        self.send(self.guard.hold(why, silent))
+
+    def stop(self, why: str) -> None:
+        """Zero until somebody enables it; sent only where a robot has been commanded."""
+        first = self.guard.may_command
+        zero = self.guard.stop(why)
+        if self.guard.began:
+            self.send(zero)
+        if first:
+            self._node.get_logger().error(
+                f"stopped: {why}. Zero {self._what} until "
+                f"{self._node.get_fully_qualified_name()}/enable is called with data: true"
+            )
+
+    def end(self, why: str) -> None:
+        """Zero for ever."""
+        self.send(self.guard.end(why))
+
+    def close(self) -> None:
+        """Zero as the last thing on the wire, unless it is another node that drives the robot."""
+        if self.guard.began or not self.rivals():
+            for _ in range(LAST_ZEROS):
+                self.end("the process ends")
+                time.sleep(LAST_PERIOD)
+        self._diagnostics.publish(self.guard, "", 0)
+
+    def rivals(self) -> str:
+        """What is wrong when others command the same robot; empty when nobody does."""
+        others = self._node.count_publishers(self.topic) - 1
+        if others <= 0:
+            return ""
+        return (
+            f"{others} other nodes publish {self.topic}; stop them, or give each robot its own "
+            "namespace or ROS_DOMAIN_ID"
+        )
+
+    def has_takers(self) -> bool:
+        """Whether anybody takes the commands."""
+        return self._publisher.get_subscription_count() > 0
+
+    def look(self, waits_for: Callable[[], str], refused: int) -> None:
+        """Called every few ms: notices rivals and a lost emergency stop, and tells the state.
+
+        Args:
+            waits_for: what is missing before anything may be commanded.
+            refused: states and inputs that could not be used so far.
+        """
+        self._inputs.look()
+        guard = self.guard
+        if guard.began and guard.may_command and (rivals := self.rivals()):
+            self.stop(rivals)
+        missing = waits_for() if guard.state is GuardState.WAITING else ""
+        self._diagnostics.look(guard, missing, refused)
+
+    def _press(self, why: str) -> None:
+        self.stop(why)
+        self.guard.press(why)
+
+    def _on_enable(self, on: bool) -> str:
+        if not on:
+            self.stop("stopped by ~/enable")
+            return ""
+        problem = self.rivals() or self.guard.enable()
+        if not problem:
+            self._node.get_logger().info("enabled")
+        return problem
