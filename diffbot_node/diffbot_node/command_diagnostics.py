@@ -40,7 +40,7 @@ class CommandDiagnostics:
     def __init__(self, node: Node, unit: str, hardware: str) -> None:
         self._node, self._unit, self._hardware = node, unit, hardware
         self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
-        self._said: GuardState | None = None
+        self._said: tuple[GuardState, bool] | None = None
         self._said_at = 0.0
         self._said_refused = 0
 
@@ -53,19 +53,22 @@ class CommandDiagnostics:
             refused: states and inputs that could not be used so far.
         """
         since = time.monotonic() - self._said_at
-        if since >= PERIOD or (guard.state is not self._said and since >= LEAST_PERIOD):
+        changed = (guard.state, guard.silent) != self._said
+        if since >= PERIOD or (changed and since >= LEAST_PERIOD):
             self.publish(guard, waits_for, refused)
 
     def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish now; see `look`."""
-        troubled = refused > self._said_refused
-        self._said, self._said_at = guard.state, time.monotonic()
+        lately = refused - self._said_refused
+        self._said, self._said_at = (guard.state, guard.silent), time.monotonic()
         self._said_refused = refused
         reason = guard.reason
         if guard.state is GuardState.WAITING and waits_for:
             reason = waits_for
+        elif guard.state is GuardState.ACTIVE and lately > 0:
+            reason = f"{lately} of what came was refused lately"
         status = DiagnosticStatus(
-            level=level_of(guard, troubled),
+            level=level_of(guard, lately > 0),
             name=f"{self._node.get_name()}: commands",
             message=f"{guard.state.value}: {reason}" if reason else guard.state.value,
             hardware_id=self._hardware,

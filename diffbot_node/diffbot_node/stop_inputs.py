@@ -10,6 +10,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
+from diffbot_node.state_subscription import SubscriptionEventCallbacks
+
 TOPIC = "emergency_stop"
 DEPTH = 10  # messages
 
@@ -23,7 +25,9 @@ def subscribe_to_emergency_stop(node: Node, callback: Callable[[Bool], None]) ->
     """
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     node.create_subscription(Bool, TOPIC, callback, DEPTH)
-    node.create_subscription(Bool, TOPIC, callback, latched)
+    # That only one of the two matches is no news.
+    quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
+    node.create_subscription(Bool, TOPIC, callback, latched, event_callbacks=quiet)
 
 
 class StopInputs:

@@ -7,74 +7,8 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from effort_graph import TORQUE, Graph  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
-
-from diffbot_node import EffortNode  # noqa: E402
-
-TORQUE = (0.3, -0.2)
-
-
-class SteadyNode(EffortNode):
-    """Asks for the same torque for ever, or for what a test puts into `wanted`."""
-
-    def __init__(self):
-        super().__init__("steady")
-        self.wanted = TORQUE
-
-    def on_sample(self, sample):
-        return self.wanted
-
-
-class Graph:
-    """The node under test, and a robot that publishes joint states and keeps the commands."""
-
-    def __init__(self):
-        self.context = rclpy.get_default_context()
-        self.robot = rclpy.create_node("robot")
-        self.node = SteadyNode()
-        self.executor = SingleThreadedExecutor()
-        self.executor.add_node(self.robot)
-        self.executor.add_node(self.node)
-        self.states = self.robot.create_publisher(JointState, "joint_states", 10)
-        self.commands = []
-        self.robot.create_subscription(
-            Float64MultiArray,
-            "effort_controller/commands",
-            lambda message: self.commands.append(tuple(message.data)),
-            10,
-        )
-        self.stamp = 100.0
-        self.spin_until(lambda: not self.node.waits_for(), "the graph to match")
-
-    def spin_until(self, condition, what, timeout=10.0):
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"waited {timeout} s in vain for {what}"
-            self.executor.spin_once(timeout_sec=0.01)
-
-    def say(self, **fields):
-        """Publish the next joint state and return the command that answers it."""
-        self.stamp += 0.01
-        count = len(self.commands)
-        self.publish(**fields)
-        self.spin_until(lambda: len(self.commands) > count, "an answer")
-        return self.commands[-1]
-
-    def repeat(self, times):
-        """Publish the newest joint state again."""
-        for _ in range(times):
-            self.publish()
-
-    def publish(self, **fields):
-        """Publish a joint state with the present stamp."""
-        state = {"position": [0.0, 0.0], "velocity": [0.0, 0.0], "effort": [0.0, 0.0], **fields}
-        names = state.pop("name", ["left_wheel_joint", "right_wheel_joint"])
-        message = JointState(name=names, **state)
-        message.header.stamp.sec = int(self.stamp)
-        message.header.stamp.nanosec = round((self.stamp - int(self.stamp)) * 1e9)
-        self.states.publish(message)
 
 
 @pytest.fixture

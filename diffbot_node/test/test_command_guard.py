@@ -1,0 +1,114 @@
+"""The state machine of commanding nodes: what goes out in each state, and what leads where."""
+
+import pytest
+
+from diffbot_node.command_guard import CommandGuard, GuardState
+from diffbot_node.torque_limiter import TorqueLimiter
+
+ZERO = (0.0, 0.0)
+WANTED = (0.5, -0.5)
+
+
+@pytest.fixture
+def guard():
+    return CommandGuard(TorqueLimiter(1.0))
+
+
+@pytest.fixture
+def active(guard):
+    guard.begin()
+    assert guard.apply(WANTED, 0.01) == WANTED
+    return guard
+
+
+def test_it_waits_until_it_begins(guard):
+    assert (guard.state, guard.began, guard.command) == (GuardState.WAITING, False, ZERO)
+    assert guard.reason == "nothing has come yet"
+    guard.begin()
+    assert (guard.state, guard.began, guard.command) == (GuardState.HOLDING, True, ZERO)
+    assert guard.reason == "the first state has come"
+
+
+def test_it_begins_once(active):
+    active.begin()
+    assert active.state is GuardState.ACTIVE and active.reason == "" and active.command == WANTED
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_it_holds_and_goes_on_from_zero_by_itself(active, silent):
+    assert active.hold("a wheel is missing", silent) == ZERO
+    assert (active.state, active.command) == (GuardState.HOLDING, ZERO)
+    assert (active.reason, active.silent, active.may_command) == (
+        "a wheel is missing",
+        silent,
+        True,
+    )
+    assert active.apply(WANTED, 0.01) == WANTED
+    assert (active.state, active.reason, active.silent) == (GuardState.ACTIVE, "", False)
+
+
+def test_a_command_that_is_refused_changes_no_state(active):
+    with pytest.raises(ValueError, match="must be finite"):
+        active.apply((float("nan"), 0.0), 0.01)
+    assert active.state is GuardState.ACTIVE and active.command == ZERO
+
+
+def test_only_enable_leads_out_of_stopped(active):
+    assert active.stop("another node commands") == ZERO
+    assert active.stop("a second reason") == ZERO
+    active.begin()
+    active.hold("silence", silent=True)
+    assert active.apply(WANTED, 0.01) == ZERO
+    assert (active.state, active.reason, active.may_command, active.silent) == (
+        GuardState.STOPPED,
+        "another node commands",
+        False,
+        False,
+    )
+    assert active.enable() == ""
+    assert active.state is GuardState.HOLDING and active.reason.startswith("enabled")
+    assert active.apply(WANTED, 0.01) == WANTED
+
+
+def test_enabled_before_it_began_it_waits(guard):
+    guard.stop("disabled from the start")
+    assert guard.enable() == ""
+    assert guard.state is GuardState.WAITING
+
+
+def test_enabling_what_is_not_stopped_changes_nothing(active):
+    assert active.enable() == ""
+    assert active.state is GuardState.ACTIVE and active.command == WANTED
+
+
+def test_the_emergency_stop_keeps_it_stopped_until_released_and_enabled(active):
+    assert active.press("the emergency stop is pressed") == ZERO
+    assert active.enable() == "the emergency stop is pressed: release it first"
+    assert active.state is GuardState.STOPPED and active.apply(WANTED, 0.01) == ZERO
+    active.release()
+    assert active.state is GuardState.STOPPED and active.pressed == ""
+    assert active.reason == "the emergency stop is pressed, released since: enable to go on"
+    assert active.enable() == ""
+    assert active.apply(WANTED, 0.01) == WANTED
+
+
+def test_an_emergency_stop_does_not_hide_what_stopped_it_before(active):
+    active.stop("a wheel is stuck")
+    active.press("the emergency stop is pressed")
+    active.release()
+    assert active.reason == "a wheel is stuck"
+    active.release()  # told twice
+    assert active.reason == "a wheel is stuck" and active.enable() == ""
+
+
+def test_nothing_leads_out_of_the_end(active):
+    assert active.end("done") == ZERO
+    active.end("again")
+    active.hold("x")
+    active.stop("x")
+    active.press("x")
+    active.release()
+    active.begin()
+    assert active.enable() == "done"
+    assert active.apply(WANTED, 0.01) == ZERO
+    assert (active.state, active.reason, active.command) == (GuardState.ENDED, "done", ZERO)

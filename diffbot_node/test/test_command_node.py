@@ -1,0 +1,283 @@
+"""What a commanding node does while something is missing, and how it ends."""
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from effort_graph import TORQUE, Graph  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+import diffbot_node.command_node as command_node  # noqa: E402
+from diffbot_node import COMMAND_PARAMETERS, CommandNode, PairLimiter  # noqa: E402
+
+ZERO = (0.0, 0.0)
+
+
+class Listener:
+    """Keeps what a node logs."""
+
+    def __init__(self, node, monkeypatch):
+        self.said = []
+        for level in ("info", "warning", "error"):
+            setattr(self, level, self.said.append)
+        monkeypatch.setattr(node, "get_logger", lambda: self)
+
+    def heard(self, words):
+        return any(words in text for text in self.said)
+
+
+@pytest.fixture
+def make_graph():
+    graphs = []
+
+    def make(*parameters):
+        words = [word for text in ("input_timeout:=0.5", *parameters) for word in ("-p", text)]
+        rclpy.init(args=["--ros-args", *words])
+        graphs.append(Graph())
+        return graphs[-1]
+
+    yield make
+    for graph in graphs:
+        graph.node.destroy_node()
+        graph.robot.destroy_node()
+    rclpy.try_shutdown()
+
+
+@pytest.fixture
+def graph(make_graph):
+    return make_graph()
+
+
+def drive(graph):
+    for _ in range(3):
+        torque = graph.say()
+    assert torque == TORQUE
+
+
+def test_a_sample_waits_for_what_belongs_to_it(graph):
+    drive(graph)
+    graph.node.missing = "a reference"
+    count = len(graph.commands)
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node.is_pending, "the sample")
+    graph.publish()  # said again, as a simulator does
+    graph.node.resume()
+    assert graph.node.is_pending and len(graph.commands) == count
+    graph.node.missing = ""
+    graph.node.resume()
+    assert not graph.node.is_pending
+    graph.spin_until(lambda: len(graph.commands) > count, "the answer")
+    assert graph.commands[-1] == TORQUE
+    graph.node.resume()  # nothing waits
+
+
+def test_a_repeated_state_is_looked_at_again(graph):
+    drive(graph)
+    graph.node.missing = "a reference"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node.is_pending, "the sample")
+    graph.node.missing = ""
+    graph.publish()
+    graph.spin_until(lambda: not graph.node.is_pending, "the answer")
+
+
+def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
+    drive(graph)
+    graph.node.missing = "a reference"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node.is_pending, "the sample")
+    assert graph.say() == ZERO
+    assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.is_pending
+
+
+def test_a_stop_does_not_wait_for_what_is_missing(graph):
+    drive(graph)
+    graph.node.missing = "a reference"
+    graph.node._output.stop("for a test")
+    assert graph.say() == ZERO and not graph.node.is_pending
+
+
+def test_it_says_what_it_waits_for(make_graph, monkeypatch):
+    monkeypatch.setattr(command_node, "WAITING_PERIOD", 0.1)
+    graph = make_graph()
+    log = Listener(graph.node, monkeypatch)
+    graph.spin_until(lambda: log.heard("waiting: nothing on /joint_states yet"), "the reminder")
+    graph.node.missing = "the seventh wheel"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: log.heard("waiting: the seventh wheel"), "the reminder")
+
+
+def test_it_waits_for_states_and_for_somebody_who_takes_commands(graph, monkeypatch):
+    for topic in list(graph.robot.publishers):
+        graph.robot.destroy_publisher(topic)
+    graph.spin_until(lambda: "nobody publishes" in graph.node.waits_for(), "the robot to leave")
+    assert "nobody publishes /joint_states; start the simulator" in graph.node.waits_for()
+    monkeypatch.setattr(graph.node, "count_publishers", lambda topic: 1)
+    for subscription in list(graph.robot.subscriptions):
+        graph.robot.destroy_subscription(subscription)
+    graph.spin_until(lambda: "nobody subscribes" in graph.node.waits_for(), "the wheels to leave")
+    assert graph.node.waits_for() == (
+        "nobody subscribes to /effort_controller/commands; start the effort controller"
+    )
+
+
+def test_a_state_that_comes_before_all_is_there_is_not_answered(graph, monkeypatch):
+    monkeypatch.setattr(graph.node, "waits_for", lambda: "somebody")
+    graph.stamp += 0.01
+    graph.publish()
+    for _ in range(10):
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert graph.commands == [] and not graph.node._guard.began
+
+
+def test_patience_ends_it_with_what_is_missing(make_graph):
+    graph = make_graph("patience:=0.2")
+    graph.spin_until(lambda: graph.node.exit_code == 1, "the end")
+    assert "nothing that can be used comes on /joint_states" in graph.node.last_words
+    graph.stamp += 0.01
+    graph.publish()
+    for _ in range(10):
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert set(graph.commands) <= {ZERO}
+
+
+def test_patience_names_a_missing_part(make_graph, monkeypatch):
+    graph = make_graph("patience:=0.3")
+    graph.node.missing = "the seventh wheel"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node.exit_code == 1, "the end")
+    assert graph.node.last_words.endswith("the seventh wheel")
+
+
+@pytest.mark.parametrize(("code", "words"), [(0, "done"), (1, "it failed"), (0, "")])
+def test_it_ends_with_zero_and_says_why(graph, monkeypatch, code, words):
+    drive(graph)
+    log = Listener(graph.node, monkeypatch)
+    graph.node.finish(code, words)
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
+    assert (graph.node.exit_code, graph.node.last_words) == (code, words)
+    assert log.said == ([words] if words else [])
+
+
+def test_a_law_that_ends_the_node_sends_nothing_after_zero(graph, monkeypatch):
+    drive(graph)
+
+    def end(sample):
+        graph.node.finish(0)
+        return TORQUE
+
+    monkeypatch.setattr(graph.node, "on_sample", end)
+    count = len(graph.commands)
+    assert graph.say() == ZERO
+    assert graph.commands[count:] == [ZERO]
+
+
+def test_last_messages_are_awaited(graph):
+    publisher = graph.node.create_publisher(Float64MultiArray, "last", 10)
+    publisher.publish(Float64MultiArray())
+    graph.node.await_arrival(publisher)
+
+
+def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
+    monkeypatch.setattr(command_node, "WAITING_PERIOD", 0.05)
+    graph = make_graph("use_sim_time:=true", "patience:=1.0")
+    clock = graph.robot.create_publisher(Clock, "clock", 10)
+    graph.spin_until(clock.get_subscription_count, "the clock to match")
+    message = Clock()
+    message.clock.sec = 100
+    clock.publish(message)
+    graph.spin_until(lambda: graph.node.get_clock().now().nanoseconds > 0, "the clock")
+    drive(graph)
+    log = Listener(graph.node, monkeypatch)
+    received = graph.node._received_wall
+    graph.publish()
+    graph.spin_until(lambda: graph.node._received_wall > received, "patience to begin anew")
+    graph.publish()
+    graph.spin_until(lambda: log.heard("the simulator's time stands still at 100.03 s"), "words")
+    monkeypatch.setattr(command_node, "WAITING_PERIOD", 10.0)
+    received = graph.node._received_wall
+    graph.publish()
+    graph.spin_until(lambda: graph.node._received_wall > received, "another one")
+    assert len(log.said) == 1
+
+
+def test_diagnostics_name_what_is_missing_at_the_start(make_graph, monkeypatch):
+    graph = make_graph()
+    monkeypatch.setattr(graph.node, "waits_for", lambda: "the seventh wheel")
+    told = []
+    graph.robot.create_subscription(
+        DiagnosticArray, "diagnostics", lambda message: told.append(message.status[0].message), 10
+    )
+    graph.spin_until(lambda: "waiting: the seventh wheel" in told, "diagnostics")
+
+
+def test_reminders_are_apart(graph, monkeypatch):
+    log = Listener(graph.node, monkeypatch)
+    graph.node._reminded = command_node.time.monotonic()
+    graph.node._remind()
+    assert log.said == []
+
+
+def test_a_repeated_stamp_is_no_complaint_at_once(graph):
+    drive(graph)
+    graph.publish()
+    for _ in range(5):
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert graph.node.refused == 0
+
+
+class PlainNode(CommandNode):
+    """Commands what it is told, with nothing but what a subclass must give."""
+
+    def __init__(self):
+        super().__init__("plain", COMMAND_PARAMETERS)
+        self.connect(
+            (JointState, "joint_states"),
+            (Float64MultiArray, "plain_commands"),
+            PairLimiter("speed", "m/s", (1.0, 1.0)),
+        )
+
+    def read(self, stamp, message):
+        return stamp
+
+    def message_of(self, command):
+        return Float64MultiArray(data=command)
+
+    def on_sample(self, sample):
+        return TORQUE
+
+
+def test_any_robot_can_be_commanded(graph):
+    node = PlainNode()
+    graph.executor.add_node(node)
+    taken = []
+    graph.robot.create_subscription(Float64MultiArray, "plain_commands", taken.append, 10)
+    graph.spin_until(lambda: not node.waits_for(), "the graph to match")
+    graph.stamp += 0.01
+    graph.publish()
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: len(taken) == 2, "its commands")
+    assert tuple(taken[1].data) == TORQUE == node.commanded
+    node.destroy_node()
+
+
+def test_torque_limits_are_checked_against_the_robot(make_graph):
+    with pytest.raises(ValueError, match=r"'torque_limit' = 6.0 N m: must be <= 5.0 N m"):
+        make_graph("torque_limit:=6.0")
+
+
+def test_torque_beyond_traction_is_allowed_with_a_warning(make_graph):
+    graph = make_graph("torque_limit:=2.0")
+    graph.node.wanted = (9.0, -9.0)
+    for _ in range(5):
+        torque = graph.say()
+    assert torque == (2.0, -2.0)

@@ -1,0 +1,202 @@
+"""How a commanding node is stopped for good, how it goes on, and what it tells of that."""
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from effort_graph import TORQUE, Graph  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
+
+ZERO = (0.0, 0.0)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+@pytest.fixture
+def make_graph():
+    graphs, nodes = [], []
+
+    def make(*parameters, before=lambda node: None):
+        """Make the graph; `before` is called with a node of its own, made before."""
+        words = [word for text in ("input_timeout:=0.5", *parameters) for word in ("-p", text)]
+        rclpy.init(args=["--ros-args", *words])
+        nodes.append(rclpy.create_node("early"))
+        before(nodes[-1])
+        graphs.append(Graph())
+        return graphs[-1]
+
+    yield make
+    for graph in graphs:
+        graph.node.destroy_node()
+        graph.robot.destroy_node()
+    rclpy.try_shutdown()
+
+
+@pytest.fixture
+def graph(make_graph):
+    return make_graph()
+
+
+def drive(graph):
+    for _ in range(3):
+        torque = graph.say()
+    assert torque == TORQUE
+
+
+def enable(graph, on=True):
+    client = graph.robot.create_client(SetBool, "steady/enable")
+    graph.spin_until(client.service_is_ready, "the service")
+    future = client.call_async(SetBool.Request(data=on))
+    graph.spin_until(future.done, "its answer")
+    graph.robot.destroy_client(client)
+    return future.result()
+
+
+def presser(graph, *arguments):
+    topic = graph.robot.create_publisher(Bool, "emergency_stop", *(arguments or (10,)))
+    graph.spin_until(lambda: topic.get_subscription_count(), "the emergency stop to be heard")
+    return topic
+
+
+def press(graph, topic, pressed):
+    topic.publish(Bool(data=pressed))
+    graph.spin_until(
+        lambda: bool(graph.node._guard.pressed) is pressed, "the emergency stop to arrive"
+    )
+
+
+@pytest.mark.parametrize("qos", [10, LATCHED])
+def test_the_emergency_stop_holds_zero_until_it_is_released_and_enabled(graph, qos):
+    drive(graph)
+    topic = presser(graph, qos)
+    press(graph, topic, True)
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero, before any other state")
+    topic.publish(Bool(data=True))
+    assert [graph.say() for _ in range(3)] == [ZERO] * 3
+    answer = enable(graph)
+    assert not answer.success
+    assert answer.message == "the emergency stop is pressed: release it first"
+    press(graph, topic, False)
+    assert graph.say() == ZERO
+    assert enable(graph).success
+    drive(graph)
+
+
+def test_an_emergency_stop_that_was_pressed_before_the_node_came_counts(make_graph):
+    def press_early(node):
+        node.create_publisher(Bool, "emergency_stop", LATCHED).publish(Bool(data=True))
+
+    graph = make_graph(before=press_early)
+    graph.spin_until(lambda: graph.node.stopped_by, "the emergency stop to arrive")
+    assert graph.commands == []
+    assert [graph.say() for _ in range(3)] == [ZERO] * 3
+
+
+def test_an_emergency_stop_that_is_not_heard_any_more_counts_as_pressed(make_graph):
+    graph = make_graph("emergency_stop_timeout:=0.3")
+    topic = presser(graph)
+    press_until_heard = Bool(data=False)
+    topic.publish(press_until_heard)
+    graph.spin_until(lambda: graph.node.stopped_by, "its silence to be noticed")
+    assert "nothing on /emergency_stop for 0.3 s" in graph.node.stopped_by
+    assert graph.say() == ZERO
+    assert "release it first" in enable(graph).message
+    press(graph, topic, False)
+    assert enable(graph).success
+    topic.publish(press_until_heard)
+    topic.publish(Bool(data=True))
+    graph.spin_until(lambda: graph.node._guard.pressed, "a real one")
+    graph.spin_until(lambda: graph.node._output._inputs._missed, "its silence")
+    assert graph.node._guard.pressed == "the emergency stop is pressed"
+
+
+def test_enable_with_false_stops_and_with_true_lets_it_go_on(graph):
+    drive(graph)
+    answer = enable(graph, False)
+    assert answer.success and answer.message == "stopped"
+    assert graph.commands[-1] == ZERO and graph.say() == ZERO
+    answer = enable(graph, True)
+    assert answer.success and answer.message == "enabled"
+    drive(graph)
+
+
+def test_not_enabled_from_the_start_it_commands_zero_until_it_is(make_graph):
+    graph = make_graph("enabled:=false")
+    assert [graph.say() for _ in range(3)] == [ZERO] * 3
+    assert enable(graph).success
+    drive(graph)
+
+
+def test_another_commander_in_mid_run_stops_it(graph):
+    drive(graph)
+    rival = graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "the rival to be seen")
+    assert "1 other nodes publish /effort_controller/commands" in graph.node.stopped_by
+    assert graph.say() == ZERO
+    assert not enable(graph).success
+    graph.robot.destroy_publisher(rival)
+    graph.spin_until(lambda: enable(graph).success, "the rival to be gone")
+    drive(graph)
+
+
+def test_a_robot_that_contradicts_its_commands_stops_it(graph, monkeypatch):
+    drive(graph)
+    monkeypatch.setattr(graph.node, "contradiction", lambda sample: "the left wheel is stuck")
+    assert graph.say() == ZERO
+    monkeypatch.undo()
+    assert graph.node.stopped_by == "the left wheel is stuck" and graph.say() == ZERO
+
+
+def test_a_state_with_an_odd_stamp_is_asked_for_and_answered_by_zero(graph):
+    drive(graph)
+    graph.stamp -= 5.0
+    assert graph.say() == ZERO
+    assert graph.node.refused == 1
+    drive(graph)
+
+
+def test_diagnostics_tell_the_state_when_it_changes(graph):
+    told = []
+    graph.robot.create_subscription(
+        DiagnosticArray, "diagnostics", lambda message: told.append(message.status[0]), 10
+    )
+
+    def newest(level, words):
+        graph.spin_until(
+            lambda: told and told[-1].level == level and words in told[-1].message,
+            f"diagnostics that say {words!r}",
+        )
+        return {pair.key: pair.value for pair in told[-1].values}
+
+    newest(DiagnosticStatus.WARN, "waiting: nothing has come yet")
+    for _ in range(20):
+        graph.say()
+    values = newest(DiagnosticStatus.OK, "active")
+    assert (told[-1].name, told[-1].hardware_id) == ("steady: commands", "twil")
+    assert values["command, N m"] == "[0.3, -0.2]" and values["emergency stop"] == "not pressed"
+    newest(DiagnosticStatus.STALE, "holding: no joint state for")
+    graph.say(position=[float("nan"), 0.0])
+    newest(DiagnosticStatus.WARN, "holding: position of joint 'left_wheel_joint' = nan rad")
+    drive(graph)
+    newest(DiagnosticStatus.OK, "active")
+    told.clear()
+    graph.say(position=[float("nan"), 0.0])
+    while not told:
+        assert graph.say() in (TORQUE, ZERO)
+    values = newest(DiagnosticStatus.WARN, "active: 1 of what came was refused lately")
+    assert values["refused"] == "2"
+    enable(graph, False)
+    newest(DiagnosticStatus.ERROR, "stopped: stopped by ~/enable")
+    graph.node.close()
+    newest(DiagnosticStatus.WARN, "ended: the process ends")
+
+
+def test_a_node_that_never_began_leaves_the_wheels_to_another_commander(graph):
+    graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    graph.spin_until(lambda: "other nodes" in graph.node.waits_for(), "the other to be seen")
+    graph.node.close()
+    for _ in range(10):
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert graph.commands == []
