@@ -26,6 +26,7 @@ setup(
     entry_points={
         "console_scripts": [
             "simulator = diffbot_sim.executables:simulator",
+            "fault_injector = diffbot_sim.executables:fault_injector",
             "gz_simulator = diffbot_sim.executables:gz_simulator",
             "ros2_control_simulator = diffbot_sim.executables:ros2_control_simulator",
             "velocity_simulator = diffbot_sim.executables:velocity_simulator",

@@ -16,14 +16,50 @@ def test_entries_come_first_once_and_in_order():
     assert result == {"PATH": "/a:/b:/usr/bin", "NEW": "/n"}
 
 
-def test_discovery_stays_on_this_machine_unless_chosen():
-    assert with_defaults({})["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+def test_discovery_stays_on_this_machine():
+    for nothing in ({}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_STATIC_PEERS": ""}):
+        assert with_defaults(nothing) == CLOSED
+
+
+def test_discovery_reaches_what_the_user_has_chosen():
     for chosen in (
         {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "ROS_STATIC_PEERS": "10.0.0.1"},
         {"ROS_LOCALHOST_ONLY": "0"},
         {"ROS_DISCOVERY_SERVER": "10.0.0.1"},
+        {"FASTDDS_DEFAULT_PROFILES_FILE": "/of/the/user.xml"},
+        {"CYCLONEDDS_URI": "file:///of/the/user.xml"},
     ):
         assert with_defaults(chosen) == chosen
+
+
+def test_peers_are_let_in_without_the_rest_of_the_network():
+    peers = {"ROS_STATIC_PEERS": "10.0.0.1"}
+    assert with_defaults(peers) == {**peers, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+
+
+def test_the_way_of_humble_to_say_it_is_understood():
+    # Kilted ignores ROS_LOCALHOST_ONLY: left as it is, it would mean the whole network.
+    assert with_defaults({"ROS_LOCALHOST_ONLY": "1"}) == CLOSED
+    both = {"ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    assert with_defaults(both) == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+
+
+def test_humble_is_told_in_its_own_way():
+    assert with_defaults({}, "humble") == {"ROS_LOCALHOST_ONLY": "1"}
+    assert with_defaults({"ROS_LOCALHOST_ONLY": "0"}, "humble") == {"ROS_LOCALHOST_ONLY": "0"}
+
+
+def test_no_socket_can_be_reached_from_the_network(tmp_path):
+    """A node of this environment, asked by the kernel's own list of its sockets."""
+    groups = Path("/proc/net/igmp").read_text()
+    environment = {**os.environ, **CLOSED, "ROS_LOG_DIR": str(tmp_path)}
+    result = subprocess.run(
+        [sys.executable, "-c", _BOUND], env=environment, capture_output=True, text=True, timeout=30
+    )
+    addresses, joined = result.stdout.splitlines()
+    assert addresses.split() and set(addresses.split()) == {"127.0.0.1"}
+    assert joined in groups.replace("\n", " ")
 
 
 def test_wheels_do_not_see_a_sourced_ros():

@@ -78,15 +78,16 @@ class CommandOutput:
             )
 
     def end(self, why: str) -> None:
-        """Zero for ever."""
-        self.send(self.guard.end(why))
+        """Zero for ever; not sent where it never began because another node drives the robot."""
+        zero = self.guard.end(why)
+        if self.guard.began or not self.rivals():
+            self.send(zero)
 
     def close(self) -> None:
-        """Zero as the last thing on the wire, unless it is another node that drives the robot."""
-        if self.guard.began or not self.rivals():
-            for _ in range(LAST_ZEROS):
-                self.end("the process ends")
-                time.sleep(LAST_PERIOD)
+        """Zero as the last thing on the wire."""
+        for _ in range(LAST_ZEROS):
+            self.end("the process ends")
+            time.sleep(LAST_PERIOD)
         self._diagnostics.publish(self.guard, "", 0)
 
     def rivals(self) -> str:

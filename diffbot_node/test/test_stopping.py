@@ -196,6 +196,7 @@ def test_diagnostics_tell_the_state_when_it_changes(graph):
 def test_a_node_that_never_began_leaves_the_wheels_to_another_commander(graph):
     graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
     graph.spin_until(lambda: "other nodes" in graph.node.waits_for(), "the other to be seen")
+    graph.node.finish(1, "gave up")
     graph.node.close()
     for _ in range(10):
         graph.executor.spin_once(timeout_sec=0.01)

@@ -43,3 +43,12 @@ def velocity_simulator() -> int:
     from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode
 
     return run_node(VelocitySimulatorNode)
+
+
+def fault_injector() -> int:
+    """Run the fault_injector node; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_node import run_node
+    from diffbot_sim.faults.fault_injector_node import FaultInjectorNode
+
+    return run_node(FaultInjectorNode)

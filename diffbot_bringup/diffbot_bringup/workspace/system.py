@@ -80,7 +80,7 @@ class SystemEnvironment:
 
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:
         """Return the user's variables; the middleware is the user's choice too."""
-        return with_defaults(user)
+        return with_defaults(user, self._distro)
 
     def has_package(self, name: str) -> bool:
         """Tell whether the sourced prefixes have the ROS package."""

@@ -14,6 +14,14 @@ PATHS = (
     "COLCON_PREFIX_PATH",
 )
 
+_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")  # Fast DDS 2, 3
+# Each of these, where it is not empty, says how far discovery reaches.
+_CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
+_CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
+# Binds Fast DDS to the loopback interface.
+_LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
+
 Paths = dict[str, list[str]]
 """Variable -> the entries to put in front of it."""
 
@@ -41,16 +49,29 @@ def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
     return result
 
 
-def with_defaults(environment: Mapping[str, str]) -> dict[str, str]:
+def with_defaults(environment: Mapping[str, str], distro: str = "kilted") -> dict[str, str]:
     """Return environment with discovery kept on this machine, unless the user has chosen.
 
-    A robot in the same network must not move because somebody tries a simulation.
+    A robot in the same network must not move because somebody tries a simulation. `distro` is the
+    ROS 2 whose nodes are started: Humble knows only ROS_LOCALHOST_ONLY, Kilted ignores it, which
+    would open to the network what its user wants closed; so it is translated.
     """
-    chosen = {"ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS"}
-    chosen |= {"ROS_DISCOVERY_SERVER", "FASTRTPS_DEFAULT_PROFILES_FILE"}
-    if chosen & environment.keys():
-        return dict(environment)
-    return {**environment, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    result = {k: v for k, v in environment.items() if k not in _CHOICES or v not in ("", _LOCAL)}
+    chosen = _CHOICES & result.keys()
+    if distro == "humble":
+        return result if chosen else {**result, "ROS_LOCALHOST_ONLY": "1"}
+    if result.get("ROS_LOCALHOST_ONLY") == "1":
+        del result["ROS_LOCALHOST_ONLY"]
+        result.setdefault(_RANGE, "LOCALHOST")
+    # Peers are let in one by one; they do not need the rest of the network.
+    if chosen <= {"ROS_STATIC_PEERS"}:
+        result[_RANGE] = "LOCALHOST"
+    others = _CHOICES - {_RANGE, "ROS_LOCALHOST_ONLY"}
+    if result.get(_RANGE) == "LOCALHOST" and not others & result.keys():
+        # LOCALHOST does not announce, but still listens on all interfaces.
+        fast_dds_2 = distro in ("iron", "jazzy")
+        result[_PROFILES[0 if fast_dds_2 else 1]] = _LOCAL
+    return result
 
 
 def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
