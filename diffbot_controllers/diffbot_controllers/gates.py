@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from diffbot_controllers.adaptation_settings import AdaptationSettings, Four
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.parameter_file import NAMES, usable_dynamics
+from diffbot_ident.estimate import NORMAL_95
 
-INTERVAL = 1.959964  # half width of a normal 95 % interval in standard deviations
 # What stands for a parameter that is not identifiable when the others' signs are looked at.
 UNKNOWN = (0.0, 0.0, 1.0, -1.0)
 
@@ -109,7 +109,7 @@ class PrecisionGate:
     def judge(self, value: float, deviation: float) -> str:
         """Why the estimate is not precise enough; empty when it is."""
         limit = self._limit * (self._hysteresis if self.is_open else 1.0)
-        width = INTERVAL * deviation / max(abs(value), self._scale)
+        width = NORMAL_95 * deviation / max(abs(value), self._scale)
         self.is_open = width <= limit  # False for NaN
         if self.is_open:
             return ""

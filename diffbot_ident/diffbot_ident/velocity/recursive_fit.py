@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.recursive_axis import Block, RecursiveAxis
 from diffbot_ident.velocity.sigma import AXES, Sigma
 
 Array = NDArray[np.float64]
 
-# Half width of a normal 95 % interval in standard deviations.
-INTERVAL = 1.959964
 LEAST_SAMPLES = 8
 
 
@@ -191,7 +190,7 @@ class RecursiveFit:
         for name, scale, variance in zip(
             ("inertia", "drag"), scales, covariance.diagonal(), strict=True
         ):
-            width = INTERVAL * math.sqrt(variance) / scale if variance >= 0.0 else math.inf
+            width = NORMAL_95 * math.sqrt(variance) / scale if variance >= 0.0 else math.inf
             if not width <= self.settings.precision:
                 return (
                     f"{AXES[index]}: {name} is known to {100.0 * width:.3g} % only, limit "
