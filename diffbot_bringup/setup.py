@@ -15,7 +15,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
         (f"{SHARE}/launch", glob("launch/*.launch.xml")),
-        (f"{SHARE}/config", glob("config/*.yaml")),
+        (f"{SHARE}/config", glob("config/*.yaml") + glob("config/*.xml")),
     ],
     install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "pillow", "rich", "scipy"],
     zip_safe=True,

@@ -19,4 +19,7 @@ setup(
     maintainer_email="maintainers@example.org",
     description="Base of the suite's nodes: checked parameters, clean exit, safe wheel torque.",
     license="Apache-2.0",
+    entry_points={
+        "console_scripts": ["effort_watchdog = diffbot_node.executables:effort_watchdog"],
+    },
 )

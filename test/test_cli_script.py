@@ -46,7 +46,7 @@ def run(checkout, *words, **variables):
 @pytest.mark.parametrize(
     ("words", "lists"),
     [
-        (["lanch"], "launch, run, echo, identify, reproduce, test, python, setup, clean"),
+        (["lanch"], "launch, run, echo, identify, reproduce, faults, test, python, setup, clean"),
         (["launch"], "both, drive"),
         (["launch", "driv"], "did you mean drive?"),
         (["launch", "drive", "sped:=1"], "did you mean speed?); known: robot, speed"),

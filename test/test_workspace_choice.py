@@ -8,6 +8,7 @@ import pytest
 from diffbot_bringup.workspace.choice import choose
 from diffbot_bringup.workspace.failure import SetupError, UsageError
 from diffbot_bringup.workspace.system import SystemEnvironment
+from diffbot_bringup.workspace.variables import with_defaults
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 
@@ -94,7 +95,7 @@ def test_nothing_is_missing(sourced, monkeypatch, tmp_path):
     assert environment.is_ready()
     assert environment.variables({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}) == {
         "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp",
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        **with_defaults({}, "jazzy"),
     }
 
 

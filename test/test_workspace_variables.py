@@ -1,7 +1,12 @@
 """Children get the environment that sourcing the workspace would give."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+import rclpy
 
 from diffbot_bringup.workspace.variables import (
     prepend,
@@ -10,15 +15,40 @@ from diffbot_bringup.workspace.variables import (
     without_other_ros,
 )
 
+PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"
+FAR = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+# Prints the local addresses of this process's UDP sockets at the ports that DDS listens on.
+BOUND = """
+import os, rclpy
+rclpy.init()
+node = rclpy.create_node("bound")
+mine = {os.stat(f"/proc/self/fd/{fd}").st_ino for fd in os.listdir("/proc/self/fd")
+        if os.path.exists(f"/proc/self/fd/{fd}")}
+first = 7400 + 250 * int(os.environ["ROS_DOMAIN_ID"])
+for line in open("/proc/net/udp").readlines()[1:]:
+    words = line.split()
+    address, port = words[1].split(":")
+    if int(words[9]) in mine and first <= int(port, 16) < first + 250:
+        print(".".join(str(byte) for byte in reversed(bytes.fromhex(address))))
+"""
+
 
 def test_entries_come_first_once_and_in_order():
     result = prepend({"PATH": "/usr/bin:/b"}, {"PATH": ["/a", "/b"], "NEW": ["/n"]})
     assert result == {"PATH": "/a:/b:/usr/bin", "NEW": "/n"}
 
 
+def closed(variable="FASTDDS_DEFAULT_PROFILES_FILE"):
+    """What keeps everybody else out."""
+    given = {name for name in with_defaults({}) if name.endswith("PROFILES_FILE")}
+    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", variable: with_defaults({})[given.pop()]}
+
+
 def test_discovery_stays_on_this_machine():
+    assert Path(with_defaults({})["FASTDDS_DEFAULT_PROFILES_FILE"]).resolve() == PROFILE
+    assert with_defaults({}, "jazzy") == closed("FASTRTPS_DEFAULT_PROFILES_FILE")  # Fast DDS 2
     for nothing in ({}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_STATIC_PEERS": ""}):
-        assert with_defaults(nothing) == CLOSED
+        assert with_defaults(nothing) == closed()
 
 
 def test_discovery_reaches_what_the_user_has_chosen():
@@ -40,9 +70,15 @@ def test_peers_are_let_in_without_the_rest_of_the_network():
 
 def test_the_way_of_humble_to_say_it_is_understood():
     # Kilted ignores ROS_LOCALHOST_ONLY: left as it is, it would mean the whole network.
-    assert with_defaults({"ROS_LOCALHOST_ONLY": "1"}) == CLOSED
+    assert with_defaults({"ROS_LOCALHOST_ONLY": "1"}) == closed()
     both = {"ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
-    assert with_defaults(both) == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    assert with_defaults(both) == FAR
+
+
+def test_one_call_inside_of_another_can_be_opened():
+    # The profile of the outer call is not a choice of the user's.
+    assert with_defaults({**with_defaults({}), **FAR}) == FAR
+    assert with_defaults(with_defaults({})) == closed()
 
 
 def test_humble_is_told_in_its_own_way():
@@ -50,16 +86,25 @@ def test_humble_is_told_in_its_own_way():
     assert with_defaults({"ROS_LOCALHOST_ONLY": "0"}, "humble") == {"ROS_LOCALHOST_ONLY": "0"}
 
 
-def test_no_socket_can_be_reached_from_the_network(tmp_path):
-    """A node of this environment, asked by the kernel's own list of its sockets."""
-    groups = Path("/proc/net/igmp").read_text()
-    environment = {**os.environ, **CLOSED, "ROS_LOG_DIR": str(tmp_path)}
+def bound(environment, domain):
+    """Addresses on which a node listens in an environment."""
+    kept = {k: v for k, v in os.environ.items() if k not in {*closed(), *FAR}}
     result = subprocess.run(
-        [sys.executable, "-c", _BOUND], env=environment, capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", BOUND],
+        env={**kept, **environment, "ROS_DOMAIN_ID": str(domain)},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
-    addresses, joined = result.stdout.splitlines()
-    assert addresses.split() and set(addresses.split()) == {"127.0.0.1"}
-    assert joined in groups.replace("\n", " ")
+    assert result.returncode == 0, result.stderr
+    return set(result.stdout.split())
+
+
+def test_no_socket_can_be_reached_from_the_network(domain):
+    if "fastrtps" not in rclpy.get_rmw_implementation_identifier():
+        pytest.skip("the profile is Fast DDS's")
+    assert bound(closed(), domain) == {"127.0.0.1"}
+    assert "0.0.0.0" in bound(FAR, domain)  # what it keeps out
 
 
 def test_wheels_do_not_see_a_sourced_ros():

@@ -49,6 +49,7 @@ COMMANDS = {
         Command("echo", "TOPIC [--once]"),
         Command("identify", "FILE [FILE ...] [OPTIONS]"),
         Command("reproduce", "[PAPER ...] [--output DIR]"),
+        Command("faults", "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]"),
         Command("test", "[PACKAGE ...] [-- PYTEST-ARGUMENTS ...]"),
         Command("python", "FILE [ARGUMENTS ...]"),
         Command(

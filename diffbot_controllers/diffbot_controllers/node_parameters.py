@@ -24,7 +24,7 @@ REFERENCE_PARAMETERS = (
     ),
     Parameter(
         "reference_timeout",
-        0.08,
+        0.06,
         "age of the newest stamped reference after which zero is commanded, s",
         above=0.0,
         maximum=10.0,

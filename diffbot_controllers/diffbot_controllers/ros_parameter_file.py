@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
+from diffbot_description.strict_yaml import parse_yaml
 
 
 def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]:
@@ -20,15 +20,14 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
     Raises:
         ValueError: there is no such file, or it is another kind of file; the message names it.
     """
+    file = Path(path).expanduser()
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        document = parse_yaml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not a text file"
         raise ValueError(f"parameters '{path}': {reason}; {advice}, or give its file") from None
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"parameters '{path}': no YAML: {error}; {advice}") from None
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error} {advice}") from None
     nodes = document.values() if isinstance(document, dict) else ()
     for node in nodes:
         section = node.get("ros__parameters") if isinstance(node, dict) else None

@@ -90,7 +90,7 @@ def test_references_of_another_clock_are_named(make, capfd):
     topic.publish(moving(100.0))
     graph.until(lambda: not graph.node.input.empty, "the reference")
     assert set(graph.run(0.05)) == {ZERO}
-    assert "ahead of the joint state, limit 0.08 s" in capfd.readouterr().err
+    assert "ahead of the joint state, limit 0.06 s" in capfd.readouterr().err
 
 
 def test_a_gap_gives_zero_torque_in_time_and_the_robot_goes_on_after_it(make):

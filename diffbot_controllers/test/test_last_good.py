@@ -24,7 +24,7 @@ def test_what_is_kept_is_restored(tmp_path):
         (("k7: 1.76", "k7: -1.76"), "must be > "),
         (("k8: -10.7", "k8: many"), "must be a number"),
         (("ros__parameters", "parameters"), "no k5 to k8"),
-        (("k6: -2.5", "k6: [-2.5"), "no YAML"),
+        (("k6: -2.5", "k6: [-2.5"), "no valid YAML"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_by_its_field(tmp_path, edit, says):

@@ -78,9 +78,9 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, changes, message):
     ("text", "message"),
     [
         ("", "no k5 to k8"),
-        ("[1, 2", "no YAML"),
+        ("[1, 2", "no valid YAML"),
         ("ident:\n  ros__parameters:\n    amplitude: 1.0\n", "no k5 to k8"),
-        ("\x00\xff", "no YAML"),
+        ("\x00\xff", "no valid YAML"),
     ],
 )
 def test_other_files_are_refused(tmp_path, text, message):

@@ -134,7 +134,10 @@ class KalmanEstimator:
         # Where little is known, the size of what robots have.
         size = np.array([b, 1.0 / b, *map(abs, found.values[2:]), viscous, viscous, torque, torque])
         covariance = np.zeros((8, 8))
-        covariance[:4, :4] = found.covariance
+        # K5 K8 = b K6 K7 leaves the companion's covariance without an inverse, which rounding
+        # would make indefinite here: what stands for discretisation holds across it, too.
+        floor = np.diag(np.square(FLOOR * np.array(found.values)))
+        covariance[:4, :4] = found.covariance + floor
         covariance[4:, 4:] = np.diag(found.friction.variances)
         shrink = np.minimum(1.0, size / np.sqrt(np.diag(covariance)))
         covariance = START_INFLATION * covariance * np.outer(shrink, shrink)

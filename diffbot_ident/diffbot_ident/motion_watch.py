@@ -48,8 +48,10 @@ class MotionWatch:
 
         Raises:
             ValueError: after a pause, a step back in time, or a jump of an encoder, which would
-                look like motion that excites. The motion begins anew with this sample.
+                look like motion that excites. The motion begins anew with this sample. Values
+                that are not finite or absurd are refused, too, and nothing has changed then.
         """
+        self._check.values(sample)
         try:
             self._check.follows(sample)
         except ValueError:

@@ -33,7 +33,7 @@ from diffbot_node.state_age import StateAge
 from diffbot_node.state_subscription import subscribe_to_states
 
 # How often the age of the inputs is looked at, s of wall time.
-WATCH_PERIOD = 0.02
+WATCH_PERIOD = 0.01
 # A stamp may be repeated for so long, as simulators do while they wait, s of wall time.
 LONGEST_REPEAT = 1.0
 # What is still awaited at the start is reported this often, s of wall time.
@@ -131,6 +131,10 @@ class CommandNode(Node, ABC):
 
     def contradiction(self, sample: Any) -> str:
         """Why the robot does not do what it was commanded, which stops it; empty when it does."""
+        return ""
+
+    def held_by(self) -> str:
+        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
         return ""
 
     def on_commanded(self, sample: Any, command: Pair) -> None:
@@ -263,8 +267,8 @@ class CommandNode(Node, ABC):
             return
         try:
             wanted = self.on_sample(sample)
-            if self._age.problem:
-                raise ValueError(self._age.problem)
+            if problem := self._age.problem or self.held_by():
+                raise ValueError(problem)
             command = self._guard.apply(wanted, self._age.period)
         except ValueError as error:
             self._refuse(str(error))
@@ -311,7 +315,7 @@ class CommandNode(Node, ABC):
             )
             self.finish(1, f"gave up after {silence:.1f} s of wall time: {missing}")
             return
-        if silence > WAITING_PERIOD and (self._received is None or self._pending is not None):
+        if silence > WAITING_PERIOD:
             self._remind()
         if self._received is not None:
             self._check_age(self._received)
@@ -320,7 +324,7 @@ class CommandNode(Node, ABC):
         if time.monotonic() - self._reminded > WAITING_PERIOD:
             self._reminded = time.monotonic()
             topic = self._states.topic_name
-            self.get_logger().info("waiting: " + (self._missing() or f"nothing on {topic} yet"))
+            self.get_logger().info("waiting: " + (self._missing() or f"nothing new on {topic}"))
 
     def _missing(self) -> str:
         pending = "" if self._pending is None else self.awaits(self._pending)

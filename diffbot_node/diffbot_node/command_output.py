@@ -97,7 +97,7 @@ class CommandOutput:
             return ""
         return (
             f"{others} other nodes publish {self.topic}; stop them, or give each robot its own "
-            "namespace or ROS_DOMAIN_ID"
+            "namespace or ROS_DOMAIN_ID (a node that was killed outright counts for some 20 s more)"
         )
 
     def has_takers(self) -> bool:

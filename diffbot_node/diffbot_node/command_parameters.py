@@ -5,7 +5,7 @@ from diffbot_node.parameters import Parameter
 COMMAND_PARAMETERS = (
     Parameter(
         "input_timeout",
-        0.08,
+        0.07,
         "age of the newest state of the robot (joint state or odometry) after which zero is "
         "commanded, and longest time between two of them, s of the node's clock and of the stamps",
         above=0.0,

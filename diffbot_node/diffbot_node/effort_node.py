@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
@@ -11,6 +12,9 @@ from diffbot_node.command_node import CommandNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
 from diffbot_node.parameters import Parameter
 from diffbot_node.torque_limiter import TorqueLimiter
+from diffbot_node.wheel_watch import WheelWatch
+
+WATCHDOG_HOLDS = "effort_watchdog/holds"
 
 
 class EffortNode(CommandNode):
@@ -42,6 +46,10 @@ class EffortNode(CommandNode):
         """Largest torque that will be commanded, N m."""
         joints = self.robot.joints
         self._reader = JointReader(joints.left, joints.right, self.required_fields())
+        self._wheel_watch = WheelWatch(self.robot, self.torque_limit)
+        self._watchdog_holds = False
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, latched)
         self._command = Float64MultiArray(data=[0.0, 0.0])
         self.connect(
             (JointState, "joint_states"),
@@ -78,6 +86,22 @@ class EffortNode(CommandNode):
         return self._reader.read(
             stamp, message.name, message.position, message.velocity, message.effort
         )
+
+    def contradiction(self, sample: JointSample) -> str:
+        """What WheelWatch says of the wheels' motion under the torque commanded so far."""
+        if self.stopped_by or self._age.problem:
+            self._wheel_watch.reset()
+        return self._wheel_watch.update(sample, self.commanded) if self.values.wheel_watch else ""
+
+    def held_by(self) -> str:
+        """The watchdog, as long as it gives the wheels zero whatever is commanded.
+
+        It lets commands pass from zero on only: who went on commanding would never pass.
+        """
+        return "effort_watchdog holds zero; its diagnostics say why" if self._watchdog_holds else ""
+
+    def _on_watchdog(self, message: Bool) -> None:
+        self._watchdog_holds = message.data
 
     def message_of(self, command: tuple[float, float]) -> Float64MultiArray:
         """Torques [left, right], N m."""

@@ -11,5 +11,10 @@ EFFORT_PARAMETERS = (
         "largest wheel torque commanded, N m; 0 takes what the robot's wheels carry (traction)",
         minimum=0.0,
     ),
+    Parameter(
+        "wheel_watch",
+        True,
+        "stop when the wheels contradict the torque: a stuck encoder, flipped or swapped torque",
+    ),
     *COMMAND_PARAMETERS,
 )

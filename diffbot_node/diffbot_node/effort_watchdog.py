@@ -23,8 +23,8 @@ class Passage(Enum):
 
     WAITING = "waiting"  # none has come yet
     PASSING = "passing"  # they pass
-    SILENT = "silent"  # they have stopped; zero was said
-    TRIPPED = "tripped"  # they come, or nobody may command, and zero is said instead
+    SILENT = "silent"  # they have stopped
+    TRIPPED = "tripped"  # zero is said instead, until they begin again near zero
 
 
 class EffortWatchdog:
@@ -46,7 +46,7 @@ class EffortWatchdog:
         passed: what was passed on last, or zero in its place, N m.
         state: what becomes of commands.
         reason: why they do not pass, with value, limit and advice; empty while they pass.
-        trips: how often something was refused while commands passed.
+        trips: how often something was refused, or a torque ended by silence.
 
     Raises:
         ValueError: an argument is not finite and > 0.
@@ -82,14 +82,14 @@ class EffortWatchdog:
         elapsed = self._timeout if unknown else min(max(now - self._newest, 0.0), self._timeout)
         self.look(now)
         self._newest = now
-        why = self._held or self._unfit(values) or self._too_fast(values, elapsed)
+        why = self._held or self._unfit(values)
+        if not why and self._from_zero_only and max(map(abs, values)) > self._near:
+            if self.state is Passage.TRIPPED:
+                return ZERO  # what made it trip is still the reason to know
+            why = f"torque {list(values)} N m comes first; restart or enable its sender"
+        why = why or self._too_fast(values, elapsed)
         if why:
             return self._trip(why)
-        if self._from_zero_only and max(map(abs, values)) > self._near:
-            # Commands that go on after a trip: its reason is still the one to know.
-            if self.state is not Passage.TRIPPED:
-                self._trip(f"torque {list(values)} N m comes first; restart or enable its sender")
-            return ZERO
         self.passed = (values[0], values[1])
         self.state, self.reason, self._from_zero_only = Passage.PASSING, "", False
         return self.passed
@@ -119,14 +119,13 @@ class EffortWatchdog:
 
     def hold(self, why: str) -> Pair | None:
         """Let nothing pass while `why` is not empty; returns zero when that is new, else None."""
-        is_new = bool(why) and why != self._held
+        is_new = why not in ("", self._held)
         self._held = why
         return self._trip(why) if is_new else None
 
     def _trip(self, why: str) -> Pair:
-        self.trips += self.state is Passage.PASSING
+        self.trips += self.state is not Passage.TRIPPED
         self.state, self.passed, self._from_zero_only = Passage.TRIPPED, ZERO, True
-        self._saved = self._jitter
         self.reason = f"{why}; zero torque until commands begin within {self._near:g} N m of zero"
         return ZERO
 
@@ -143,8 +142,8 @@ class EffortWatchdog:
 
     def _too_fast(self, values: Sequence[float], elapsed: float) -> str:
         """Why a fit command is too fast, `elapsed` s after the last one; empty when it is not."""
-        if (values[0], values[1]) == ZERO:
-            return ""  # safety knows no rate limit
+        if not any(values):
+            values = self.passed  # zero is welcome at once, and costs nothing
         change = max(abs(new - old) for new, old in zip(values, self.passed, strict=True))
         left = elapsed + self._saved - change / self._rate
         if left < 0.0:

@@ -5,7 +5,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from effort_graph import TORQUE, Graph  # noqa: E402
+from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -34,7 +34,7 @@ def make_graph():
     graphs = []
 
     def make(*parameters):
-        words = [word for text in ("input_timeout:=0.5", *parameters) for word in ("-p", text)]
+        words = [word for text in (*QUIET, *parameters) for word in ("-p", text)]
         rclpy.init(args=["--ros-args", *words])
         graphs.append(Graph())
         return graphs[-1]
@@ -107,7 +107,7 @@ def test_it_says_what_it_waits_for(make_graph, monkeypatch):
     monkeypatch.setattr(command_node, "WAITING_PERIOD", 0.1)
     graph = make_graph()
     log = Listener(graph.node, monkeypatch)
-    graph.spin_until(lambda: log.heard("waiting: nothing on /joint_states yet"), "the reminder")
+    graph.spin_until(lambda: log.heard("waiting: nothing new on /joint_states"), "the reminder")
     graph.node.missing = "the seventh wheel"
     graph.stamp += 0.01
     graph.publish()

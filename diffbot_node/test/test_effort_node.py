@@ -7,14 +7,13 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from effort_graph import TORQUE, Graph  # noqa: E402
+from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 
 @pytest.fixture
 def graph():
-    # A busy machine must not look like a robot that fell silent.
-    rclpy.init(args=["--ros-args", "-p", "input_timeout:=0.5"])
+    rclpy.init(args=["--ros-args", *(word for text in QUIET for word in ("-p", text))])
     graph = Graph()
     yield graph
     graph.node.destroy_node()

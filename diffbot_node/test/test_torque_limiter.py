@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diffbot_node.pair_limiter import PairLimiter
 from diffbot_node.torque_limiter import TorqueLimiter
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
@@ -55,3 +56,74 @@ def test_torque_that_is_not_finite_becomes_zero_and_is_named(bad):
 def test_bad_limits_are_refused(limit, rate):
     with pytest.raises(ValueError, match="limit = "):
         TorqueLimiter(limit, rate)
+
+
+def test_each_of_a_pair_has_its_own_limit_and_rate():
+    limiter = PairLimiter("velocity", "m/s, rad/s", (1.0, 3.0), (10.0, 20.0))
+    assert (limiter.limits, limiter.rates) == ((1.0, 3.0), (10.0, 20.0))
+    assert (limiter.unit, limiter.command) == ("m/s, rad/s", (0.0, 0.0))
+    assert limiter.apply((9.0, 9.0), 0.0625) == (0.625, 1.25)
+    assert limiter.apply((9.0, 9.0), 0.0625) == (1.0, 2.5)
+    assert limiter.apply((9.0, 9.0), 0.0625) == (1.0, 3.0)
+    assert limiter.apply((-9.0, -9.0), 0.0625) == (0.375, 1.75) == limiter.command
+    assert limiter.apply((-9.0, -9.0), 10.0) == (-1.0, -3.0)
+    assert limiter.apply((0.25, 0.5), 0.125) == (0.25, -0.5)
+
+
+def test_a_torque_limiter_has_one_limit_and_rate_for_both_wheels():
+    limiter = TorqueLimiter(5.0, 100.0)
+    assert (limiter.limit, limiter.limits, limiter.rates) == (5.0, (5.0, 5.0), (100.0, 100.0))
+    assert limiter.unit == "N m"
+    assert limiter.apply((2.0, -2.0), 0.01) == limiter.torque == (1.0, -1.0)
+    assert (
+        TorqueLimiter(5.0).rates == PairLimiter("x", "", (1.0, 1.0)).rates == (math.inf, math.inf)
+    )
+
+
+@pytest.mark.parametrize("rate", [100.0, math.inf])
+def test_no_time_allows_no_change(rate):
+    limiter = TorqueLimiter(5.0, rate)
+    limiter.apply((1.0, -1.0), 0.01)
+    assert limiter.apply((3.0, 3.0), 0.0) == (1.0, -1.0)
+
+
+def test_as_long_as_there_is_a_rate_the_shortest_period_counts():
+    assert TorqueLimiter(5.0, 2.0).apply((5.0, -5.0), 0.5) == (1.0, -1.0)
+    assert TorqueLimiter(5.0, 1.0).apply((5.0, -5.0), 5e-324) == (5e-324, -5e-324)
+
+
+@pytest.mark.parametrize("period", [-5e-324, -0.01, math.nan, math.inf, -math.inf])
+def test_a_period_that_is_none_stops_and_is_named(period):
+    limiter = TorqueLimiter(5.0)
+    limiter.apply((1.0, 1.0), 0.01)
+    text = f"torque [1.0, 2.0] N m for a period of {period} s: must be finite"
+    with pytest.raises(ValueError) as refusal:
+        limiter.apply((1.0, 2.0), period)
+    assert text in str(refusal.value) and limiter.torque == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("wanted", [(), (1.0,), (1.0, 1.0, 1.0)])
+def test_what_is_no_pair_is_refused(wanted):
+    with pytest.raises(ValueError):
+        TorqueLimiter(5.0).apply(wanted, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("limits", "rates", "says"),
+    [
+        ((1.0, 0.0), (1.0, 1.0), "velocity limit = 0.0 m/s: must be finite and > 0"),
+        ((math.inf, 1.0), (1.0, 1.0), "velocity limit = inf m/s"),
+        ((1.0, 1.0), (1.0, 0.0), "velocity rate limit = 0.0 m/s per s: must be > 0"),
+        ((1.0, 1.0), (-1.0, 1.0), "velocity rate limit = -1.0 m/s"),
+        ((1.0, 1.0), (1.0, math.nan), "velocity rate limit = nan m/s"),
+    ],
+)
+def test_each_limit_and_rate_of_a_pair_is_checked(limits, rates, says):
+    with pytest.raises(ValueError) as refusal:
+        PairLimiter("velocity", "m/s", limits, rates)
+    assert says in str(refusal.value)
+
+
+def test_the_smallest_limits_and_rates_are_allowed():
+    limiter = PairLimiter("x", "", (5e-324, 1.0), (math.inf, 5e-324))
+    assert limiter.apply((1.0, 1.0), 1.0) == (5e-324, 5e-324)

@@ -19,7 +19,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if text.startswith("{"):
         try:
             return json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"arguments = {text!r}: not a JSON object: {error}") from error
     arguments = {}
     for word in shlex.split(text):
@@ -33,6 +33,6 @@ def parse_arguments(text: str) -> dict[str, Any]:
 def _scalar(text: str) -> Any:
     try:
         value = json.loads(text, parse_constant=str)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # ValueError: a number of more than 4300 digits
         return text
     return value if isinstance(value, (bool, int, float, str)) else text

@@ -39,8 +39,8 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     elif command == "identify":
         if not words:
             raise UsageError("FILE is missing, for example: ./diffbot identify my_run.mcap")
-    elif command == "reproduce":
-        pass  # checks its own
+    elif command in ("reproduce", "faults"):
+        pass  # check their own
     elif command == "setup":
         for word in words:
             _check_one_of("part", word, ["gazebo"])

@@ -9,6 +9,8 @@ from xml.parsers import expat
 from .errors import LaunchError
 from .grammar import Template
 
+DEEPEST = 50  # elements inside one another; who walks them calls itself for each
+
 
 @dataclass
 class Element:
@@ -71,6 +73,8 @@ class _Reader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self.path, self.parser.CurrentLineNumber)
+        if len(self.stack) >= DEEPEST:
+            raise element.error(f"<{tag}>: elements are nested deeper than {DEEPEST}")
         if self.stack:
             self.stack[-1].children.append(element)
         else:

@@ -13,14 +13,43 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+# An expression is a line of a file: no need for more, and what a few characters can ask of Python
+# (9**9**9, 'a'*10**10) would take all time and memory.
+LONGEST = 2000  # characters of an expression
+LARGEST = 4000  # bits of a power, items or characters of a repetition
+_COMBINATORIAL = ("factorial", "comb", "perm")
+_LARGEST_COUNT = 1000  # that these take
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and base.bit_length() * abs(exponent) > LARGEST:
+        raise ValueError(f"{base}**{exponent} is too large; write it with a decimal point")
+    return operator.pow(base, exponent)
+
+
+def _product(left: Any, right: Any) -> Any:
+    for sequence, count in ((left, right), (right, left)):
+        repeats = isinstance(sequence, (str, tuple, list)) and isinstance(count, int)
+        if repeats and len(sequence) * count > LARGEST:
+            raise ValueError(f"{count} repetitions are too many; the limit is {LARGEST} items")
+    return operator.mul(left, right)
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    if isinstance(left, str):
+        raise ValueError("formatting of text with % is not supported; write the text out")
+    return operator.mod(left, right)
+
+
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+    ast.Mult: _product,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
+    ast.Mod: _remainder,
+    ast.Pow: _power,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
@@ -45,12 +74,18 @@ def evaluate(text: str) -> str:
 
     Raises ValueError when the expression is wrong or uses what is not supported.
     """
+    if len(text) > LONGEST:
+        raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
     try:
         tree = ast.parse(text.lstrip(" \t"), mode="eval")
     except SyntaxError as error:
         raise ValueError(f"$(eval): {error.msg} in {text!r}") from None
+    except (RecursionError, MemoryError):
+        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
     try:
         return str(_value(tree.body))
+    except RecursionError:
+        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(f"$(eval): {error} in {text!r}") from None
 
@@ -76,7 +111,12 @@ def _value(node: ast.expr) -> Any:
         return _name(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         function = _name(node.func)
-        return function(*(_value(argument) for argument in node.args))
+        values = [_value(argument) for argument in node.args]
+        if node.func.id in _COMBINATORIAL and any(
+            isinstance(value, int) and value > _LARGEST_COUNT for value in values
+        ):
+            raise ValueError(f"{node.func.id} takes numbers up to {_LARGEST_COUNT}")
+        return function(*values)
     raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
 
 

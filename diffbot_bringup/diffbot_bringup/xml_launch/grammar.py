@@ -51,10 +51,15 @@ def unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
+MOST_CALLS = 100  # substitutions in one text; they may be inside one another
+
+
 def parse(text: str) -> Template:
     """Parse a whole attribute value. Raises ValueError with the column of the mistake."""
     if not text:
         return (Text(""),)
+    if text.count("$(") > MOST_CALLS:
+        raise ValueError(f"{text.count('$(')} substitutions in one text; at most {MOST_CALLS}")
     parser = _Parser(text)
     template = parser.template("")
     if parser.position < len(text):

@@ -96,17 +96,34 @@ def _from_yaml(text: str, text_allowed: bool) -> Any:
     if not text:
         return text
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        value = read_scalar(text)
+    except ValueError:
         if text_allowed:
             return text
-        raise ValueError(f"{text!r} is not YAML: {error}") from None
+        raise
     if not _valid(value, text_allowed):
         raise ValueError(
             f"{text!r} is a {type(value).__name__} for YAML; supported are int, float, bool, text "
             "and lists of one of these (put quotes around text)"
         )
     return value
+
+
+_MOST_BRACKETS = 20  # of a value; lists of scalars need one
+
+
+def read_scalar(text: str) -> Any:
+    """Value of a YAML text; raises ValueError, in one line, where it has none."""
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        raise ValueError(f"{text!r} has more than {_MOST_BRACKETS} brackets")
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        problem = " ".join((getattr(error, "problem", None) or str(error)).split())
+        raise ValueError(f"{text!r} is not YAML: {problem}") from None
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        # What PyYAML lets through of values such as `!!int ""` and 2001-99-99.
+        raise ValueError(f"{text!r} is no value of its kind: {error}") from None
 
 
 def _valid(value: Any, text_allowed: bool) -> bool:

@@ -11,12 +11,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from . import command_line, names, node, schema, substitutions
 from .arguments import Argument, declared
 from .document import Element, read
 from .errors import LaunchError
+from .parameter_value import read_scalar
 from .process_description import OUTPUTS, ProcessDescription
 from .scope import Scope
 
@@ -146,7 +145,7 @@ class Resolver:
 
     def _set_parameter(self, element: Element) -> None:
         name, text = node.pair(element, "name", "value", self.scope)
-        value = yaml.safe_load(text or "''")
+        value = read_scalar(text or "''")
         if not isinstance(value, (bool, int, float, str)):
             raise ValueError(f"value {text!r}: only int, float, bool and text are supported")
         self.scope.configurations.setdefault("global_params", []).append((name, value))

@@ -158,10 +158,11 @@ class CsvSource:
         index = self._header.index(column.name)
         with self._path.open("rb") as file:
             file.readline()
-            cells = next(
-                csv.reader([file.readline().decode("utf-8", "replace")], delimiter=self._delimiter),
-                [],
-            )
+            line = file.readline().decode("utf-8", "replace")
+        try:
+            cells = next(csv.reader([line], delimiter=self._delimiter), [])
+        except csv.Error:  # counted as a bad row by _cells
+            cells = []
         first = self._number(cells[index]) if index < len(cells) else math.nan
         for least, factor, unit in STAMP_UNITS:
             if least < abs(first) < math.inf:
@@ -176,7 +177,10 @@ def _header(path: Path) -> tuple[list[str], str]:
         line = file.readline(65536)
     text = line.decode("utf-8-sig", "replace").strip()
     delimiter = max(",;\t|", key=text.count)
-    names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+    except csv.Error:
+        names = []
     if b"\0" in line or len(names) < 2:
         raise RecordingError(
             f"{path}: not a table: its first line must name two or more columns, separated by "

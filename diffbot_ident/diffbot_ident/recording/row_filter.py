@@ -18,7 +18,7 @@ _OPERATORS: dict[str, Callable[[object, object], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_CONDITION = re.compile(r"\s*(.+?)\s*(!=|<=|>=|==|=|<|>)\s*(.*?)\s*")
+_CONDITION = re.compile(r"(.+?)(!=|<=|>=|==|=|<|>)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RowFilter:
         Raises:
             RecordingError: a text is no condition.
         """
-        return cls(tuple(tuple(map(_condition, re.split(r"\s+or\s+", text))) for text in texts))
+        return cls(tuple(tuple(map(_condition, re.split(r"\sor\s", text))) for text in texts))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,10 +72,11 @@ class RowFilter:
 
 
 def _condition(text: str) -> Condition:
-    found = _CONDITION.fullmatch(text)
-    if found is None:
+    found = _CONDITION.fullmatch(text.strip())
+    if found is None or not found[1].strip():
         raise RecordingError(
             f"--where {text!r}: must be COLUMN, one of = != < <= > >=, and a value, such as "
             '"state=calib" or "cmd_v!=0 or cmd_w!=0"'
         )
-    return Condition(*found.groups())
+    column, sign, value = found.groups()
+    return Condition(column.strip(), sign, value.strip())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,15 +133,15 @@ def _json(path: Path) -> dict[str, object]:
 def _scale(path: Path, data: Mapping[str, object]) -> tuple[float, str]:
     """SI units in a rotation, and the unit's name."""
     units, factor = data.get("units"), data.get("unitsPerRotation")
-    if not isinstance(factor, (int, float)) or not 0.0 < factor < math.inf:
+    if not isinstance(factor, (int, float)) or not 0.0 < factor <= sys.float_info.max:
         raise RecordingError(
             f"{path.name}: unitsPerRotation = {factor!r}: must be a number > 0, the way of a wheel "
             "in one rotation"
         )
-    if units in LENGTHS:
-        return float(factor) * LENGTHS[str(units)], "m"
-    if units in ANGLES:
-        return float(factor) * ANGLES[str(units)], "rad"
+    if isinstance(units, str) and units in LENGTHS:
+        return float(factor) * LENGTHS[units], "m"
+    if isinstance(units, str) and units in ANGLES:
+        return float(factor) * ANGLES[units], "rad"
     raise RecordingError(
         f"{path.name}: units = {units!r}: must be one of {', '.join((*LENGTHS, *ANGLES))}"
     )
@@ -151,7 +152,7 @@ def _test(
 ) -> SysIdTest:
     try:
         table = np.array(rows, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise RecordingError(
             f"{path.name}: {name}: rows must be lists of numbers of one length: {error}"
         ) from error

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Coverage-guided fuzzing of the parsers that read what others wrote.
+
+    ./diffbot python benchmarks/fuzz.py [--parser NAME ...] [--seconds 60]
+
+What must hold for any input: the parser answers, or raises ValueError with one clear line, in 5 s
+and 1 GB. Everything else is a finding; it is printed with its traceback's end and its input kept.
+The engine is libFuzzer by atheris, which is no part of the set-up:
+
+    .diffbot/venv/bin/python -m pip install --target .diffbot/fuzz/lib atheris
+
+Inputs that reach something new are kept in .diffbot/fuzz/NAME, and the next run begins with them.
+Exit status: 0 nothing found, 1 findings, 2 wrong arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from fuzz_targets import ROOT, TARGETS, Target
+
+FOLDER = ROOT / ".diffbot" / "fuzz"
+TIMEOUT, MEMORY = 5, 1024  # s and MB that one input may take
+LONGEST = 4096  # bytes of an input, unless a seed is longer
+LINE = 1500  # characters that a message may have, besides what it repeats of a short input
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--parser", choices=TARGETS, action="append", help="default: all")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each parser")
+    parser.add_argument("--child", choices=TARGETS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    sys.path.append(str(FOLDER / "lib"))
+    try:
+        import atheris  # noqa: F401
+    except ImportError:
+        command = f"{sys.executable} -m pip install --target {FOLDER / 'lib'} atheris"
+        print(f"fuzz: atheris is not installed; install it with: {command}", file=sys.stderr)
+        return 2
+    if options.child:
+        return _child(options.child, options.seconds)
+    found = [_run(name, options.seconds) for name in options.parser or TARGETS]
+    return int(any(found))
+
+
+def _run(name: str, seconds: float) -> int:
+    """Fuzz one parser in processes of its own; returns how many findings there are."""
+    corpus, findings = FOLDER / name, FOLDER / "findings" / name
+    for folder in (corpus, findings):
+        folder.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(TARGETS[name].seeds()):
+        (corpus / f"seed-{number}").write_bytes(seed)
+    end, before, runs, cover = time.monotonic() + seconds, set(findings.iterdir()), 0, ""
+    while (left := end - time.monotonic()) > 1.0:
+        # A hang or too much memory ends a child; the next one goes on.
+        words = [sys.executable, __file__, "--child", name, "--seconds", str(int(left))]
+        result = subprocess.run(words, stderr=subprocess.PIPE, text=True, errors="replace")
+        counts = re.findall(r"#(\d+)\s.*cov: (\d+) ft: (\d+)", result.stderr)
+        done = re.findall(r"Done (\d+) runs", result.stderr)
+        runs += int(done[-1]) if done else int(counts[-1][0]) if counts else 0
+        cover = f"{counts[-1][1]} edges, {counts[-1][2]} features" if counts else cover
+        if "libFuzzer: timeout" in result.stderr:
+            print(f"{name}: HANG of more than {TIMEOUT} s", flush=True)
+        if "libFuzzer: out-of-memory" in result.stderr:
+            print(f"{name}: MEMORY beyond {MEMORY} MB", flush=True)
+        if not counts:
+            print(result.stderr[-2000:], file=sys.stderr)
+            return 1
+    new = sorted(set(findings.iterdir()) - before)
+    size = sum(1 for _ in corpus.iterdir())
+    print(f"{name}: {runs} runs, {cover}, {size} inputs kept, {len(new)} findings", flush=True)
+    for path in new:
+        print(f"  {path}")
+    return len(new)
+
+
+def _child(name: str, seconds: float) -> int:
+    import atheris
+
+    target = TARGETS[name]
+    with atheris.instrument_imports(include=list(_packages())):
+        _import(target)
+    findings = FOLDER / "findings" / name
+    file = Path(tempfile.mkdtemp(dir="/dev/shm")) / f"input{target.suffix}"
+    known: set[str] = set()
+    longest = max(LONGEST, *(len(seed) + 512 for seed in target.seeds()))
+
+    def one(data: bytes) -> None:
+        file.write_bytes(data)
+        problem = _problem(target, file)
+        if problem and (kind := problem.splitlines()[0]) not in known:
+            known.add(kind)
+            print(f"{name}: {problem}", flush=True)
+            (findings / re.sub(r"\W+", "_", kind)[:100]).write_bytes(data)
+
+    words = [
+        sys.argv[0], f"-max_total_time={int(seconds)}", f"-timeout={TIMEOUT}",
+        f"-rss_limit_mb={MEMORY}", f"-artifact_prefix={findings}/", f"-max_len={longest}",
+        f"-dict={_dictionary(name, target)}", "-print_final_stats=1", str(FOLDER / name),
+    ]  # fmt: skip
+    atheris.Setup(words, one)
+    atheris.Fuzz()
+    return 0
+
+
+def _problem(target: Target, file: Path) -> str:
+    """What is wrong with how an input is answered; empty: nothing."""
+    try:
+        target.read(file)
+    except target.documented as error:
+        text = str(error)
+        limit = LINE + 5 * file.stat().st_size  # it may repeat what it was given, escaped
+        if type(error).__module__ == "builtins" and type(error) is not ValueError:
+            return _where(error)  # UnicodeDecodeError and such say nothing about the file
+        if not text.strip() or "\n" in text or len(text) > limit:
+            return f"unclear message, {_where(error)}\n    {text[:300]!r}"
+    except Exception as error:
+        return _where(error)
+    return ""
+
+
+def _where(error: Exception) -> str:
+    """Kind of the error and the last line of the suite that it came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "/diffbot_" in f.filename or "/pose2d_" in f.filename]
+    last = (own or frames)[-1]
+    place = f"{os.path.basename(last.filename)}:{last.lineno}"
+    return f"{type(error).__name__} in {place}\n    {str(error)[:300]}"
+
+
+def _packages() -> set[str]:
+    """Packages whose coverage guides: the suite's, and the parsers in Python that it calls."""
+    folders = (ROOT / "diffbot_bringup").parent.glob("*/package.xml")
+    return {folder.parent.name for folder in folders} | {"yaml", "rosbags", "fuzz_targets"}
+
+
+def _import(target: Target) -> None:
+    """Load what the parser needs, by reading a seed once."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"seed{target.suffix}"
+        for seed in target.seeds():
+            file.write_bytes(seed)
+            _problem(target, file)
+
+
+def _dictionary(name: str, target: Target) -> Path:
+    """Words of the seeds, which chance would hardly find."""
+    extra = [b"&a ", b"*a", b"<<: *a", b"!!int ", b"!!float ", b".nan", b".inf", b"1e400", b"[[[["]
+    found = {word for seed in target.seeds() for word in re.findall(rb"[\w./:$%-]{2,30}", seed)}
+    quoted = [
+        '"' + "".join(f"\\x{byte:02x}" for byte in word) + '"' for word in [*extra, *sorted(found)]
+    ]
+    path = FOLDER / f"{name}.dict"
+    path.write_text("\n".join(quoted[:400]) + "\n")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""Drives of robots that are not as their YAML says, or whose wheels are wired wrongly."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import JointSample
+from diffbot_bringup.drive_rehearsal import Law, PoseReference, rehearse_drive
+from diffbot_controllers import (
+    BodyDynamics,
+    LinearizingController,
+    Reference,
+    State,
+    Torque,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
+from diffbot_description import Robot, closed_form
+from diffbot_description.identified_robot import described_model
+from diffbot_ident.excitations import make_excitation, nominal_prior
+from diffbot_ident.motion import Motion
+from diffbot_node.wheel_watch import WheelWatch
+from diffbot_sim.simulator import Simulator
+from pose2d_trajectories import make_trajectory
+
+GRAVITY = 9.81  # m/s^2
+
+
+@dataclass(frozen=True)
+class Impairment:
+    """What is between the commanded torque and the wheels, and between these and their encoders.
+
+    Attributes:
+        start: time from which wiring, swapped and stuck hold, s.
+        wiring: torques of the wheels as rows of a matrix times the commanded ones.
+        swapped: whether the wheels' angles are exchanged.
+        stuck: wheels whose angle repeats itself: 0 for the left, 1 for the right one.
+        delay: control periods by which torque acts late.
+        slope: of the floor, downhill along +x, degrees.
+        wraps: whether encoders wrap after a turn.
+    """
+
+    start: float = 0.0
+    wiring: tuple[tuple[float, float], tuple[float, float]] = ((1.0, 0.0), (0.0, 1.0))
+    swapped: bool = False
+    stuck: tuple[int, ...] = ()
+    delay: int = 0
+    slope: float = 0.0
+    wraps: bool = False
+
+
+class ImpairedRobot:
+    """An engine as a Simulator that is impaired.
+
+    Args:
+        engine: of a robot as it should be.
+        robot: that it simulates.
+        impairment: what is wrong with it.
+    """
+
+    def __init__(self, engine: Simulator, robot: Robot, impairment: Impairment) -> None:
+        self._engine, self._impairment = engine, impairment
+        model = described_model(robot)
+        self._model = model
+        self._force = (model.mass_body + 2.0 * model.wheel_mass) * GRAVITY
+        self._force *= math.sin(math.radians(impairment.slope))
+        self.reset()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._engine, name)
+
+    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+        """See Simulator.reset."""
+        self._engine.reset(pose)
+        self._late = deque([(0.0, 0.0)] * self._impairment.delay)
+        self.log: list[tuple[float, ...]] = []
+        self._held: dict[int, float] = {}
+        self._zero = (0.0, 0.0)
+
+    @property
+    def faulty(self) -> bool:
+        """Whether the fault is there."""
+        return self._engine.time >= self._impairment.start - 1e-9
+
+    def step(self, torque: tuple[float, float], duration: float) -> None:
+        """See Simulator.step."""
+        self._late.append(torque)
+        commanded = left, right = self._late.popleft()
+        if self.faulty:
+            (a, b), (c, d) = self._impairment.wiring
+            left, right = a * left + b * right, c * left + d * right
+        self.log.append((*commanded, left, right, *self._engine.wheel_velocities()))
+        heading = self._engine.pose()[2]
+        r, b = self._model.wheel_radius, self._model.half_track
+        along = 0.5 * r * self._force * math.cos(heading)
+        across = -0.5 * r / b * self._force * self._model.com_offset * math.sin(heading)
+        self._engine.step((left + along - across, right + along + across), duration)
+
+    def wheel_angles(self) -> tuple[float, float]:
+        """See Simulator.wheel_angles; as the encoders have them."""
+        angles = list(self._engine.wheel_angles())
+        if self.faulty:
+            for side in self._impairment.stuck:
+                angles[side] = self._held.setdefault(side, angles[side])
+            if self._impairment.swapped:
+                if self._zero == (0.0, 0.0):
+                    # Incremental encoders do not jump when they are swapped.
+                    self._zero = (angles[0] - angles[1], angles[1] - angles[0])
+                angles = [angles[1] + self._zero[0], angles[0] + self._zero[1]]
+        if self._impairment.wraps:
+            angles = [math.remainder(angle, math.tau) for angle in angles]
+        return angles[0], angles[1]
+
+
+class ExcitationLaw:
+    """An excitation of ident as a law; it needs no reference."""
+
+    def __init__(self, robot: Robot, kind: str, seed: int, hold: int | None, period: float) -> None:
+        wheels = robot.wheels
+        self._to_wheels = lambda v, omega: (
+            (v - omega * wheels.half_track) / wheels.radius,
+            (v + omega * wheels.half_track) / wheels.radius,
+        )
+        self._excitation = make_excitation(
+            kind, robot, seed, hold=hold, prior=nominal_prior(robot), period=period
+        )
+
+    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+        """Torque [left, right], N m."""
+        velocity = (state.velocity.v, state.velocity.omega)
+        pose = (state.pose[0], state.pose[1], state.pose[2])
+        motion = Motion(pose, velocity, self._to_wheels(*velocity))
+        return self._excitation.torque(motion)
+
+
+def _steps(robot: Robot) -> Callable[[float], Reference]:
+    """Steps of velocity, each for 1 s."""
+    v, omega = 0.3 * robot.limits.linear_velocity, 0.3 * robot.limits.angular_velocity
+    values = ((v, 0.0), (v, omega), (0.0, -omega), (-v, 0.0), (0.0, 0.0), (0.5 * v, 0.5 * omega))
+    return lambda time: Reference(
+        v=values[int(time) % len(values)][0], omega=values[int(time) % len(values)][1]
+    )
+
+
+DRIVES = ("eight", "park", "pose", "steps", "prbs", "multisine")
+HARMLESS = ("every sample", "saturated")  # for robots as they should be
+
+
+class Saturated:
+    """All the torque for 2 s, then all of it the other way round."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit, self._time = limit, 0.0
+
+    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+        """Torque [left, right], N m."""
+        self._time += dt
+        sign = 1.0 if self._time % 4.0 < 2.0 else -1.0
+        return sign * self._limit, sign * self._limit
+
+
+def make_drive(
+    name: str, robot: Robot, limit: float, seed: int, period: float
+) -> tuple[Law, Callable[[float], PoseReference]]:
+    """The law and the reference of one of DRIVES, for a robot as its YAML says it is."""
+    k = closed_form(described_model(robot))
+    dynamics = BodyDynamics(k.k5, k.k6, k.k7, k.k8)
+    speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
+    if name == "eight":
+        eight = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=20.0)
+        return tuned_backstepping(dynamics, limit, *speeds, mean_velocity=True), eight.at
+    if name == "steps":
+        law = LinearizingController(dynamics, torque_limit=limit, mean_velocity=True)
+        return law, _steps(robot)
+    if name in ("park", "pose"):
+        make = tuned_backstepping if name == "park" else tuned_polar_pose
+        goals = [Reference(1.0, 0.0, 0.0), Reference(0.0, 1.0, 0.0), Reference(-1.0, -0.5, 2.0)]
+        law = make(dynamics, limit, *speeds, mean_velocity=True)
+        return law, lambda time: goals[(seed + int(time / 5.0)) % len(goals)]
+    if name == "saturated":
+        return Saturated(limit), lambda time: Reference()
+    hold = 1 if name == "every sample" else None
+    kind = "prbs" if name == "every sample" else name
+    return ExcitationLaw(robot, kind, seed, hold, period), lambda time: Reference()
+
+
+class Watched(Exception):
+    """Ends a drive when the watch wants torque to stop."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a watched drive gave.
+
+    Attributes:
+        why: the watch's sentence; empty where it let the robot drive.
+        log: of each period: torques commanded (late where they act late), torques that acted, and
+            true wheel speeds at its beginning, each [left, right], N m and rad/s, shape (n, 6).
+        limit: of the torque, N m.
+    """
+
+    why: str
+    log: NDArray[np.float64]
+    limit: float
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Of a drive that is not impaired.
+
+    Attributes:
+        counts: of the encoders per turn.
+        noise: standard deviation of the acting torque, as a share of it.
+        lost: share of the samples that the watch does not get.
+        period: of control, s.
+    """
+
+    counts: int = 4096
+    noise: float = 0.0
+    lost: float = 0.0
+    period: float = 0.01
+
+
+USUAL, AS_IT_SHOULD_BE = Conditions(), Impairment()
+
+
+def torque_limit(robot: Robot, drive: str) -> float:
+    """Largest torque that a drive commands, N m."""
+    strong = drive in ("eight", "park", "pose", "steps", "saturated")
+    return robot.limits.traction if strong else robot.excitation.amplitude
+
+
+def watched_drive(
+    engine: Simulator,
+    real: Robot,
+    believed: Robot,
+    drive: str,
+    seconds: float,
+    impairment: Impairment = AS_IT_SHOULD_BE,
+    conditions: Conditions = USUAL,
+    seed: int = 0,
+) -> Outcome:
+    """Drive a robot until the watch stops it.
+
+    Args:
+        engine: of the real robot.
+        real: as it is.
+        believed: as its YAML says; the law, the limits and the watch are for this one.
+        drive: one of DRIVES or HARMLESS.
+        seconds: the longest robot time.
+        impairment: of the real one.
+        conditions: of the drive.
+        seed: of everything random.
+    """
+    limit = torque_limit(believed, drive)
+    law, reference = make_drive(drive, believed, limit, seed, conditions.period)
+    guard, random = WheelWatch(believed, limit), np.random.default_rng(seed)
+    robot = ImpairedRobot(engine, real, impairment)
+
+    def look(sample: JointSample) -> None:
+        if random.random() >= conditions.lost:
+            why = guard.update(sample, sample.effort)
+            if why:
+                raise Watched(why)
+
+    why = ""
+    try:
+        rehearse_drive(
+            robot,
+            believed,
+            law,
+            reference,
+            seconds,
+            encoder_counts=conditions.counts,
+            torque_limit=limit,
+            torque_noise=conditions.noise,
+            seed=seed,
+            period=conditions.period,
+            on_sample=look,
+        )
+    except Watched as stop:
+        why = str(stop)
+    return Outcome(why, np.array(robot.log).reshape(-1, 6), limit)

@@ -1,0 +1,160 @@
+"""The robot of long_run.py that is driven by laws with live parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+
+import numpy as np
+from long_run_watch import Intervals
+from long_run_wheels import WheeledRobot
+
+from arc_odometry import JointSample
+from diffbot_bringup.adaptive_rehearsal import offer_of
+from diffbot_bringup.drive_rehearsal import dynamics_of
+from diffbot_controllers import (
+    LinearizingController,
+    Reference,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
+from diffbot_controllers import Velocity as BodyVelocity
+from diffbot_controllers.adaptation import Adaptation
+from diffbot_description import load_robot
+from diffbot_ident.estimate import NAMES, State
+from diffbot_ident.live_estimator import make_live_estimator
+from diffbot_sim.actuators import Actuator
+from diffbot_sim.encoders import Encoders
+from diffbot_sim.payload import payload_from_text
+from pose2d_trajectories import make_trajectory
+
+
+class Control(WheeledRobot):
+    """Laws by turns with live parameters, and loads."""
+
+    COURSE, LOADED, SETTLED, LOOK = 120, 900, 15, 5  # s
+    LOADS = ("none", "25%", "50%")
+
+    def __init__(self, seed: int, period: float, steps: int) -> None:
+        robot = load_robot("twil")
+        super().__init__(
+            robot,
+            Actuator(robot.limits.torque, 0, 0.01, seed),
+            Encoders(robot.encoder.counts, period, seed),
+            seed,
+            period,
+            steps,
+        )
+        self.random = np.random.default_rng((seed, 5))
+        self.loads = [payload_from_text(text, robot) for text in self.LOADS]
+        nominal = dynamics_of(self.engine)
+        self.adaptation = Adaptation(nominal, self.geometry.half_track)
+        self.live = make_live_estimator(self.geometry, astuple(nominal), (0.0,) * 4)
+        speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
+        self.laws = {
+            "backstepping": tuned_backstepping(nominal, self.limit, *speeds, mean_velocity=True),
+            "linearizing": LinearizingController(
+                nominal, torque_limit=self.limit, mean_velocity=True
+            ),
+            "polar pose": tuned_polar_pose(nominal, self.limit, *speeds, mean_velocity=True),
+        }
+        self.course = "backstepping"
+        self.eight = make_trajectory("figure_eight", period=20.0, ramp_up=0.0)
+        self.reference = Reference()
+        self.seconds, self.since_load = 0, 0
+        self.errors: list[tuple[float, str, float]] = []
+        self.stamp = 0.0
+
+    def learn(self, sample: JointSample) -> None:
+        """The live estimator has the sample."""
+        try:
+            self.live.update(sample)
+            self.stamp = sample.stamp
+        except ValueError:
+            self.report.count("refused by the live estimator")
+
+    def wanted(self, state, stamp: float, dt: float) -> tuple[float, float]:
+        """The law whose turn it is."""
+        law = self.laws[self.course]
+        if self.course == "backstepping":
+            # The robot's own time: resets of the stamps' are no jumps of the 8.
+            self.reference = self.eight.at(self.step * self.period)
+        wanted = self.reference
+        if self.course == "linearizing":
+            wanted = BodyVelocity(wanted.v, wanted.omega)
+        self.state = state
+        torque = law.update(state, wanted, dt)
+        self.report.demand(all(map(math.isfinite, torque)), f"{self.course} not finite")
+        return torque
+
+    def refused(self, why: str) -> None:
+        """A law starts anew after an interruption."""
+        super().refused(why)
+        self.laws[self.course].reset()
+
+    def look(self) -> None:
+        """Once per second."""
+        self.seconds += 1
+        self.since_load += 1
+        self.look_at_odometry()
+        self._adapt()
+        self._steer()
+        if self.seconds % self.LOADED == 0:
+            load = self.loads[self.random.integers(len(self.loads))]
+            self.engine.set_payload(*(load or (0.0, 0.0, 0.0, 0.0)))
+            self.since_load = 0
+            self.report.count("changes of the load")
+
+    def _adapt(self) -> None:
+        found = self.live.estimate()
+        self.look_at_estimate("live", found)
+        self.adaptation.judge(offer_of(found, self.stamp))
+        for law in self.laws.values():
+            law.dynamics = self.adaptation.in_use
+        fresh = found.state is State.ESTIMATED and any(found.coverage)
+        if fresh and self.since_load > self.SETTLED and self.seconds % self.LOOK == 0:
+            truth = astuple(dynamics_of(self.engine))
+            for name in (self.course, "all"):
+                watch = self.report.intervals.setdefault(f"live, {name}", Intervals(NAMES))
+                watch.look(found.values, found.variances, truth)
+
+    def _steer(self) -> None:
+        """New references, and a new law when its turn has come."""
+        x, y, theta = self.feedback.odometry.pose
+        at = self.seconds % self.COURSE
+        if self.course == "backstepping" and at >= 60:
+            off = math.hypot(self.reference.x - x, self.reference.y - y)
+            self.errors.append((self.seconds / 3600.0, self.course, off))
+        if self.course == "polar pose" and at % 6 == 5:
+            off = math.hypot(self.reference.x - x, self.reference.y - y)
+            self.errors.append((self.seconds / 3600.0, self.course, off))
+        if at == 0:
+            names = list(self.laws)
+            self.course = names[(names.index(self.course) + 1) % len(names)]
+            self.laws[self.course].reset()
+        if self.course == "linearizing" and at % 3 == 0:
+            v, omega = self.random.uniform((-0.5, -2.0), (0.5, 2.0)).tolist()
+            self.reference = Reference(x, y, theta, v, omega)
+        if self.course == "polar pose" and at % 6 == 0:
+            # Goals near the origin, so that the 8 is never far.
+            gx, gy, turn = self.random.uniform((-1.0, -1.0, -3.0), (1.0, 1.0, 3.0)).tolist()
+            self.reference = Reference(gx, gy, turn)
+
+    def conclude(self) -> None:
+        """The last lines of the report."""
+        super().conclude()
+        last = self.seconds / 3600.0
+        for name in ("backstepping", "polar pose"):
+            first, late = (
+                np.array([off for hour, law, off in self.errors if law == name and a <= hour < b])
+                for a, b in ((0.0, 0.1 * last), (0.9 * last, last + 1.0))
+            )
+            if len(first) and len(late):
+                self.report.lines.append(
+                    f"{name}: distance to its reference, median (95 %) in the first tenth "
+                    f"{1e3 * np.median(first):.2f} ({1e3 * np.quantile(first, 0.95):.1f}) mm, in "
+                    f"the last {1e3 * np.median(late):.2f} ({1e3 * np.quantile(late, 0.95):.1f}) mm"
+                )
+        self.report.lines.append(
+            f"adaptation: {self.adaptation.accepted} accepted, {self.adaptation.refused} refused"
+        )

@@ -1,0 +1,101 @@
+"""The robot of long_run.py that is identified for hours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+
+import numpy as np
+from long_run_watch import Intervals
+from long_run_wheels import WheeledRobot
+
+from arc_odometry import JointSample
+from diffbot_bringup.drive_rehearsal import dynamics_of
+from diffbot_bringup.recorded_run import Setting, driver
+from diffbot_ident.coverage import MotionScale
+from diffbot_ident.estimate import NAMES, State
+from diffbot_ident.estimators import make_estimator
+from diffbot_sim.encoders import Encoders
+
+
+class Identification(WheeledRobot):
+    """PRBS for hours, and estimators that are never reset."""
+
+    LOOK = 120  # s, two memories, between two looks at the intervals of the one that forgets
+
+    def __init__(self, seed: int, period: float, steps: int) -> None:
+        setting = Setting()
+        robot = setting.make_robot()
+        source, actuator, _ = driver(setting, robot, seed)
+        super().__init__(robot, actuator, Encoders(4096, period, seed), seed, period, steps)
+        own = robot.excitation
+        scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+        self.source, self.stamp = source, 0.0
+        self.estimators = {
+            name: make_estimator(name, self.geometry, scale)
+            for name in ("integral", "rls", "kalman")
+        }
+        self.estimators["integral, memory 60 s"] = make_estimator(
+            "integral", self.geometry, scale, forgetting=math.exp(-0.1 / 60.0)
+        )
+        self.truth = astuple(dynamics_of(self.engine))
+        self.hourly: list[str] = []
+        self.seconds = 0
+
+    def learn(self, sample: JointSample) -> None:
+        """All estimators have the sample."""
+        for name, estimator in self.estimators.items():
+            try:
+                estimator.update(sample)
+            except ValueError:
+                self.report.count(f"refused by {name}")
+
+    def wanted(self, state, stamp: float, dt: float) -> tuple[float, float]:
+        """PRBS."""
+        return self.source.torque(self.geometry.wheel_velocity(*state.velocity))
+
+    def look(self) -> None:
+        """Once per second."""
+        self.seconds += 1
+        self.look_at_odometry()
+        rls, kalman = self.estimators["rls"], self.estimators["kalman"]
+        self.report.covariance("rls P linear", rls._linear.p)
+        self.report.covariance("rls P angular", rls._angular.p)
+        if kalman.filter is not None:
+            self.report.covariance("kalman P 12 x 12", kalman.filter.covariance)
+        if self.seconds % 30 and self.seconds % self.LOOK:
+            return
+        for name, estimator in self.estimators.items():
+            found = estimator.estimate()
+            self.report.demand(all(map(math.isfinite, found.values)), f"{name} not finite")
+            if self.seconds > 60:
+                self.look_at_estimate(name, found)
+            if name.endswith("s") and name != "rls" and self.seconds % self.LOOK == 0:
+                self._interval(name, found)
+            if self.seconds % 3600 == 0 or self.seconds == 600:
+                error = [
+                    (value - true) / math.sqrt(variance)
+                    for value, true, variance in zip(
+                        found.values, self.truth, found.variances, strict=True
+                    )
+                ]
+                percent = [
+                    100.0 * (v / t - 1.0) for v, t in zip(found.values, self.truth, strict=True)
+                ]
+                self.hourly.append(
+                    f"{self.seconds / 3600:.2g} h {name}: error % {np.round(percent, 3)}, in "
+                    f"standard deviations {np.round(error, 1)}"
+                )
+
+    def _interval(self, name: str, found) -> None:
+        if found.state is State.ESTIMATED:
+            watch = self.report.intervals.setdefault(name, Intervals(NAMES))
+            watch.look(found.values, found.variances, self.truth)
+
+    def conclude(self) -> None:
+        """The last lines of the report."""
+        super().conclude()
+        kept = [h for h in self.hourly if h.startswith(("0.17", "1 ", "5 ", "10 "))]
+        self.report.lines += kept
+        kalman = self.estimators["kalman"]
+        self.report.lines.append(f"kalman: {kalman.skipped} skipped, {kalman.restarts} restarts")

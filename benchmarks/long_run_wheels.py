@@ -1,0 +1,106 @@
+"""What the torque-driven robots of long_run.py share: the way from samples to torques."""
+
+from __future__ import annotations
+
+import math
+
+from long_run_watch import Report, Troubles
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_controllers.feedback import WheelFeedback
+from diffbot_ident.estimate import State
+from diffbot_node.command_guard import CommandGuard
+from diffbot_node.torque_limiter import TorqueLimiter
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import VirtualRobot
+
+NANOSECONDS = 1_000_000_000
+
+
+class WheeledRobot:
+    """What Identification and Control share: a simulated twil, troubles, odometry, guard."""
+
+    def __init__(self, robot, actuator, encoders, seed: int, period: float, steps: int) -> None:
+        wheels = robot.wheels
+        self.report = Report()
+        self.geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
+        self.period, self.step = period, 0
+        self.engine = make_simulator("ideal", robot)
+        self.virtual = VirtualRobot(self.engine, actuator, encoders, period)
+        self.troubles = Troubles(seed, period, steps)
+        self.feedback = WheelFeedback(self.geometry, path_noise=1e-6)
+        self.rate = robot.limits.torque_rate
+        self.limit = robot.limits.traction
+        self.guard = CommandGuard(TorqueLimiter(self.limit, self.rate))
+        self.largest = 0.0
+
+    def advance(self) -> None:
+        """One control period: what arrives is answered, and the robot moves on."""
+        before = self.guard.command
+        arrived = self.troubles.pass_on(self.virtual.sample)
+        if not arrived:
+            self.guard.hold("nothing comes", silent=True)
+        for sample in arrived:
+            self._answer(sample)
+        command = self.guard.command
+        self.largest = max(self.largest, *map(abs, command))
+        zero = command == (0.0, 0.0)
+        for now, last in zip(command, before, strict=True):
+            self.report.demand(abs(now) <= self.limit, "torque beyond its limit")
+            fast = abs(now - last) > self.rate * self.period * (1.0 + 1e-9)
+            self.report.demand(zero or not fast, "torque beyond its rate")
+        self.virtual.advance(command)
+        self.step += 1
+        self.report.demand(
+            round(self.virtual.sample.stamp * NANOSECONDS)
+            == self.step * round(self.period * NANOSECONDS),
+            "stamp off the grid",
+        )
+
+    def _answer(self, sample: JointSample) -> None:
+        """Torque for a sample, as the nodes command it."""
+        try:
+            reading = self.feedback.update(sample, self.guard.command)
+        except ValueError as error:
+            self.refused(str(error))
+            self.learn(sample)
+            return
+        self.learn(sample)
+        if reading.state is None:
+            self.refused("a sample that is a new beginning")
+            return
+        try:
+            self.guard.apply(self.wanted(reading.state, sample.stamp, reading.dt), reading.dt)
+        except ValueError as error:
+            self.refused(str(error))
+
+    def refused(self, why: str) -> None:
+        """Zero for this sample."""
+        self.guard.hold(why)
+
+    def look_at_odometry(self) -> None:
+        """Its covariances, and whether all is finite."""
+        odometry = self.feedback.odometry
+        self.report.covariance("odometry pose", odometry.covariance)
+        # With one wheel at rest it is singular.
+        self.report.covariance("odometry velocity", odometry.velocity_covariance, definite=False)
+        finite = all(map(math.isfinite, (*odometry.pose, *odometry.velocity)))
+        self.report.demand(finite, "odometry not finite")
+
+    def look_at_estimate(self, name: str, estimate) -> None:
+        """Its covariance, where there is one, and that its values are finite."""
+        self.report.demand(all(map(math.isfinite, estimate.values)), f"{name} not finite")
+        if estimate.state is State.ESTIMATED:
+            # K5 K8 = b K6 K7 makes it singular.
+            self.report.covariance(f"{name} K5..K8", estimate.covariance, definite=False)
+        self.report.demand(estimate.state is not State.INVALID, f"{name} invalid")
+
+    def conclude(self) -> None:
+        """The last lines of the report."""
+        odometry, true = self.feedback.odometry, self.engine.pose()
+        away = math.dist(odometry.pose[:2], true[:2])
+        self.report.lines.append(
+            f"troubles: {self.troubles.happened}; largest torque {self.largest:g} of "
+            f"{self.limit:g} N m; odometry {away:.2f} m and "
+            f"{odometry.pose.theta - true[2]:.3f} rad of {true[2]:.0f} rad off at the end"
+        )

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""How soon the wheel watch stops a robot with wrong wheels, and whether it lets others drive.
+
+First table, faults: what stood between the fault and the stop, medians and worst of all runs.
+"since" begins where the fault can matter:
+
+ - stuck in motion (the wheel turned at 2 rad/s or more): from the fault;
+ - stuck at rest: from the first torque of more than half the limit on this wheel;
+ - signs and sides: the time for which a wheel was sped up by a torque of more than half the limit
+   that was commanded to brake it. While a wrong torque brakes a wheel it does what friction does.
+
+"rim" is how far the rim of any wheel went in that time, "fault" the time since the fault itself.
+"quiet": the fault never mattered by these words, and was not found.
+
+Second table, robots as they may be: drives of RUN s in each of the scenarios, and how many of them
+the watch stopped, each of them wrongly. Robots, engines, drives and seeds are drawn; each table has
+as many runs as its time allows.
+
+    ./diffbot python benchmarks/wheel_watch.py                 # 3 min
+    ./diffbot python benchmarks/wheel_watch.py --minutes 30
+    ./diffbot python benchmarks/wheel_watch.py --fault --scenario "20 Hz" "slope 10 degrees"
+
+The watch sees joint states and commanded torque; what is true is for the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from impaired_robot import (
+    AS_IT_SHOULD_BE,
+    DRIVES,
+    HARMLESS,
+    USUAL,
+    Conditions,
+    Impairment,
+    Outcome,
+    torque_limit,
+    watched_drive,
+)
+
+from diffbot_description import Robot, load_robot
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.payload import payload_from_text
+
+ROBOTS, ENGINES = ("twil", "agv"), ("ideal", "mujoco")
+RUN, LOOK = 10.0, 4.0  # s of each drive: without a fault, and at most with one
+MOVING = 2.0  # rad/s
+MOST = 5000  # runs of a kind
+EARNEST = 0.5  # share of the torque limit
+PERIOD = USUAL.period
+
+WIRINGS = {
+    "both signs flipped": Impairment(wiring=((-1.0, 0.0), (0.0, -1.0))),
+    "left sign flipped": Impairment(wiring=((-1.0, 0.0), (0.0, 1.0))),
+    "torques swapped": Impairment(wiring=((0.0, 1.0), (1.0, 0.0))),
+    "angles swapped": Impairment(swapped=True),
+}
+FAULTS = {**WIRINGS, "left stuck": Impairment(stuck=(0,)), "both stuck": Impairment(stuck=(0, 1))}
+
+Job = tuple[str, str, str, str, int]  # scenario or fault, robot, engine, drive, seed
+Row = TypeVar("Row")
+
+
+def found(job: Job) -> tuple[str, float, float, float, bool]:
+    """One drive with a fault: its kind, time since it mattered, since it began, rim, and stopped.
+
+    Times in s, the rim in m.
+    """
+    name, robot_name, engine_name, drive, seed = job
+    robot = load_robot(robot_name)
+    random = np.random.default_rng(seed)
+    start = round(float(random.choice([0.0, random.uniform(0.5, 4.0)])), 2)
+    impairment = replace(FAULTS[name], start=start)
+    with closing(make_simulator(engine_name, robot)) as engine:
+        run = watched_drive(engine, robot, robot, drive, start + LOOK, impairment, seed=seed)
+    log = run.log[round(start / PERIOD) :]
+    kind, matters = mattering(name, log, run)
+    since = PERIOD * np.count_nonzero(matters)
+    first = int(np.argmax(matters)) if matters.any() else len(log)
+    rim = robot.wheels.radius * PERIOD * np.abs(log[first:, 4:]).sum(axis=0)
+    return kind, since, PERIOD * len(log), float(rim.max()), bool(run.why)
+
+
+def mattering(name: str, log: np.ndarray, run: Outcome) -> tuple[str, np.ndarray]:
+    """The kind of fault, and the periods since it in which it mattered."""
+    earnest = np.abs(log[:, :2]) > EARNEST * run.limit
+    if name in WIRINGS:
+        commanded, acting, speed = log[:, :2], log[:, 2:4], log[:, 4:]
+        if FAULTS[name].swapped:
+            # What is called a wheel's angle is that of the other wheel.
+            acting, speed = acting[:, ::-1], speed[:, ::-1]
+        wrong = earnest & (commanded * speed < 0.0) & (acting * speed > 0.0)
+        return name, wrong.any(axis=1)
+    sides = list(FAULTS[name].stuck)
+    if len(log) and (np.abs(log[0, 4:][sides]) >= MOVING).any():
+        return f"{name} in motion", np.ones(len(log), bool)
+    return f"{name} at rest", np.logical_or.accumulate(earnest[:, sides].any(axis=1))
+
+
+def scenarios(
+    robot: Robot, limit: float
+) -> dict[str, tuple[Robot, Robot, str, Impairment, Conditions]]:
+    """By name: the real robot, the believed one, a payload, and how it drives."""
+
+    def body(factor: float) -> Robot:
+        inertia = robot.body.inertia
+        turned = replace(
+            inertia,
+            roll=inertia.roll * factor,
+            pitch=inertia.pitch * factor,
+            yaw=inertia.yaw * factor,
+        )
+        return replace(
+            robot, body=replace(robot.body, mass=robot.body.mass * factor, inertia=turned)
+        )
+
+    def wheels(**changes: float) -> Robot:
+        sizes = {key: getattr(robot.wheels, key) * share for key, share in changes.items()}
+        return replace(robot, wheels=replace(robot.wheels, **sizes))
+
+    def rubbing(coulomb: float, viscous: float) -> Robot:
+        friction = replace(
+            robot.friction, coulomb=(coulomb * limit,) * 2, viscous=(viscous * limit,) * 2
+        )
+        return replace(robot, friction=friction)
+
+    good, usual = AS_IT_SHOULD_BE, USUAL
+    return {
+        "as described": (robot, robot, "none", good, usual),
+        "payload 50 %": (robot, robot, "50%", good, usual),
+        "payload 100 %": (robot, robot, "100%", good, usual),
+        "masses twice too large": (robot, body(2.0), "none", good, usual),
+        "masses half": (robot, body(0.5), "none", good, usual),
+        "radius +30 %": (robot, wheels(radius=1.3), "none", good, usual),
+        "radius -30 %": (robot, wheels(radius=0.7), "none", good, usual),
+        "track +30 %": (robot, wheels(separation=1.3), "none", good, usual),
+        "track -30 %": (robot, wheels(separation=0.7), "none", good, usual),
+        "Coulomb friction 0.5": (rubbing(0.5, 0.0), robot, "none", good, usual),
+        "friction 0.3 + 0.02 w": (rubbing(0.3, 0.02), robot, "none", good, usual),
+        "256 counts, wrapping": (
+            robot,
+            robot,
+            "none",
+            Impairment(wraps=True),
+            Conditions(counts=256),
+        ),
+        "20 Hz": (robot, robot, "none", good, Conditions(period=0.05)),
+        "1 kHz": (robot, robot, "none", good, Conditions(period=0.001)),
+        "torque 2 periods late": (robot, robot, "none", Impairment(delay=2), usual),
+        "torque 5 periods late": (robot, robot, "none", Impairment(delay=5), usual),
+        "torque noise 10 %": (robot, robot, "none", good, Conditions(noise=0.1)),
+        "30 % of samples lost": (robot, robot, "none", good, Conditions(lost=0.3)),
+        "slope 10 degrees": (robot, robot, "none", Impairment(slope=10.0), usual),
+        "some of each": (
+            rubbing(0.2, 0.005),
+            body(0.7),
+            "30%",
+            Impairment(slope=4.0, delay=2, wraps=True),
+            Conditions(counts=512, noise=0.05, lost=0.1),
+        ),
+    }
+
+
+NAMES = tuple(scenarios(load_robot("twil"), 1.0))
+
+
+def stopped(job: Job) -> tuple[Job, str]:
+    """One drive of a robot as it may be; what the watch said."""
+    name, robot_name, engine_name, drive, seed = job
+    robot = load_robot(robot_name)
+    limit = torque_limit(robot, drive)
+    real, believed, load, impairment, conditions = scenarios(robot, limit)[name]
+    with closing(make_simulator(engine_name, real)) as engine:
+        payload = payload_from_text(load, robot)
+        if payload is not None:
+            engine.set_payload(*payload)
+        run = watched_drive(engine, real, believed, drive, RUN, impairment, conditions, seed)
+    return job, run.why
+
+
+def fault_table(rows: Iterable[tuple[str, float, float, float, bool]]) -> Iterable[str]:
+    """Lines of the first table."""
+    kinds: dict[str, list[tuple[float, float, float, bool]]] = defaultdict(list)
+    for kind, *values in rows:
+        kinds[kind].append(tuple(values))
+    yield f"{'fault':24} | runs quiet missed | since ms | rim mm | fault ms (median, worst)"
+    for kind, runs in sorted(kinds.items()):
+        quiet = [run for run in runs if not run[3] and run[0] == 0.0]
+        caught = np.array([run[:3] for run in runs if run[3]] or [[np.nan] * 3])
+        late = len(runs) - len(quiet) - sum(run[3] for run in runs)
+        cells = " | ".join(
+            f"{1e3 * np.median(caught[:, i]):5.0f} {1e3 * caught[:, i].max():6.0f}"
+            for i in (0, 2, 1)
+        )
+        within = np.mean(caught[:, 0] <= 0.1 + 1e-9)
+        yield (
+            f"{kind:24} | {len(runs):4d} {len(quiet):5d} {late:6d} | {cells} | "
+            f"{100 * within:4.0f} % within 100 ms"
+        )
+
+
+def until(
+    pool: ProcessPoolExecutor, work: Callable[[Job], Row], jobs: list[Job], minutes: float
+) -> Iterable[Row]:
+    """Results of as many jobs as are begun within a time."""
+    end, batch = time.monotonic() + 60.0 * minutes, 8
+    for first in range(0, len(jobs), batch):
+        if time.monotonic() > end:
+            return
+        yield from pool.map(work, jobs[first : first + batch])
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1.4, help="wall time for each table")
+    parser.add_argument("--seed", type=int, default=0, help="of all drives")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--fault", nargs="*", choices=FAULTS, default=list(FAULTS))
+    parser.add_argument("--scenario", nargs="*", choices=NAMES, default=list(NAMES))
+    parser.add_argument("--drive", nargs="+", choices=DRIVES, default=list(DRIVES))
+    parser.add_argument("--robot", nargs="+", choices=ROBOTS, default=list(ROBOTS))
+    parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
+    arguments = parser.parse_args()
+    random = np.random.default_rng(arguments.seed)
+
+    def draw(name: str, drives: list[str]) -> Job:
+        robot, engine = random.choice(arguments.robot), random.choice(arguments.engine)
+        drive, seed = random.choice(drives), random.integers(2**31)
+        return name, str(robot), str(engine), str(drive), int(seed)
+
+    faults = [draw(name, arguments.drive) for _ in range(MOST) for name in arguments.fault]
+    every = [*arguments.drive, *HARMLESS]
+    harmless = [draw(name, every) for _ in range(MOST) for name in arguments.scenario]
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        print("\n".join(fault_table(until(pool, found, faults, arguments.minutes))), flush=True)
+        drives: dict[str, list[str]] = {name: [] for name in arguments.scenario}
+        for job, why in until(pool, stopped, harmless, arguments.minutes):
+            drives[job[0]].append(f"{job[1:]}: {why}" if why else "")
+    print(f"\n{'robot as it may be':24} | false alarms, drives of {RUN:g} s")
+    for name, said in drives.items():
+        alarms = [line for line in said if line]
+        print(f"{name:24} | {len(alarms)} of {len(said)}", *alarms, sep="\n    ")
+    count = sum(map(len, drives.values()))
+    alarms = sum(bool(line) for said in drives.values() for line in said)
+    print(f"{alarms} false alarms in {count * RUN / 3600.0:.2f} h of robot time")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The fault table: what the suite promises when something goes wrong, each promise attacked."""

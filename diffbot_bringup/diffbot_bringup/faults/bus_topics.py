@@ -1,0 +1,169 @@
+"""Publishers, subscriptions and services of the in-process graph, as rclpy's look from outside."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message, serialize_message
+
+if TYPE_CHECKING:
+    from diffbot_bringup.faults.bus import Bus
+
+
+def profile(qos: QoSProfile | int) -> QoSProfile:
+    """The profile that a number stands for, as in rclpy."""
+    return qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos)
+
+
+class BusPublisher:
+    """What `create_publisher` gives; messages leave it serialised, as on a wire."""
+
+    def __init__(self, bus: Bus, owner: Any, kind: type, topic: str, qos: QoSProfile) -> None:
+        self._bus, self.owner, self.msg_type = bus, owner, kind
+        self.topic = self.topic_name = topic
+        self.qos_profile = qos
+        self.kept: deque[Any] = deque(maxlen=max(qos.depth, 1))
+
+    @property
+    def is_latched(self) -> bool:
+        """Whether late subscribers get what was sent before."""
+        return self.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+
+    def publish(self, message: Any) -> None:
+        """Send a message to all who listen; they get a copy each."""
+        if self.is_latched:
+            self.kept.append(copied(message))
+        self._bus.send(self, message)
+
+    def get_subscription_count(self) -> int:
+        """Subscriptions that get what is published here."""
+        return sum(matches(self, each) for each in self._bus.subscriptions(self.topic))
+
+    def wait_for_all_acked(self, timeout: Any = None) -> bool:
+        """Whether all has arrived: it has, as soon as the bus goes on."""
+        return True
+
+    def destroy(self) -> None:
+        """Leave the graph."""
+        self._bus.drop(self)
+
+
+class BusSubscription:
+    """What `create_subscription` gives."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        owner: Any,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile,
+        events: Any = None,
+    ) -> None:
+        self._bus, self.owner, self.msg_type = bus, owner, kind
+        self.topic = self.topic_name = topic
+        self.callback = callback
+        self.qos_profile = qos
+        self.events = events
+
+    def get_publisher_count(self) -> int:
+        """Publishers that are heard here."""
+        return sum(matches(each, self) for each in self._bus.publishers(self.topic))
+
+    def destroy(self) -> None:
+        """Leave the graph."""
+        self._bus.drop(self)
+
+
+class BusService:
+    """What `create_service` gives."""
+
+    def __init__(self, bus: Bus, owner: Any, kind: type, name: str, callback: Any) -> None:
+        self._bus, self.owner, self.srv_type = bus, owner, kind
+        self.service_name = self.srv_name = name
+        self.callback = callback
+
+    def destroy(self) -> None:
+        """Leave the graph."""
+        self._bus.drop(self)
+
+
+class BusTimer:
+    """What `create_timer` gives; it fires by the time of the bus.
+
+    Args:
+        bus: fires it.
+        owner: node that it belongs to.
+        period: time between two calls, ns, > 0.
+        callback: is called.
+        first: when it fires first, ns of the bus.
+    """
+
+    def __init__(
+        self, bus: Bus, owner: Any, period: int, callback: Callable[[], None], first: int
+    ) -> None:
+        self._bus, self.owner, self.callback = bus, owner, callback
+        self.timer_period_ns = period
+        self.due = first
+        self.cancelled = False
+        bus.schedule(self)
+
+    def cancel(self) -> None:
+        """Fire no more."""
+        self.cancelled = True
+
+    destroy = cancel
+
+    def is_canceled(self) -> bool:
+        """Whether it fires no more."""
+        return self.cancelled
+
+    def reset(self) -> None:
+        """Fire a period from now on."""
+        self.cancelled = True
+        fresh = BusTimer(
+            self._bus, self.owner, self.timer_period_ns, self.callback, self._bus.now_ns
+        )
+        fresh.due += self.timer_period_ns
+
+
+def copied(message: Any) -> Any:
+    """What arrives of a message: another object, with the types that a subscriber sees."""
+    return deserialize_message(serialize_message(message), type(message))
+
+
+def incompatibility(publisher: QoSProfile, subscription: QoSProfile) -> QoSPolicyKind | None:
+    """The first policy in which a subscription asks for more than is offered; None: it hears it."""
+    if (
+        publisher.reliability == ReliabilityPolicy.BEST_EFFORT
+        and subscription.reliability == ReliabilityPolicy.RELIABLE
+    ):
+        return QoSPolicyKind.RELIABILITY
+    if (
+        subscription.durability == DurabilityPolicy.TRANSIENT_LOCAL
+        and publisher.durability != DurabilityPolicy.TRANSIENT_LOCAL
+    ):
+        return QoSPolicyKind.DURABILITY
+    return None
+
+
+def matches(publisher: BusPublisher, subscription: BusSubscription) -> bool:
+    """Whether messages go from one to the other."""
+    return incompatibility(publisher.qos_profile, subscription.qos_profile) is None
+
+
+def greet(publisher: BusPublisher, subscription: BusSubscription) -> list[Any]:
+    """Let the two meet; returns the messages that a late subscription gets."""
+    policy = incompatibility(publisher.qos_profile, subscription.qos_profile)
+    if policy is None:
+        latched = subscription.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+        return list(publisher.kept) if latched else []
+    told = getattr(subscription.events, "incompatible_qos", None)
+    if told is not None:
+        told(SimpleNamespace(last_policy_kind=policy, total_count=1, total_count_change=1))
+    return []

@@ -1,0 +1,138 @@
+"""What was on the wire of a run in real time, and what it says of a fault; knows no ROS.
+
+Wall times are those at which the publishers sent, s since 1970, so that neither the way nor a
+listener that was slow counts. Robot time comes from the stamps of the joint states.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+Pair = tuple[float, float]
+ZERO: Pair = (0.0, 0.0)
+
+
+def largest(torques: list[Pair]) -> float:
+    """Largest size of a torque in a list of pairs; NaN when one is; 0 for none."""
+    sizes = [abs(value) for pair in torques for value in pair]
+    return math.nan if any(map(math.isnan, sizes)) else max(sizes, default=0.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What happened on the wheels between a fault and a later time.
+
+    Attributes:
+        time_to_zero: robot time from the fault until zero was sent for good and, where joint states
+            tell, acts on the wheels, s; None: the last word was not zero.
+        worst_torque: largest torque sent or acting after the fault, N m; NaN when one was.
+        largest_step: largest change from one command to the next that was not to zero, N m.
+    """
+
+    time_to_zero: float | None
+    worst_torque: float
+    largest_step: float
+
+
+@dataclass
+class Record:
+    """Commands on the wheels' topic and joint states, in the order in which they came.
+
+    Attributes:
+        period: between joint states, s.
+        sent: wall times of the commands, s.
+        torques: the commands, [left, right], N m.
+        told: wall times of the joint states, s.
+        stamps: of the joint states, s.
+        efforts: torques that acted in the period before each joint state, [left, right], N m.
+    """
+
+    period: float
+    sent: list[float] = field(default_factory=list)
+    torques: list[Pair] = field(default_factory=list)
+    told: list[float] = field(default_factory=list)
+    stamps: list[float] = field(default_factory=list)
+    efforts: list[Pair] = field(default_factory=list)
+
+    def add_command(self, wall: float, torque: Pair) -> None:
+        """Take a command."""
+        self.torques.append(torque)
+        self.sent.append(wall)
+
+    def add_state(self, wall: float, stamp: float, effort: Pair) -> None:
+        """Take a joint state."""
+        self.stamps.append(stamp)
+        self.efforts.append(effort)
+        self.told.append(wall)
+
+    def robot_time(self, wall: float) -> float:
+        """Robot time at a wall time; beyond the joint states it goes on like the wall's, s."""
+        after = bisect_right(self.told, wall)
+        if after == 0:
+            return -math.inf
+        before = after - 1
+        stamp, lag = self.stamps[before], wall - self.told[before]
+        if after == len(self.told) or self.stamps[after] < stamp:
+            return stamp + lag
+        share = lag / (self.told[after] - self.told[before])
+        return stamp + share * (self.stamps[after] - stamp)
+
+    def elapsed(self, since: float, until: float) -> float:
+        """Robot time between two wall times, s; wall time where the simulation began anew."""
+        told = self.stamps[bisect_right(self.told, since) - 1 : bisect_right(self.told, until)]
+        if any(b < a for a, b in pairwise(told)):
+            return until - since
+        return max(0.0, self.robot_time(until) - self.robot_time(since))
+
+    def between(self, since: float, until: float) -> list[Pair]:
+        """Commands sent from one wall time to before another."""
+        return self.torques[bisect_left(self.sent, since) : bisect_left(self.sent, until)]
+
+    def measure(self, fault: float, until: float) -> Measured:
+        """What happened from a fault to a later wall time, s."""
+        first, end = bisect_left(self.sent, fault), bisect_left(self.sent, until)
+        commands = self.torques[first:end]
+        acting = self._acting(fault, until)
+        times = [self._zero_sent(fault, first, end), self._zero_acts(fault, acting)]
+        known = [time for time in times if time is not None]
+        before = self.torques[first - 1 : first] if first else [ZERO]
+        steps = [
+            largest([(b[0] - a[0], b[1] - a[1])])
+            for a, b in pairwise([*before, *commands])
+            if b != ZERO
+        ]
+        return Measured(
+            max(known) if times[0] is not None else None,
+            largest([*commands, *(effort for _, effort in acting)]),
+            max(steps, default=0.0),
+        )
+
+    def _zero_sent(self, fault: float, first: int, end: int) -> float | None:
+        """Robot time from the fault to the zero that was followed by nothing else."""
+        if first == end or self.torques[end - 1] != ZERO:
+            return None
+        index = end - 1
+        while index > first and self.torques[index - 1] == ZERO:
+            index -= 1
+        return self.elapsed(fault, self.sent[index])
+
+    def _acting(self, fault: float, until: float) -> list[tuple[float, Pair]]:
+        """Stamps and efforts of the periods that began after the fault, of one simulation."""
+        found = []
+        start = self.robot_time(fault)
+        for index in range(bisect_left(self.told, fault), bisect_left(self.told, until)):
+            if index and self.stamps[index] < self.stamps[index - 1]:
+                break
+            if self.stamps[index] - self.period >= start:
+                found.append((self.stamps[index], self.efforts[index]))
+        return found
+
+    def _zero_acts(self, fault: float, acting: list[tuple[float, Pair]]) -> float | None:
+        """Robot time from the fault until no torque acted on the wheels any more."""
+        if not acting:
+            return None
+        last = max((stamp for stamp, effort in acting if effort != ZERO), default=None)
+        return 0.0 if last is None else last - self.robot_time(fault)

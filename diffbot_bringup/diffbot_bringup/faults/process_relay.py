@@ -1,0 +1,26 @@
+"""A relay of joint states: while it hangs, the controller behind it sees none."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from diffbot_node import run_node
+
+
+class Relay(Node):
+    """Publishes on `relayed` what comes on `joint_states`."""
+
+    def __init__(self) -> None:
+        super().__init__("relay")
+        self.exit_code: int | None = None
+        publisher = self.create_publisher(JointState, "relayed", 10)
+        self.create_subscription(JointState, "joint_states", publisher.publish, 10)
+
+    def close(self) -> None:
+        """Nothing has to be said."""
+
+
+def relay() -> int:
+    """Run the node; returns the exit status."""
+    return run_node(Relay)

@@ -1,0 +1,135 @@
+"""One row of the fault table: a fault, the promise that answers it, and whether it was kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+LONGEST_TIME_TO_ZERO = 0.1
+"""From a fault to zero on the wheels, s of robot time."""
+WATCHDOG_TIME_TO_ZERO = 0.15
+"""The same where it is the watchdog that sends the zero, as the controller is dead."""
+ROUNDING = 1e-9  # share; what floats add to a time or a torque
+
+
+class Promise(Enum):
+    """What is promised for a fault; the value is what the table prints."""
+
+    ZERO = "zero torque"
+    """The wheels get zero in time, see Row.longest."""
+    DRIVES_ON = "drives on"
+    """The fault is not dangerous: the robot goes on, inside all limits."""
+    REFUSES = "does not start"
+    """No torque ever; the message names what is wrong."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened when a fault was made.
+
+    Attributes:
+        time_to_zero: robot time from the fault until the robot holds zero, s; of several faults in
+            one row the longest. None: it does not apply, or zero never came.
+        worst_torque: largest torque of either sign on a wheel after the fault began, N m; NaN when
+            one was not finite.
+        limit: largest torque that may be commanded, N m.
+        problems: what else was not as promised, a sentence each; empty: nothing.
+        detail: what was measured besides, for the table.
+        unit: of torque and limit: N m; of nodes that command velocities "of limit", shares of them.
+    """
+
+    time_to_zero: float | None
+    worst_torque: float
+    limit: float
+    problems: tuple[str, ...] = ()
+    detail: str = ""
+    unit: str = "N m"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A row on one engine, judged.
+
+    Attributes:
+        row: the row.
+        engine: where it was run.
+        outcome: what happened; None when the row itself failed to run.
+        problems: why it fails, a sentence each; empty: it passes.
+    """
+
+    row: Row
+    engine: str
+    outcome: Outcome | None
+    problems: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the promise was kept."""
+        return not self.problems
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault and its promise.
+
+    Attributes:
+        group: kind of fault.
+        name: the fault, and the node that meets it; unique within the table.
+        promise: what is promised.
+        engines: physics that it is run with.
+        run: makes the fault on an engine and tells what happened.
+        longest: time to zero, s, for a row that promises it.
+    """
+
+    group: str
+    name: str
+    promise: Promise
+    engines: tuple[str, ...]
+    run: Callable[[str], Outcome]
+    longest: float = LONGEST_TIME_TO_ZERO
+
+    def judged(self, engine: str) -> Verdict:
+        """Run the row on an engine and judge it; a row that raises fails."""
+        try:
+            outcome = self.run(engine)
+        except Exception as error:
+            return Verdict(
+                self, engine, None, (f"the row ended by {type(error).__name__}: {error}",)
+            )
+        return Verdict(self, engine, outcome, problems(self.promise, outcome, self.longest))
+
+
+def problems(
+    promise: Promise, outcome: Outcome, longest: float = LONGEST_TIME_TO_ZERO
+) -> tuple[str, ...]:
+    """Why an outcome breaks a promise, a sentence each; the one place that judges.
+
+    Args:
+        promise: what is promised.
+        outcome: what happened.
+        longest: time to zero, s.
+    """
+    found = list(outcome.problems)
+    worst, limit = outcome.worst_torque, outcome.limit
+    if not (math.isfinite(limit) and limit > 0.0):
+        found.append(
+            f"limit = {limit} {outcome.unit}: must be finite and > 0; the row measures nothing"
+        )
+    if not worst <= limit * (1.0 + ROUNDING):
+        found.append(f"worst torque {worst:.4g} {outcome.unit}, limit {limit:.4g} {outcome.unit}")
+    if promise is Promise.ZERO:
+        found += _late(outcome.time_to_zero, longest)
+    if promise is Promise.REFUSES and worst != 0.0:
+        found.append(f"torque of {worst:.4g} {outcome.unit}, though nothing may be commanded")
+    return tuple(found)
+
+
+def _late(time_to_zero: float | None, longest: float) -> list[str]:
+    if time_to_zero is None:
+        return ["the wheels never got zero"]
+    if not 0.0 <= time_to_zero <= longest * (1.0 + ROUNDING):
+        milliseconds, limit = 1e3 * time_to_zero, 1e3 * longest
+        return [f"zero after {milliseconds:.4g} ms, limit {limit:.4g} ms"]
+    return []

@@ -1,0 +1,1 @@
+"""Rows of the fault table, by group."""

@@ -1,0 +1,167 @@
+"""The effort_watchdog node: between the controllers and the wheels, for when a controller fails.
+
+Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
+alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
+it is fit, else zero. What is fit is EffortWatchdog's. Publishes `diagnostics` once a second and on
+each change. Controllers count who takes their commands before they begin: `~/commands` is
+subscribed to only while somebody takes the watchdog's.
+"""
+
+from __future__ import annotations
+
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+from std_msgs.msg import Bool, Float64MultiArray
+
+from diffbot_description import load_robot
+from diffbot_node.complaints import Complaints
+from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
+from diffbot_node.parameters import Parameter, declare
+from diffbot_node.stop_inputs import subscribe_to_emergency_stop
+
+LOOK_PERIOD = 0.01  # s of wall time
+# Wall time after which the status is said again, and between two that differ, s.
+REPORT_PERIOD = 1.0
+LEAST_PERIOD = 0.1
+LEVELS = {
+    Passage.WAITING: DiagnosticStatus.WARN,
+    Passage.PASSING: DiagnosticStatus.OK,
+    Passage.SILENT: DiagnosticStatus.STALE,
+    Passage.TRIPPED: DiagnosticStatus.ERROR,
+}
+PARAMETERS = (
+    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    Parameter(
+        "torque_limit", 0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
+    ),
+    Parameter("timeout", 0.1, "age of a command at which commands have stopped, s", above=0.0),
+    Parameter("jitter", 0.02, "how much earlier than due a command may arrive, s", above=0.0),
+    Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
+    Parameter(
+        "patience",
+        0.0,
+        "with leave_when_alone: wall time to wait for the first who publishes commands, s; then "
+        "status 1; 0: for ever",
+        minimum=0.0,
+    ),
+)
+
+
+class EffortWatchdogNode(Node):
+    """ROS side of the watchdog."""
+
+    def __init__(self) -> None:
+        super().__init__("effort_watchdog")
+        self.exit_code: int | None = None
+        self.values = values = declare(self, PARAMETERS)
+        self._robot = load_robot(values.robot)
+        limits = self._robot.limits
+        if values.torque_limit > limits.torque:
+            raise ValueError(
+                f"parameter 'torque_limit' = {values.torque_limit} N m: must be <= {limits.torque} "
+                f"N m, limits.torque of robot '{self._robot.name}'; lower it or correct the YAML"
+            )
+        limit = values.torque_limit or limits.torque
+        self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
+        self._pressed = self._met = False
+        self._since, self._reported = time.monotonic(), 0.0
+        self._said, self._trips = "", 0
+        self._complaints = Complaints()
+        self._message = Float64MultiArray(data=[0.0, 0.0])
+        self._commands: Subscription | None = None
+        self._topic = self.resolve_topic_name("~/commands")
+        self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        subscribe_to_emergency_stop(self, self._on_emergency_stop)
+        self.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def close(self) -> None:
+        """Zero as the last thing on the wire; sent thrice in case one gets lost."""
+        for _ in range(3):
+            self._send(ZERO)
+            time.sleep(0.02)
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        self._send(self.watchdog.command(self._now(), message.data))
+        self._report()
+
+    def _on_emergency_stop(self, message: Bool) -> None:
+        self._pressed = message.data
+        self._hold()
+
+    def _look(self) -> None:
+        if self.exit_code is None:
+            self._hold()
+            self._send(self.watchdog.look(self._now()))
+            self._follow_wheels()
+            self._report()
+            self._leave()
+
+    def _hold(self) -> None:
+        """Let nothing pass while the emergency stop is pressed or several nodes command."""
+        why = "the emergency stop is pressed: release it" if self._pressed else ""
+        for topic in (self._topic, self._wheels.topic_name):
+            if (count := self.count_publishers(topic)) > 1:
+                why = why or f"{count} nodes publish {topic}, limit 1: stop all but one"
+        self._send(self.watchdog.hold(why))
+
+    def _follow_wheels(self) -> None:
+        """Take commands only while somebody takes them from here."""
+        if not self._wheels.get_subscription_count():
+            if self._commands is not None:
+                self.destroy_subscription(self._commands)
+                self._commands = None
+        elif self._commands is None:
+            self._commands = self.create_subscription(
+                Float64MultiArray, self._topic, self._on_command, 10
+            )
+
+    def _leave(self) -> None:
+        waited = time.monotonic() - self._since
+        if self.count_publishers(self._topic):
+            self._met = True
+        elif self.values.leave_when_alone and self._met:
+            self.get_logger().info("nobody publishes commands any more")
+            self.exit_code = 0
+        elif self.values.leave_when_alone and 0.0 < self.values.patience < waited:
+            self.get_logger().error(
+                f"nobody published {self._topic} within {waited:.1f} s of wall time: start a "
+                "controller with effort_controller/commands remapped to it"
+            )
+            self.exit_code = 1
+
+    def _report(self) -> None:
+        watchdog, since = self.watchdog, time.monotonic() - self._reported
+        state, reason = watchdog.state, watchdog.reason
+        if self._commands is None:
+            state = Passage.WAITING
+            reason = f"nobody subscribes to {self._wheels.topic_name}: start the wheels' driver"
+        if watchdog.trips != self._trips and self._complaints.due(watchdog.reason):
+            self.get_logger().error(watchdog.reason)
+        self._trips = watchdog.trips
+        if since < (REPORT_PERIOD if reason == self._said else LEAST_PERIOD):
+            return
+        self._said, self._reported = reason, time.monotonic()
+        status = DiagnosticStatus(
+            level=LEVELS[state],
+            name=f"{self.get_name()}: commands",
+            message=reason or state.value,
+            hardware_id=self._robot.name,
+        )
+        said = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
+        status.values = [KeyValue(key=key, value=str(value)) for key, value in said.items()]
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(array)
+
+    def _now(self) -> float:
+        return 1e-9 * self.get_clock().now().nanoseconds
+
+    def _send(self, torque: Pair | None) -> None:
+        if torque is not None:
+            self._message.data[0], self._message.data[1] = torque
+            self._wheels.publish(self._message)

@@ -1,0 +1,224 @@
+"""The watchdog on a real ROS graph: what reaches the wheels for what is commanded."""
+
+import math
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
+
+from diffbot_node.effort_watchdog_node import EffortWatchdogNode  # noqa: E402
+
+ZERO = (0.0, 0.0)
+TORQUE = (0.2, -0.1)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Graph:
+    """The node under test, a controller, and wheels that come and go."""
+
+    def __init__(self, *parameters):
+        # A busy machine must not look like a controller that fell silent.
+        words = [word for text in ("timeout:=5.0", *parameters) for word in ("-p", text)]
+        rclpy.init(args=["--ros-args", *words])
+        self.other = rclpy.create_node("other")
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.other)
+        self.commands, self.statuses, self.errors = [], [], []
+        self.other.create_subscription(DiagnosticArray, "diagnostics", self.on_diagnostics, 10)
+        self.node = EffortWatchdogNode()
+        self.executor.add_node(self.node)
+
+    def on_diagnostics(self, array):
+        self.statuses.extend(array.status)
+
+    def add_controller(self):
+        return self.other.create_publisher(Float64MultiArray, "effort_watchdog/commands", 10)
+
+    def add_wheels(self):
+        return self.other.create_subscription(
+            Float64MultiArray,
+            "effort_controller/commands",
+            lambda message: self.commands.append(tuple(message.data)),
+            10,
+        )
+
+    def spin_until(self, condition, what):
+        end = time.monotonic() + 10.0
+        while not condition():
+            assert time.monotonic() < end, f"waited in vain for {what}"
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def spin(self, duration):
+        end = time.monotonic() + duration
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def start(self):
+        """A controller and wheels that are connected."""
+        self.controller = self.add_controller()
+        self.wheels = self.add_wheels()
+        self.spin_until(self.controller.get_subscription_count, "the controller to be heard")
+
+    def say(self, *torque):
+        """Publish a command and return what reaches the wheels."""
+        count = len(self.commands)
+        self.controller.publish(Float64MultiArray(data=list(torque)))
+        self.spin_until(lambda: len(self.commands) > count, "an answer")
+        assert len(self.commands) == count + 1
+        return self.commands[-1]
+
+    def close(self):
+        self.node.destroy_node()
+        self.other.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.fixture
+def make_graph():
+    made = []
+
+    def make(*parameters):
+        made.append(Graph(*parameters))
+        return made[-1]
+
+    yield make
+    for graph in made:
+        graph.close()
+
+
+@pytest.fixture
+def graph(make_graph):
+    graph = make_graph()
+    graph.start()
+    return graph
+
+
+def test_one_goes_out_for_each_that_comes_itself_or_zero(graph, monkeypatch):
+    monkeypatch.setattr(graph.node, "get_logger", lambda: LOGGER)
+    LOGGER.said.clear()
+    assert graph.say(*TORQUE) == TORQUE
+    for bad in ((math.nan, 0.0), (0.1,), (0.1, 0.1, 0.1), (5.1, 0.0)):
+        assert graph.say(*bad) == ZERO
+    assert len(LOGGER.said) == 1 and "must be finite" in LOGGER.said[0]  # one line for the trip
+    assert graph.say(0.3, 0.3) == ZERO
+    assert graph.say(*TORQUE) == TORQUE
+    assert graph.node.watchdog.trips == 1
+
+
+class LOGGER:
+    said = []
+    error = staticmethod(said.append)
+    info = staticmethod(said.append)
+
+
+def test_commands_are_taken_only_while_somebody_takes_them_from_here(make_graph):
+    graph = make_graph()
+    controller = graph.add_controller()
+    graph.spin_until(lambda: graph.node.count_publishers("effort_watchdog/commands"), "the graph")
+    graph.spin(0.1)
+    assert controller.get_subscription_count() == 0
+    graph.spin_until(lambda: graph.statuses, "diagnostics")
+    assert graph.statuses[-1].level == DiagnosticStatus.WARN
+    assert "nobody subscribes to /effort_controller/commands" in graph.statuses[-1].message
+    wheels = graph.add_wheels()
+    graph.spin_until(controller.get_subscription_count, "the controller to be heard")
+    graph.other.destroy_subscription(wheels)
+    graph.spin_until(lambda: not controller.get_subscription_count(), "the controller to be told")
+
+
+def test_silence_is_followed_by_zero_and_said(make_graph):
+    graph = make_graph("timeout:=0.2")
+    graph.start()
+    while graph.say(*TORQUE) != TORQUE:
+        pass  # a machine so busy that even this was too slow
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
+    graph.spin_until(lambda: graph.statuses[-1].level == DiagnosticStatus.STALE, "diagnostics")
+    status = graph.statuses[-1]
+    assert "no command for 0.2" in status.message and status.hardware_id == "twil"
+    assert status.name == "effort_watchdog: commands"
+    values = {value.key: value.value for value in status.values}
+    assert values["passed, N m"] == "[0.0, 0.0]" and int(values["trips"]) >= 1
+
+
+def test_diagnostics_say_once_a_second_that_commands_pass(graph):
+    graph.say(*TORQUE)
+    level = DiagnosticStatus.OK
+    graph.spin_until(lambda: graph.statuses and graph.statuses[-1].level == level, "OK")
+    assert graph.statuses[-1].message == "passing"
+    count = len(graph.statuses)
+    graph.spin(1.3)
+    assert len(graph.statuses) - count in (1, 2)
+
+
+@pytest.mark.parametrize("qos", [10, LATCHED])
+def test_the_emergency_stop_holds_zero(graph, qos):
+    stop = graph.other.create_publisher(Bool, "emergency_stop", qos)
+    graph.spin_until(stop.get_subscription_count, "the emergency stop to be heard")
+    assert graph.say(*TORQUE) == TORQUE
+    count = len(graph.commands)
+    stop.publish(Bool(data=True))
+    graph.spin_until(lambda: len(graph.commands) > count, "zero before any other command")
+    assert graph.commands[-1] == ZERO and graph.say(*TORQUE) == ZERO
+    graph.spin_until(lambda: graph.statuses[-1].level == DiagnosticStatus.ERROR, "diagnostics")
+    assert "the emergency stop is pressed: release it" in graph.statuses[-1].message
+    stop.publish(Bool(data=False))
+    graph.spin_until(lambda: not graph.node._pressed, "the release")
+    assert graph.say(0.4, 0.0) == ZERO
+    assert graph.say(*TORQUE) == TORQUE
+
+
+def test_two_who_command_are_held_at_zero_until_one_is_left(graph):
+    assert graph.say(*TORQUE) == TORQUE
+    rival = graph.add_controller()
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
+    assert "2 nodes publish /effort_watchdog/commands, limit 1" in graph.node.watchdog.reason
+    assert graph.say(*TORQUE) == ZERO
+    graph.other.destroy_publisher(rival)
+    graph.spin_until(lambda: graph.say(*TORQUE) == TORQUE, "commands to pass")
+
+
+def test_who_goes_past_it_to_the_wheels_is_noticed(graph):
+    assert graph.say(*TORQUE) == TORQUE
+    graph.other.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
+    assert "2 nodes publish /effort_controller/commands" in graph.node.watchdog.reason
+
+
+def test_it_leaves_with_zero_when_those_who_command_have_left(make_graph):
+    graph = make_graph("leave_when_alone:=true", "patience:=0.001")
+    graph.start()
+    assert graph.say(*TORQUE) == TORQUE
+    graph.other.destroy_publisher(graph.controller)
+    graph.spin_until(lambda: graph.node.exit_code is not None, "the end")
+    graph.spin(0.05)  # looks that find the end
+    assert graph.node.exit_code == 0
+    graph.node.close()
+    graph.spin_until(lambda: graph.commands[-3:] == [ZERO] * 3, "three zeros")
+
+
+def test_it_gives_up_where_nobody_comes_to_command(make_graph):
+    graph = make_graph("leave_when_alone:=true", "patience:=0.05")
+    graph.spin_until(lambda: graph.node.exit_code is not None, "the end")
+    assert graph.node.exit_code == 1
+
+
+def test_the_limit_is_the_robots_or_a_lower_one(make_graph):
+    graph = make_graph("torque_limit:=0.1")
+    graph.start()
+    assert graph.say(0.0, 0.0) == ZERO and graph.say(0.1, 0.0) == (0.1, 0.0)
+    assert graph.say(0.11, 0.0) == ZERO
+
+
+def test_a_limit_beyond_the_robots_is_refused():
+    rclpy.init(args=["--ros-args", "-p", "torque_limit:=5.1"])
+    try:
+        with pytest.raises(ValueError, match=r"'torque_limit' = 5.1 N m: must be <= 5.0 N m"):
+            EffortWatchdogNode()
+    finally:
+        rclpy.shutdown()

@@ -1,0 +1,216 @@
+"""The wheel watch on motions that are calculated by hand: no law, no simulator."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arc_odometry import JointSample
+from diffbot_description import closed_form, load_robot
+from diffbot_description.identified_robot import described_model
+from diffbot_node.wheel_watch import LONGEST_GAP, WheelWatch
+
+ROBOT = load_robot("twil")
+K7 = closed_form(described_model(ROBOT)).k7
+RADIUS = ROBOT.wheels.radius
+PERIOD = 0.01
+COUNT = math.tau / 4096
+
+
+def straight(torque, push=None, *, start=0.0, seconds=1.0, counts=4096, period=PERIOD):
+    """Samples and torques of a robot that drives straight on under `push`, N m per wheel.
+
+    From v' = 2 K7 push, in steps of constant torque; `torque` is what is commanded.
+    """
+    angle, speed, samples = 0.0, start, []
+    for i in range(round(seconds / period) + 1):
+        count = math.tau / counts
+        seen = math.floor(angle / count) * count
+        command = 0.0 if i == 0 else torque((i - 1) * period)
+        samples.append((JointSample(i * period, (seen, seen), (0.0, 0.0), (0.0, 0.0)), command))
+        acting = (push or torque)(i * period)
+        acceleration = 2.0 * K7 * acting / RADIUS
+        angle += speed * period + 0.5 * acceleration * period**2
+        speed += acceleration * period
+    return samples
+
+
+def first(watch, samples):
+    """Time of the first sentence, and it; None where there is none."""
+    for sample, torque in samples:
+        why = watch.update(sample, (torque, torque))
+        if why:
+            return sample.stamp, why
+    return None
+
+
+def held(samples, sides, since):
+    """The same samples, with angles that repeat themselves from a time on."""
+    kept, result = None, []
+    for sample, torque in samples:
+        if sample.stamp <= since + 1e-9:
+            kept = sample.position
+        else:
+            position = tuple(
+                kept[i] if i in sides else angle for i, angle in enumerate(sample.position)
+            )
+            sample = replace(sample, position=position)
+        result.append((sample, torque))
+    return result
+
+
+def test_a_robot_that_obeys_is_let_drive():
+    assert first(WheelWatch(ROBOT), straight(lambda t: math.sin(5.0 * t), seconds=3.0)) is None
+
+
+@pytest.mark.parametrize(("torque", "longest"), [(1.0, 0.08), (-1.0, 0.08), (0.5, 0.12)])
+def test_flipped_torque_from_rest_is_found_soon(torque, longest):
+    # By hand: energy E = |W| against the torque; seen with the delay of one sample, and after
+    # 0.05 rad of motion, which 1 N m needs 39 ms for and 0.5 N m 55 ms.
+    stamp, why = first(WheelWatch(ROBOT), straight(lambda t: torque, lambda t: -torque))
+    assert stamp <= longest
+    assert "both wheels turn against their torque" in why
+    assert "check the signs" in why
+
+
+def test_a_robot_that_rolls_down_a_slope_against_its_torque_is_let_roll():
+    # 10 degrees: 9.81 sin(10 deg) = 1.70 m/s^2, against 0.2 N m on each wheel, which give 1.1.
+    pull = 1.70 / (2.0 * K7)
+    assert first(WheelWatch(ROBOT), straight(lambda t: -0.2, lambda t: pull - 0.2)) is None
+
+
+def test_a_push_that_no_wiring_explains_is_not_called_a_wrong_sign():
+    # 40 N m on each wheel from outside, 0.05 N m against it: 800 times its work.
+    assert first(WheelWatch(ROBOT), straight(lambda t: -0.05, lambda t: 2.0, seconds=0.2)) is None
+
+
+@pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)])
+def test_an_encoder_that_sticks_in_motion_is_found_within_100_ms(sides):
+    samples = straight(lambda t: 0.2, start=5.0)
+    stamp, why = first(WheelWatch(ROBOT), held(samples, sides, 0.3))
+    assert 0.3 < stamp <= 0.4
+    assert f"the {('left', 'right')[sides[0]]} wheel's angle has stood still" in why
+    assert "check the encoder's cable" in why
+
+
+def test_a_sensor_that_sticks_between_two_slow_samples_is_found_at_the_second_repeat():
+    samples = straight(lambda t: 0.0, start=10.0, seconds=0.5, period=0.05)
+    assert first(WheelWatch(ROBOT), held(samples, (0,), 0.2))[0] == pytest.approx(0.3)
+
+
+def test_an_encoder_that_sticks_at_rest_is_found_when_torque_exceeds_friction():
+    def there_and_back(time):
+        return 0.5 if time < 0.0995 else -0.5 if time < 0.1995 else 0.0 if time < 0.3995 else 1.0
+
+    samples = held(straight(there_and_back), (0, 1), 0.3)
+    stamp, why = first(WheelWatch(ROBOT), samples)
+    assert 0.4 < stamp <= 0.5
+    assert "1 N m" in why
+
+
+def test_an_encoder_that_never_moved_may_be_a_coarse_one():
+    # A count of 1/256 turn takes 61 ms at 0.5 N m over friction and 2.5 x the mass, 50 ms late.
+    samples = held(straight(lambda t: 1.0), (0, 1), 0.0)
+    assert first(WheelWatch(ROBOT), samples)[0] <= 0.125
+    # Half of the limit may be friction; half of a lower limit is less.
+    weak = held(straight(lambda t: 0.5), (0, 1), 0.0)
+    assert first(WheelWatch(ROBOT), weak) is None
+    assert first(WheelWatch(ROBOT, 0.5), weak) is not None
+
+
+def test_friction_that_the_yaml_tells_is_believed():
+    sticky = replace(ROBOT, friction=replace(ROBOT.friction, coulomb=(0.8, 0.8)))
+    assert first(WheelWatch(sticky), held(straight(lambda t: 1.0), (0, 1), 0.0)) is None
+
+
+def test_a_driver_that_repeats_angles_at_20_hz_is_let_drive():
+    samples = straight(lambda t: 0.0, start=10.0)
+    slow = [
+        (replace(s, position=samples[5 * (i // 5)][0].position), t)
+        for i, (s, t) in enumerate(samples)
+    ]
+    assert first(WheelWatch(ROBOT), slow) is None
+
+
+def test_samples_at_1_khz_are_joined():
+    watch = WheelWatch(ROBOT)
+    stamp, _ = first(watch, straight(lambda t: 1.0, lambda t: -1.0, seconds=0.2, period=0.001))
+    assert stamp <= 0.08
+
+
+def test_wrapping_encoders_are_as_good():
+    samples = [
+        (replace(s, position=tuple(math.remainder(a, math.tau) for a in s.position)), t)
+        for s, t in straight(lambda t: 0.3, start=20.0)
+    ]
+    assert first(WheelWatch(ROBOT), samples) is None
+
+
+@pytest.mark.parametrize(
+    "next_sample",
+    [
+        JointSample(0.45 + LONGEST_GAP, (3.0, 3.0), (0.0, 0.0), (0.0, 0.0)),
+        JointSample(0.2, (3.0, 3.0), (0.0, 0.0), (0.0, 0.0)),
+        JointSample(0.41, (30.0, 3.0), (0.0, 0.0), (0.0, 0.0)),
+    ],
+    ids=["gap", "back in time", "jump"],
+)
+def test_what_does_not_follow_is_a_new_beginning(next_sample):
+    watch = WheelWatch(ROBOT)
+    assert first(watch, straight(lambda t: 0.2, start=5.0, seconds=0.4)) is None
+    # Not one of these could be explained by the torque, were it taken for motion.
+    for i in range(4):
+        sample = replace(next_sample, stamp=next_sample.stamp + i * PERIOD)
+        assert watch.update(sample, (-1.0, -1.0)) == ""
+
+
+def test_the_same_stamp_again_says_nothing():
+    watch = WheelWatch(ROBOT)
+    for sample, torque in straight(lambda t: 1.0, seconds=0.3):
+        for _ in range(3):
+            assert watch.update(sample, (torque, torque)) == ""
+
+
+def test_reset_forgets_the_motion():
+    watch = WheelWatch(ROBOT)
+    samples = held(straight(lambda t: 0.0, start=10.0), (0, 1), 0.3)
+    stamp, _ = first(watch, samples)
+    watch.reset()
+    assert first(watch, [pair for pair in samples if pair[0].stamp > stamp]) is None
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, math.nan, math.inf])
+def test_a_limit_that_is_none_is_refused(limit):
+    with pytest.raises(ValueError, match="torque limit of the wheel watch"):
+        WheelWatch(ROBOT, limit)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    torques=st.lists(st.floats(-1.0, 1.0), min_size=5, max_size=40),
+    mass=st.floats(0.5, 2.0),
+    friction=st.floats(0.0, 0.5),
+    late=st.integers(0, 5),
+    counts=st.sampled_from((256, 1000, 4096)),
+)
+def test_no_robot_within_the_bounds_is_stopped(torques, mass, friction, late, counts):
+    """Any torque, with masses a factor 2 off, Coulomb friction, delay and coarse encoders."""
+    watch = WheelWatch(ROBOT)
+    gain, count = 2.0 * K7 / RADIUS / mass, math.tau / counts
+    angle = speed = 0.0
+    delayed = [0.0] * late + [torque for torque in torques for _ in range(5)]
+    commanded = [*delayed[late:], *[0.0] * late]
+    for i, acting in enumerate([0.0, *delayed]):
+        # Coulomb friction in small steps: it stops a wheel, and holds it at rest.
+        for _ in range(10):
+            drive = gain * acting * PERIOD / 10.0
+            grip = gain * friction * PERIOD / 10.0
+            wanted = speed + drive
+            speed = math.copysign(max(abs(wanted) - grip, 0.0), wanted)
+            angle += speed * PERIOD / 10.0
+        seen = math.floor(angle / count) * count
+        torque = 0.0 if i == 0 else commanded[i - 1]
+        sample = JointSample(i * PERIOD, (seen, seen), (0.0, 0.0), (0.0, 0.0))
+        assert watch.update(sample, (torque, torque)) == ""

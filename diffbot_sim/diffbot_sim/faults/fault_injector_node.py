@@ -1,0 +1,163 @@
+"""The fault_injector node: hands topics on, with the faults of a script put on them.
+
+For each relay of the script it subscribes to the input and publishes the output. Times of the
+script are the clock's with use_sim_time; else they count from the first message.
+
+The time is read when a message comes, and while messages wait every 2 ms (with use_sim_time: at
+each tick of the clock). A message that comes before the tick that it was sent at counts for the
+tick before. A simulator in lock-step stands still while it waits for an answer that a fault holds
+back or drops; let it run with lock_step false then.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from diffbot_node import Parameter, declare
+from diffbot_sim.faults.fault import NANOSECONDS, Fault
+from diffbot_sim.faults.injector import CAPACITY
+from diffbot_sim.faults.relayed_topic import RelayedTopic
+from diffbot_sim.faults.script import load_script
+
+PARAMETERS = (
+    Parameter("script", "", "path of the YAML that says which topics and which faults"),
+    Parameter("seed", -1, "seed of all chances; -1: the script's", minimum=-1),
+    Parameter(
+        "leave_when_alone",
+        False,
+        "end with status 0 when a topic has lost its publisher or its subscriber",
+    ),
+    Parameter(
+        "patience",
+        20.0,
+        "with leave_when_alone: wall time to wait for them, s; then status 1",
+        above=0.0,
+    ),
+)
+
+# How often it is looked whether messages are due, s of the node's clock, while some wait.
+RELEASE_PERIOD = 0.002
+# How often the node looks who is there and which faults are on, s of wall time.
+LOOK_PERIOD = 0.05
+# A clock that goes back by less, ns, is being set right; by more, it begins anew.
+DISORDER = NANOSECONDS // 10
+
+
+class FaultInjectorNode(Node):
+    """Relays topics through fault injectors.
+
+    Attributes:
+        exit_code: see RunnableNode.
+
+    Raises:
+        ValueError: a parameter or the script is wrong; the message says which and how.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("fault_injector")
+        self.exit_code: int | None = None
+        self.values = declare(self, PARAMETERS)
+        if not self.values.script:
+            raise ValueError("parameter 'script' = '': must be the path of a script of faults")
+        script = load_script(self.values.script)
+        if not script.relays:
+            raise ValueError(f"{self.values.script}: relays: must name at least one topic")
+        seed = script.seed if self.values.seed < 0 else self.values.seed
+        self._simulated = self.get_parameter("use_sim_time").value
+        self._origin: int | None = None  # time 0 of the script by the clock, ns
+        self._newest = 0  # ns
+        self._active: list[Fault] = []
+        self._topics = [
+            RelayedTopic(self, relay, script.of(relay.topic), seed, self._on_message)
+            for relay in script.relays
+        ]
+        for topic in self._topics:
+            self.get_logger().info(f"relays {topic}")
+        self._created = time.monotonic()
+        self._release_timer = self.create_timer(RELEASE_PERIOD, self._release)
+        self._release_timer.cancel()
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    # Time.
+
+    def _time(self) -> float:
+        """The script's time, s."""
+        now = self.get_clock().now().nanoseconds
+        if now < self._newest - DISORDER:
+            self.get_logger().warning(
+                f"time went back from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s: "
+                "faults begin anew"
+            )
+            self._newest = now
+            self._origin = None
+        self._newest = max(self._newest, now)
+        if self._origin is None:
+            self._origin = 0 if self._simulated else now
+        return (self._newest - self._origin) / NANOSECONDS
+
+    def _on_message(self, topic: RelayedTopic, message: Any) -> None:
+        now = self._time()
+        full = topic.injector.lost
+        topic.injector.push(now, message)
+        if topic.injector.lost and not full:
+            self.get_logger().error(
+                f"{CAPACITY} messages of {topic.relay.topic} wait: more are lost; shorten the delay"
+            )
+        topic.release(now)
+        self._tell_faults()
+        if topic.is_holding and self._release_timer.is_canceled():
+            self._release_timer.reset()
+
+    def _release(self) -> None:
+        """Publish what is due on all topics."""
+        now = self._time()
+        for topic in self._topics:
+            topic.release(now)
+        self._tell_faults()
+        if not any(topic.is_holding for topic in self._topics):
+            self._release_timer.cancel()
+
+    def _tell_faults(self) -> None:
+        active = [fault for topic in self._topics for fault in topic.injector.active]
+        if active == self._active:
+            return
+        for fault in active:
+            if fault not in self._active:
+                self.get_logger().warning(f"begins: {fault}")
+        for fault in self._active:
+            if fault not in active:
+                self.get_logger().info(f"has ended: {fault}")
+        self._active = active
+
+    # Company.
+
+    def _look_around(self) -> None:
+        if self._origin is not None:
+            self._release()
+        if self.values.leave_when_alone and self.exit_code is None:
+            self._leave_when_alone()
+
+    def _leave_when_alone(self) -> None:
+        met = [topic.has_met() for topic in self._topics]
+        missing = [topic.missing() for topic in self._topics]
+        gone = [words for known, words in zip(met, missing, strict=True) if known and words]
+        absent = [words for words in missing if words]
+        if gone:
+            self.get_logger().info(f"there is no more {gone[0].removeprefix('a ')}; ends")
+            self.exit_code = 0
+        elif absent and time.monotonic() - self._created > self.values.patience:
+            self.get_logger().error(
+                f"waited {self.values.patience:g} s of wall time in vain for {absent[0]}; start "
+                "it, or remap the topics"
+            )
+            self.exit_code = 1
+
+    def close(self) -> None:
+        """Wait until the last messages have arrived."""
+        for topic in self._topics:
+            topic.close()

@@ -1,0 +1,102 @@
+"""The fault table as tests. All of it is `./diffbot faults`; here it is kept short.
+
+Ident and the backstepping controller take turns in meeting the faults on the ideal engine, and meet
+the key ones on MuJoCo; the other nodes meet what the two do not have. Saturation lasts seconds, not
+minutes.
+"""
+
+import math
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from diffbot_bringup.faults.row import Outcome, Promise, Row, problems
+from diffbot_bringup.faults.rows import saturation
+from diffbot_bringup.faults.rows.making import EVERYWHERE, NO_ENGINE, PHYSICS
+from diffbot_bringup.faults.scene import Scene
+from diffbot_bringup.faults.subjects import BACKSTEP, IDENT, LINEARIZING
+from diffbot_bringup.faults.table import IN_PROCESS, chosen
+
+FIRST = (IDENT.name, BACKSTEP.name)
+# Rows that take long: both have a test of their own.
+LONG = ("two minutes", "each number of a robot's file")
+
+
+def _short():
+    """Rows and engines that are tried here."""
+    nodes = {}
+    for row in IN_PROCESS:
+        kind, _, node = row.name.rpartition(": ")
+        nodes.setdefault((row.group, kind), []).append(node)
+    for row, engine in chosen(IN_PROCESS):
+        kind, _, node = row.name.rpartition(": ")
+        if any(text in row.name for text in LONG):
+            continue
+        names = nodes[row.group, kind]
+        tried = [name for name in FIRST if name in names] or names
+        turn = list(nodes).index((row.group, kind))
+        if engine == "mujoco" and row.engines != EVERYWHERE:
+            continue
+        if engine != NO_ENGINE and node != tried[turn % len(tried)]:
+            continue
+        yield pytest.param(row, engine, id=f"{row.group}: {row.name}, {engine}".replace(" ", "_"))
+
+
+@pytest.mark.parametrize(("row", "engine"), list(_short()))
+def test_the_promise_is_kept(row, engine):
+    verdict = row.judged(engine)
+    assert verdict.passed, verdict.problems
+
+
+def test_an_integral_does_not_wind_up():
+    outcome = saturation.saturated(LINEARIZING, "ideal", 6.0)
+    assert not problems(Promise.DRIVES_ON, outcome)
+
+
+def test_names_are_unique_and_every_engine_has_the_key_rows():
+    names = [(row.group, row.name) for row in IN_PROCESS]
+    assert len(names) == len(set(names))
+    used = {engine for row in IN_PROCESS for engine in row.engines}
+    assert used == {*PHYSICS, "gazebo", NO_ENGINE}
+
+
+GOOD = Outcome(0.05, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("promise", "outcome", "text"),
+    [
+        (Promise.ZERO, Outcome(0.1001, 0.5, 1.0), "zero after 100.1 ms, limit 100 ms"),
+        (Promise.ZERO, Outcome(None, 0.5, 1.0), "never got zero"),
+        (Promise.ZERO, Outcome(math.nan, 0.5, 1.0), "zero after nan"),
+        (Promise.ZERO, Outcome(-0.01, 0.5, 1.0), "zero after -10 ms"),
+        (Promise.ZERO, Outcome(0.05, 1.001, 1.0), "worst torque 1.001 N m, limit 1 N m"),
+        (Promise.DRIVES_ON, Outcome(None, math.nan, 1.0), "worst torque nan"),
+        (Promise.DRIVES_ON, Outcome(None, 0.5, math.nan), "measures nothing"),
+        (Promise.DRIVES_ON, Outcome(None, 0.5, 1.0, ("it fell over",)), "it fell over"),
+        (Promise.REFUSES, Outcome(None, 1e-9, 1.0), "nothing may be commanded"),
+    ],
+)
+def test_the_judge_finds_what_is_broken(promise, outcome, text):
+    assert any(text in problem for problem in problems(promise, outcome))
+    assert not problems(Promise.ZERO, GOOD)
+
+
+def test_a_row_that_raises_fails_and_says_so():
+    def broken(engine):
+        raise KeyError(engine)
+
+    verdict = Row("group", "name", Promise.ZERO, PHYSICS, broken).judged("ideal")
+    assert not verdict.passed and "KeyError: 'ideal'" in verdict.problems[0]
+
+
+def test_a_node_that_does_not_stop_fails_its_row(monkeypatch):
+    """The nodes' watch taken out: the row notices."""
+    with Scene(BACKSTEP, "ideal") as scene:
+        scene.advance(11.0)
+        monkeypatch.setattr(scene.member.node, "_check_age", lambda *_: None)
+        scene.robot.driver = lambda message: ()
+        scene.advance(11.3)
+        outcome = scene.zero(11.0, 11.3)
+    assert "the wheels never got zero" in problems(Promise.ZERO, outcome)

@@ -1,0 +1,157 @@
+"""The SROS 2 policy allows each node what it makes, and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+import diffbot_node.running
+from arc_odometry.odometry_node import OdometryNode
+from diffbot_bringup.workspace.packages import find_packages
+from diffbot_bringup.xml_launch.node import executables
+
+ROOT = Path(__file__).resolve().parents[1]
+POLICY = ROOT / "config" / "sros2_policy.xml"
+INCLUDE = "{http://www.w3.org/2001/XInclude}include"
+KINDS = {("topics", "publish"), ("topics", "subscribe"), ("services", "reply")}
+KINDS |= {("services", "request")}
+COMMANDS, WATCHED = "/effort_controller/commands", "/effort_watchdog/commands"
+COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_controller")
+# Executables that are no nodes, or have no business on a robot; the policy says the latter too.
+WITHOUT_KEYS = {"diffbot", "identify", "show_parameters"}
+WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector"}
+
+# As the launch files start them, where that decides over topics; with all that they may subscribe.
+ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"
+WORDS = {
+    "simulator": "--ros-args -p engine:=ideal",
+    "backstep_controller": f"--ros-args {ADAPTIVE}",
+    "pose_controller": f"--ros-args {ADAPTIVE}",
+    "linearizing_controller": f"--ros-args {ADAPTIVE}",
+    "pose_step": "1,0,0 --ros-args -r command:=pose_controller/command",
+    "trajectory_publisher": "--ros-args -r reference:=backstep_controller/reference "
+    "-r command:=trajectory_publisher/command",
+    "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0]",
+    "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
+    "drive_report": "--ros-args -p controller:=backstep_controller",
+}
+# What is made later, or where another launch file remaps it.
+REPORTED = ("pose_controller", "linearizing_controller", "velocity_tracking_controller")
+LATER = {
+    "simulator": {("subscribe", "/backstep_controller/reference")},  # by gazebo only
+    "effort_watchdog": {("subscribe", WATCHED)},  # while somebody takes what it sends
+    "velocity_tracking_controller": {("subscribe", "/velocity_tracking_controller/reference")},
+    "dynamics_estimator": {("publish", "/ident/dynamic_parameters")},
+    "pose_step": {("publish", "/backstep_controller/command")},
+    "trajectory_publisher": {
+        ("publish", "/velocity_tracking_controller/reference"),
+        ("subscribe", "/odom"),
+    },
+    "drive_report": {("subscribe", "/backstep_controller/status")}
+    | {("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")},
+} | {commander: {("publish", WATCHED)} for commander in COMMANDERS}
+# References are subscribed to when the law is ready.
+LATER["linearizing_controller"] |= {("subscribe", "/cmd_vel")}
+LATER["backstep_controller"] |= {("subscribe", "/backstep_controller/reference")}
+
+
+def enclaves():
+    """Profile by the last part of the enclave's path."""
+    root = ElementTree.parse(POLICY).getroot()
+    return {e.get("path").rsplit("/")[-1]: e.find("profiles/profile") for e in root.iter("enclave")}
+
+
+def allowed(profile):
+    """(publish, subscribe, reply or request; full name), what sros2_common.xml has included."""
+    common = ElementTree.parse(POLICY.with_name(profile.find(INCLUDE).get("href"))).getroot()
+    found = set()
+    for group in [*common, *(child for child in profile if child.tag != INCLUDE)]:
+        (kind,) = group.attrib
+        assert (group.tag, kind) in KINDS and group.get(kind) == "ALLOW"
+        for entry in group:
+            assert entry.tag == group.tag[:-1]
+            name = entry.text.replace("~", f"/{profile.get('node')}")
+            found.add((kind, name if name.startswith("/") else f"/{name}"))
+    return found
+
+
+PROFILES = enclaves()
+NODES = sorted(PROFILES.keys() - {"operator"})
+
+
+def package_of(executable):
+    """The package that has it."""
+    return next(p.name for p in find_packages(ROOT) if executable in executables(p.name))
+
+
+def made(executable, monkeypatch):
+    """What a node has once it is made, as the ROS graph names it, and the node's full name."""
+    package = package_of(executable)
+    created = []
+    monkeypatch.setattr(sys, "argv", [executable, *WORDS.get(executable, "").split()])
+    if package == "arc_odometry":
+        created.append(OdometryNode)
+    else:
+        for module in (diffbot_node, diffbot_node.running):
+            monkeypatch.setattr(module, "run_node", lambda create, *_, **__: created.append(create))
+        getattr(importlib.import_module(f"{package}.executables"), executable)()
+    rclpy.init(args=sys.argv, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = created[0]()
+        about = node.get_name(), node.get_namespace()
+        lists = {
+            "publish": node.get_publisher_names_and_types_by_node(*about),
+            "subscribe": node.get_subscriber_names_and_types_by_node(*about),
+            "reply": node.get_service_names_and_types_by_node(*about),
+            "request": node.get_client_names_and_types_by_node(*about),
+        }
+        full = node.get_fully_qualified_name()
+        node.destroy_node()
+        return {(kind, name) for kind, entries in lists.items() for name, _ in entries}, full
+    finally:
+        rclpy.try_shutdown()
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_is_allowed_what_it_makes_and_nothing_else(name, domain, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    profile = PROFILES[name]
+    found, full = made(name, monkeypatch)
+    assert full == f"/{profile.get('node')}" and profile.get("ns") == "/"
+    clock = {("subscribe", "/clock")}  # with use_sim_time only
+    rest = allowed(profile) - LATER.get(name, set()) - clock
+    assert found - clock == rest
+
+
+def test_every_node_has_an_enclave():
+    known = {name for p in find_packages(ROOT) for name in executables(p.name)}
+    assert known - WITHOUT_KEYS == set(NODES)
+
+
+def test_only_those_who_must_can_move_the_robot():
+    may = {name for name in PROFILES if ("publish", COMMANDS) in allowed(PROFILES[name])}
+    assert may == {*COMMANDERS, "effort_watchdog"}
+    presses = {n for n in PROFILES if ("publish", "/emergency_stop") in allowed(PROFILES[n])}
+    assert presses == {"operator"}
+    states = {n for n in PROFILES if ("publish", "/joint_states") in allowed(PROFILES[n])}
+    assert states == {"simulator"}
+
+
+def test_the_operator_can_enable_every_commanding_node():
+    served = {name for p in PROFILES.values() for kind, name in allowed(p) if kind == "reply"}
+    wanted = {("request", name) for name in served if name.endswith("/enable")}
+    assert wanted and wanted <= allowed(PROFILES["operator"])
+
+
+def test_no_comment_between_the_enclaves():
+    # SROS 2 takes each child of <enclaves> for an enclave, comments too, and fails.
+    builder = ElementTree.TreeBuilder(insert_comments=True)
+    root = ElementTree.parse(POLICY, ElementTree.XMLParser(target=builder)).getroot()
+    assert root.get("version") == "0.2.0" and root.tag == "policy"
+    assert {child.tag for child in root.find("enclaves")} == {"enclave"}
