@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Beyond these a value is garbage, whatever the robot: rad, rad/s, N m.
+PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
+
 
 @dataclass(frozen=True)
 class JointSample:
@@ -59,7 +62,7 @@ class JointReader:
 
         Raises:
             ValueError: a wheel's joint is missing or there twice, or a required value is missing
-                or not finite. The message names the joint and the field.
+                not finite, or absurdly large. The message names the joint and the field.
         """
         indices = []
         for wanted in self._names:
@@ -92,8 +95,10 @@ class JointReader:
             )
         pair = float(values[left]), float(values[right])
         for name, value in zip(self._names, pair, strict=True):
-            if not math.isfinite(value):
+            # Written so that a comparison with NaN fails.
+            if not abs(value) <= PLAUSIBLE[field]:
                 raise ValueError(
-                    f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite"
+                    f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite and "
+                    f"at most {PLAUSIBLE[field]:g} in size; check the robot's driver"
                 )
         return pair

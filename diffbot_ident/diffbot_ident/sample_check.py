@@ -6,9 +6,8 @@ import math
 
 from arc_odometry import JointSample
 from arc_odometry.diff_odometry import MAX_WHEEL_SPEED
+from arc_odometry.joints import PLAUSIBLE
 
-# Beyond these a sample is garbage, whatever the robot: rad, rad/s, N m.
-PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
 _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 
 
