@@ -5,7 +5,7 @@ First table, faults: what stood between the fault and the stop, medians and wors
 "since" begins where the fault can matter:
 
  - stuck in motion (the wheel turned at 2 rad/s or more): from the fault;
- - stuck at rest: from the first torque of more than half the limit on this wheel;
+ - stuck at rest: from the first torque of more than HELD of the limit on this wheel;
  - signs and sides: the time for which a wheel was sped up by a torque of more than half the limit
    that was commanded to brake it. While a wrong torque brakes a wheel it does what friction does.
 
@@ -48,6 +48,7 @@ from impaired_robot import (
 )
 
 from diffbot_description import Robot, load_robot
+from diffbot_node.wheel_standstill import HELD
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.payload import payload_from_text
 
@@ -103,7 +104,8 @@ def mattering(name: str, log: np.ndarray, run: Outcome) -> tuple[str, np.ndarray
     sides = list(FAULTS[name].stuck)
     if len(log) and (np.abs(log[0, 4:][sides]) >= MOVING).any():
         return f"{name} in motion", np.ones(len(log), bool)
-    return f"{name} at rest", np.logical_or.accumulate(earnest[:, sides].any(axis=1))
+    strong = np.abs(log[:, sides]) > HELD * run.limit
+    return f"{name} at rest", np.logical_or.accumulate(strong.any(axis=1))
 
 
 def scenarios(

@@ -72,7 +72,9 @@ def identify(folder, watched):
         recorder.executor.spin_once(timeout_sec=0.0)
     recorder.spin(lambda: len(recorder.commands) >= 150 and len(angles) == 150, timeout=5.0)
     for node in nodes:
+        executor.remove_node(node)
         node.destroy_node()
+    executor.shutdown()
     rclpy.shutdown()
     recorder.close()
     return ident.exit_code, recorder.commands[:150], angles

@@ -28,21 +28,21 @@ def engine():
 
 
 @pytest.mark.parametrize(
-    ("wiring", "swapped", "longest"),
+    ("wiring", "swapped"),
     [
-        (((-1.0, 0.0), (0.0, -1.0)), False, 0.1),
-        (((-1.0, 0.0), (0.0, 1.0)), False, 0.1),
-        (((0.0, 1.0), (1.0, 0.0)), False, 0.1),
-        (((1.0, 0.0), (0.0, 1.0)), True, 0.1),
+        (((-1.0, 0.0), (0.0, -1.0)), False),
+        (((-1.0, 0.0), (0.0, 1.0)), False),
+        (((0.0, 1.0), (1.0, 0.0)), False),
+        (((1.0, 0.0), (0.0, 1.0)), True),
     ],
     ids=["both flipped", "left flipped", "torques swapped", "angles swapped"],
 )
-def test_wrong_wheels_are_stopped_soon_after_the_start(drives, engine, wiring, swapped, longest):
+def test_wrong_wheels_are_stopped_soon_after_the_start(drives, engine, wiring, swapped):
     # The standard law asks for all its torque at once: each wheel moves by less than 2 cm.
     wrong = drives.Impairment(wiring=wiring, swapped=swapped)
     run = drives.watched_drive(engine, ROBOT, ROBOT, "pose", 1.0, wrong, seed=1)
     assert run.why
-    assert 0.01 * len(run.log) <= longest + 0.01  # the first torque acts from 0.01 s on
+    assert 0.01 * len(run.log) <= 0.11  # the first torque acts from 0.01 s on
     rim = ROBOT.wheels.radius * np.abs(engine.wheel_angles())
     assert rim.max() < 0.02
 
@@ -54,13 +54,13 @@ def test_a_stuck_encoder_is_stopped_within_100_ms_in_motion(drives, engine):
     assert 0.01 * len(run.log) - 2.5 <= 0.1
 
 
-@pytest.mark.parametrize("drive", ["eight", "pose", "steps", "prbs", "every sample"])
+@pytest.mark.parametrize("drive", ["eight", "prbs", "every sample"])
 def test_a_robot_with_coarse_wrapping_encoders_late_torque_and_a_slope_drives_on(drives, drive):
     heavy = replace(ROBOT, body=replace(ROBOT.body, mass=2.0 * ROBOT.body.mass))
     engine = make_simulator("ideal", heavy)
     impaired = drives.Impairment(delay=3, slope=5.0, wraps=True)
     conditions = drives.Conditions(counts=256, noise=0.05, lost=0.1)
-    run = drives.watched_drive(engine, heavy, ROBOT, drive, 3.0, impaired, conditions, seed=3)
+    run = drives.watched_drive(engine, heavy, ROBOT, drive, 2.0, impaired, conditions, seed=3)
     assert run.why == ""
-    assert len(run.log) == pytest.approx(300)
+    assert len(run.log) == pytest.approx(200)
     assert np.abs(run.log[:, 4:]).max() > 0.5 / math.tau  # it did move

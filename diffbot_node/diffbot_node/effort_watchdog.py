@@ -38,9 +38,9 @@ class EffortWatchdog:
         limit: largest torque of either sign on a wheel, N m.
         rate: largest change of a wheel's torque, N m/s.
         timeout: age of a command at which commands have stopped, s.
-        jitter: how much earlier than due a command may arrive, s. The default is two control
-            periods of 10 ms: one for commands that arrive together, one for a simulator's clock
-            that arrives after the command.
+        jitter: how much earlier than due a command may arrive, s. A controller that was held up
+            answers all joint states of its input_timeout of 0.07 s at once, and a simulator's
+            clock may arrive after the command.
 
     Attributes:
         passed: what was passed on last, or zero in its place, N m.
@@ -53,7 +53,7 @@ class EffortWatchdog:
     """
 
     def __init__(
-        self, limit: float, rate: float, timeout: float = 0.1, jitter: float = 0.02
+        self, limit: float, rate: float, timeout: float = 0.1, jitter: float = 0.08
     ) -> None:
         settings = {"limit": limit, "rate": rate, "timeout": timeout, "jitter": jitter}
         for name, value in settings.items():
@@ -93,6 +93,11 @@ class EffortWatchdog:
         self.passed = (values[0], values[1])
         self.state, self.reason, self._from_zero_only = Passage.PASSING, "", False
         return self.passed
+
+    @property
+    def holds(self) -> bool:
+        """Whether commands that are far from zero do not pass, though they come."""
+        return self.state is Passage.TRIPPED
 
     def look(self, now: float) -> Pair | None:
         """Zero when commands have just stopped; else None. To be called every 10 ms or so.

@@ -3,8 +3,9 @@
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
 alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
 it is fit, else zero. What is fit is EffortWatchdog's. Publishes `diagnostics` once a second and on
-each change. Controllers count who takes their commands before they begin: `~/commands` is
-subscribed to only while somebody takes the watchdog's.
+each change, and `~/holds` (std_msgs/Bool, latched): true while the wheels get zero whatever is
+commanded, so that a controller can begin anew from zero. Controllers count who takes their commands
+before they begin: `~/commands` is subscribed to only while somebody takes the watchdog's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -39,7 +41,7 @@ PARAMETERS = (
         "torque_limit", 0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
     ),
     Parameter("timeout", 0.1, "age of a command at which commands have stopped, s", above=0.0),
-    Parameter("jitter", 0.02, "how much earlier than due a command may arrive, s", above=0.0),
+    Parameter("jitter", 0.08, "how much earlier than due a command may arrive, s", above=0.0),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
     Parameter(
         "patience",
@@ -76,6 +78,9 @@ class EffortWatchdogNode(Node):
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._holds = self.create_publisher(Bool, "~/holds", latched)
+        self._told_holds: bool | None = None
         subscribe_to_emergency_stop(self, self._on_emergency_stop)
         self.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -135,6 +140,9 @@ class EffortWatchdogNode(Node):
             self.exit_code = 1
 
     def _report(self) -> None:
+        if self.watchdog.holds is not self._told_holds:
+            self._told_holds = self.watchdog.holds
+            self._holds.publish(Bool(data=self._told_holds))
         watchdog, since = self.watchdog, time.monotonic() - self._reported
         state, reason = watchdog.state, watchdog.reason
         if self._commands is None:

@@ -6,8 +6,8 @@ H = 1 / (M_e r^2) + b^2 / (I_e r^2), its acceleration by its own torque,
 
     u' >= H a (s tau - F - C),   u >= 0,   a = 1 / SPREAD where the bracket is > 0, else SPREAD
 
-once for each delay of the torque, 0 to DELAYS steps. F = FRICTION x the torque limit bounds
-friction that nobody has told; C is what the other wheel's torque and the coupling f(u) of (41),
+once for each delay of the torque, 0 to DELAYS steps. F = HELD x the torque limit bounds friction
+and a slope that nobody has told; C is what the other wheel's torque and the coupling f(u) of (41),
 Lages (2017), can do. The angle is stuck when the integral of s u exceeds a count with each delay,
 and it has repeated itself exactly for STUCK_TIME and STUCK_STEPS at least. A wheel that is blocked,
 or a robot that pushes a wall with more torque than F, looks the same; to stop is right then too.
@@ -23,8 +23,9 @@ import numpy as np
 from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_node.wheel_energy import DELAYS, SPREAD
 
-# Friction of a wheel that the YAML need not tell, as a share of the torque limit.
-FRICTION = 0.5
+# What may hold a wheel though the YAML does not tell, as a share of the torque limit: friction of
+# half of it, and a slope.
+HELD = 0.75
 # Friction that the YAML does tell may be this many times more.
 FRICTION_ERROR = 1.5
 # Drivers may repeat an angle while they wait for their encoder: at 20 Hz for 0.05 s.
@@ -49,7 +50,7 @@ class WheelStandstill:
         self._own = k.k7 / r - b * k.k8 / r
         self._cross = abs(k.k7 / r + b * k.k8 / r) / self._own
         self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
-        self._friction = max(FRICTION * limit, FRICTION_ERROR * robot.friction.coulomb[side])
+        self._friction = max(HELD * limit, FRICTION_ERROR * robot.friction.coulomb[side])
         self._side = side
         self.reset()
 

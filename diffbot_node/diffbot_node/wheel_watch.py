@@ -44,8 +44,8 @@ class WheelWatch:
     Args:
         robot: its wheels, masses, friction, limits and encoder.
         limit: largest torque per wheel that will be commanded, N m, > 0; None for the robot's
-            traction limit. Friction of half of it is believed: the less, the sooner a wheel that
-            stands is called stuck.
+            traction limit. Three quarters of it may hold a wheel (friction, a slope): the less, the
+            sooner a wheel that stands is called stuck.
 
     Raises:
         ValueError: limit is not finite and > 0.

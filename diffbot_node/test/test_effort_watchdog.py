@@ -16,7 +16,7 @@ PERIOD = 0.01
 
 
 def watchdog(**settings):
-    return EffortWatchdog(LIMIT, RATE, **settings)
+    return EffortWatchdog(LIMIT, RATE, jitter=JITTER, **settings)
 
 
 def driving(torque=(0.2, -0.2), now=10.0):
@@ -178,10 +178,10 @@ def test_after_a_zero_of_its_own_a_controller_may_be_silent_and_go_on():
 
 
 def test_the_time_of_silence_saves_up_to_the_timeout():
-    subject = EffortWatchdog(LIMIT, 20.0)  # 2.4 N m in timeout and jitter
+    subject = EffortWatchdog(LIMIT, 20.0, jitter=JITTER)  # 2.4 N m in timeout and jitter
     subject.command(10.0, ZERO)
     assert subject.command(99.0, (2.3, 0.0)) == (2.3, 0.0)
-    subject = EffortWatchdog(LIMIT, 20.0)
+    subject = EffortWatchdog(LIMIT, 20.0, jitter=JITTER)
     subject.command(10.0, ZERO)
     assert subject.command(99.0, (2.5, 0.0)) == ZERO
 
@@ -202,6 +202,18 @@ def test_before_a_clock_is_heard_nothing_is_old_or_too_fast():
     assert subject.look(5.0) is None  # its age begins with the clock
     assert subject.look(5.09) is None
     assert subject.look(5.101) == ZERO
+
+
+def test_the_first_command_needs_no_clock_to_have_been_read_before():
+    # 5 N m/s: the smallest beginning near zero takes 50 ms, more than is saved.
+    subject = EffortWatchdog(LIMIT, 5.0, jitter=JITTER)
+    assert subject.command(0.5, (0.25, 0.25)) == (0.25, 0.25)
+
+
+def test_a_change_that_takes_just_the_time_there_is_passes():
+    subject = EffortWatchdog(LIMIT, 1.0, timeout=0.5, jitter=0.125)
+    subject.command(8.0, ZERO)
+    assert subject.command(8.125, (0.25, 0.0)) == (0.25, 0.0)
 
 
 def test_the_rate_holds_over_time_and_commands_that_come_together_are_spared():
@@ -233,6 +245,18 @@ def test_one_wheel_that_stops_is_measured_too():
     assert "changed by 5 N m" in subject.reason
 
 
+def test_it_tells_that_it_holds_as_long_as_commands_do_not_pass():
+    subject = driving()
+    assert not subject.holds
+    subject.command(10.01, (math.nan, 0.0))
+    assert subject.holds
+    subject.command(10.02, (0.4, 0.0))
+    assert subject.holds
+    subject.command(10.03, ZERO)
+    assert not subject.holds
+    assert subject.look(11.0) == ZERO and not subject.holds  # nothing comes
+
+
 def test_who_holds_lets_nothing_pass_until_they_let_go():
     subject = driving()
     assert subject.hold("") is None and subject.state is Passage.PASSING
@@ -252,10 +276,10 @@ def test_who_holds_lets_nothing_pass_until_they_let_go():
 def test_defaults_are_what_the_description_says():
     subject = driving(now=10.0)
     assert subject.look(10.0999) is None and subject.look(10.1001) == ZERO
-    subject = driving((0.0, 0.0), now=10.0)
-    assert subject.command(10.0, (1.999, 0.0)) == (1.999, 0.0)
-    subject = driving((0.0, 0.0), now=10.0)
-    assert subject.command(10.0, (2.001, 0.0)) == ZERO
+    for torque, passed in ((3.999, True), (4.001, False)):
+        subject = EffortWatchdog(LIMIT, 50.0)
+        assert subject.command(10.0, ZERO) == ZERO
+        assert subject.command(10.0, (torque, 0.0)) == ((torque, 0.0) if passed else ZERO)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])

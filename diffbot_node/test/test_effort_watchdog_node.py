@@ -117,6 +117,18 @@ class LOGGER:
     info = staticmethod(said.append)
 
 
+def test_controllers_are_told_that_it_holds_and_again_when_it_does_not(graph):
+    told = []
+    graph.other.create_subscription(
+        Bool, "effort_watchdog/holds", lambda message: told.append(message.data), LATCHED
+    )
+    graph.spin_until(lambda: told == [False], "the latched state")
+    graph.say(math.nan, 0.0)
+    graph.spin_until(lambda: told == [False, True], "word")
+    graph.say(0.0, 0.0)
+    graph.spin_until(lambda: told == [False, True, False], "word")
+
+
 def test_commands_are_taken_only_while_somebody_takes_them_from_here(make_graph):
     graph = make_graph()
     controller = graph.add_controller()

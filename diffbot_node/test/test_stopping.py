@@ -161,6 +161,19 @@ def test_wheels_that_stand_under_torque_stop_it_and_enabled_they_are_looked_at_a
     assert graph.say() == ZERO and not graph.node.stopped_by
 
 
+def test_it_holds_zero_while_the_watchdog_does_and_goes_on_by_itself(graph):
+    drive(graph)
+    watchdog = graph.robot.create_publisher(Bool, "effort_watchdog/holds", LATCHED)
+    watchdog.publish(Bool(data=True))
+    graph.spin_until(graph.node.held_by, "the watchdog to be heard")
+    assert graph.say() == ZERO and graph.say() == ZERO
+    assert "effort_watchdog holds zero" in graph.node._guard.reason
+    assert not graph.node.stopped_by
+    watchdog.publish(Bool(data=False))
+    graph.spin_until(lambda: not graph.node.held_by(), "the watchdog to let go")
+    drive(graph)
+
+
 def test_a_state_with_an_odd_stamp_is_asked_for_and_answered_by_zero(graph):
     drive(graph)
     graph.stamp -= 5.0

@@ -111,10 +111,11 @@ def test_an_encoder_that_sticks_at_rest_is_found_when_torque_exceeds_friction():
 
 
 def test_an_encoder_that_never_moved_may_be_a_coarse_one():
-    # A count of 1/256 turn takes 61 ms at 0.5 N m over friction and 2.5 x the mass, 50 ms late.
+    # 1/256 turn takes 85 ms with 0.25 N m to spare and 2.5 x the mass, 50 ms late; the other
+    # wheel's torque can take some 0.08 N m of these: 105 ms.
     samples = held(straight(lambda t: 1.0), (0, 1), 0.0)
-    assert first(WheelWatch(ROBOT), samples)[0] <= 0.125
-    # Half of the limit may be friction; half of a lower limit is less.
+    assert first(WheelWatch(ROBOT), samples)[0] <= 0.18
+    # Half of the limit may be friction, a quarter a slope; of a lower limit that is less.
     weak = held(straight(lambda t: 0.5), (0, 1), 0.0)
     assert first(WheelWatch(ROBOT), weak) is None
     assert first(WheelWatch(ROBOT, 0.5), weak) is not None
