@@ -95,19 +95,22 @@ def test_an_emergency_stop_that_was_pressed_before_the_node_came_counts(make_gra
 
 
 def test_an_emergency_stop_that_is_not_heard_any_more_counts_as_pressed(make_graph):
-    graph = make_graph("emergency_stop_timeout:=0.3")
-    topic = presser(graph)
-    press_until_heard = Bool(data=False)
-    topic.publish(press_until_heard)
+    graph = make_graph("emergency_stop_timeout:=1.0")
+    topic, says = presser(graph), Bool(data=False)
+    beat = graph.robot.create_timer(0.02, lambda: topic.publish(says))
+    drive(graph)
+    beat.cancel()
     graph.spin_until(lambda: graph.node.stopped_by, "its silence to be noticed")
-    assert "nothing on /emergency_stop for 0.3 s" in graph.node.stopped_by
+    assert "nothing on /emergency_stop for 1 s" in graph.node.stopped_by
     assert graph.say() == ZERO
     assert "release it first" in enable(graph).message
-    press(graph, topic, False)
+    beat.reset()
+    graph.spin_until(lambda: not graph.node._guard.pressed, "it to be heard again")
     assert enable(graph).success
-    topic.publish(press_until_heard)
-    topic.publish(Bool(data=True))
+    drive(graph)
+    says.data = True
     graph.spin_until(lambda: graph.node._guard.pressed, "a real one")
+    beat.cancel()
     graph.spin_until(lambda: graph.node._output._inputs._missed, "its silence")
     assert graph.node._guard.pressed == "the emergency stop is pressed"
 
