@@ -1,9 +1,7 @@
 """Why mutants that no test notices make no difference: (file, line, change) -> reason."""
 
 EMPTY = "no reason is given by None as well as by an empty text: only its truth is asked for"
-PAIRS = (
-    "both have two values: the command was checked to have two before, and what passed is a pair"
-)
+PAIRS = "both have two values: the command was counted before, and what passed is a pair"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
     ("torque_limiter.py", "return self.limits[0]", "0 -> 1"): (

@@ -38,9 +38,9 @@ class EffortWatchdog:
         limit: largest torque of either sign on a wheel, N m.
         rate: largest change of a wheel's torque, N m/s.
         timeout: age of a command at which commands have stopped, s.
-        jitter: how much earlier than due a command may arrive, s. A controller that was held up
-            answers all joint states of its input_timeout of 0.07 s at once, and a simulator's
-            clock may arrive after the command.
+        jitter: how much earlier than due a command may arrive, s. The default is three control
+            periods of 10 ms: for commands that arrive together, and a simulator's clock that
+            arrives after the command. More would let a jump pass.
 
     Attributes:
         passed: what was passed on last, or zero in its place, N m.
@@ -53,7 +53,7 @@ class EffortWatchdog:
     """
 
     def __init__(
-        self, limit: float, rate: float, timeout: float = 0.1, jitter: float = 0.08
+        self, limit: float, rate: float, timeout: float = 0.1, jitter: float = 0.03
     ) -> None:
         settings = {"limit": limit, "rate": rate, "timeout": timeout, "jitter": jitter}
         for name, value in settings.items():

@@ -41,7 +41,7 @@ PARAMETERS = (
         "torque_limit", 0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
     ),
     Parameter("timeout", 0.1, "age of a command at which commands have stopped, s", above=0.0),
-    Parameter("jitter", 0.08, "how much earlier than due a command may arrive, s", above=0.0),
+    Parameter("jitter", 0.03, "how much earlier than due a command may arrive, s", above=0.0),
     Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
     Parameter(
         "patience",

@@ -42,9 +42,14 @@ class PairLimiter:
         """The allowed command nearest to the wanted one, `period` s after the last one.
 
         Raises:
-            ValueError: a wanted value or the period is not finite, or the period is negative.
-                The command is zero then and has to be sent.
+            ValueError: a wanted value or the period is not finite, there are not two values, or
+                the period is negative. The command is zero then and has to be sent.
         """
+        if len(wanted) != 2:
+            self.stop()
+            raise ValueError(
+                f"{self._what} {list(wanted)}: must be 2 values; zero is commanded instead"
+            )
         if not (all(map(math.isfinite, wanted)) and math.isfinite(period) and period >= 0.0):
             self.stop()
             raise ValueError(

@@ -10,21 +10,20 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from diffbot_node.state_subscription import SubscriptionEventCallbacks
+from diffbot_node.state_subscription import SubscriptionEventCallbacks, subscribe_to_states
 
 TOPIC = "emergency_stop"
-DEPTH = 10  # messages
 
 
 def subscribe_to_emergency_stop(node: Node, callback: Callable[[Bool], None]) -> None:
     """Subscribe to `emergency_stop` (std_msgs/Bool, true: pressed).
 
-    Twice: a latched state that was told before this node was there reaches a latched subscription
-    only, and a publisher that does not latch reaches a volatile one only. What comes twice does no
-    harm.
+    From publishers of either reliability, and twice: a latched state that was told before this node
+    was there reaches a latched subscription only, and a publisher that does not latch reaches a
+    volatile one only. What comes twice does no harm.
     """
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    node.create_subscription(Bool, TOPIC, callback, DEPTH)
+    subscribe_to_states(node, Bool, TOPIC, callback)
     # That only one of the two matches is no news.
     quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
     node.create_subscription(Bool, TOPIC, callback, latched, event_callbacks=quiet)

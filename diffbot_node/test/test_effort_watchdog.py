@@ -276,7 +276,7 @@ def test_who_holds_lets_nothing_pass_until_they_let_go():
 def test_defaults_are_what_the_description_says():
     subject = driving(now=10.0)
     assert subject.look(10.0999) is None and subject.look(10.1001) == ZERO
-    for torque, passed in ((3.999, True), (4.001, False)):
+    for torque, passed in ((1.499, True), (1.501, False)):
         subject = EffortWatchdog(LIMIT, 50.0)
         assert subject.command(10.0, ZERO) == ZERO
         assert subject.command(10.0, (torque, 0.0)) == ((torque, 0.0) if passed else ZERO)

@@ -215,7 +215,7 @@ def test_it_leaves_with_zero_when_those_who_command_have_left(make_graph):
 
 
 def test_it_gives_up_where_nobody_comes_to_command(make_graph):
-    graph = make_graph("leave_when_alone:=true", "patience:=0.05")
+    graph = make_graph("leave_when_alone:=true", "patience:=0.5")
     graph.spin_until(lambda: graph.node.exit_code is not None, "the end")
     assert graph.node.exit_code == 1
 

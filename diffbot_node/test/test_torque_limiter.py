@@ -1,6 +1,7 @@
 """No torque leaves the limiter that is not finite, too large or too fast."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,16 @@ def test_rate_limit_reaches_the_target_and_zero_is_immediate():
     assert torques[:3] == [(1.0, -1.0), (2.0, -2.0), (2.5, -3.0)]
     assert torques[-1] == (2.5, -5.0)
     assert limiter.stop() == (0.0, 0.0) and limiter.torque == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("wanted", [(), (0.1,), (0.1, 0.2, 0.3)])
+def test_a_command_of_another_length_becomes_zero_and_is_named(wanted):
+    limiter = TorqueLimiter(5.0)
+    limiter.apply((1.0, 1.0), 0.01)
+    text = re.escape(f"torque {list(wanted)}: must be 2 values; zero is commanded instead")
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        limiter.apply(wanted, 0.01)
+    assert limiter.torque == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
