@@ -190,6 +190,22 @@ def make_drive(
     return ExcitationLaw(robot, kind, seed, hold, period), lambda time: Reference()
 
 
+class HoldingLaw:
+    """A law that holds its torque over samples that were lost, as nodes do.
+
+    Attributes:
+        lost: whether the sample at hand is.
+    """
+
+    def __init__(self, law: Law) -> None:
+        self._law, self.lost = law, False
+
+    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+        """Torque [left, right], N m."""
+        held = state.torque if self.lost else None
+        return held or self._law.update(state, reference, dt)
+
+
 class Watched(Exception):
     """Ends a drive when the watch wants torque to stop."""
 
@@ -217,7 +233,7 @@ class Conditions:
     Attributes:
         counts: of the encoders per turn.
         noise: standard deviation of the acting torque, as a share of it.
-        lost: share of the samples that the watch does not get.
+        lost: share of the samples that neither the watch nor the law get.
         period: of control, s.
     """
 
@@ -260,11 +276,13 @@ def watched_drive(
     """
     limit = torque_limit(believed, drive)
     law, reference = make_drive(drive, believed, limit, seed, conditions.period)
+    holding = HoldingLaw(law)
     guard, random = WheelWatch(believed, limit), np.random.default_rng(seed)
     robot = ImpairedRobot(engine, real, impairment)
 
     def look(sample: JointSample) -> None:
-        if random.random() >= conditions.lost:
+        holding.lost = random.random() < conditions.lost
+        if not holding.lost:
             why = guard.update(sample, sample.effort)
             if why:
                 raise Watched(why)
@@ -274,7 +292,7 @@ def watched_drive(
         rehearse_drive(
             robot,
             believed,
-            law,
+            holding,
             reference,
             seconds,
             encoder_counts=conditions.counts,

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Do the tests notice every small change of the code that keeps torques within limits?
 
-Makes all mutants of the limiter and of the watchdog, one at a time: operators, comparisons, numbers
-and conditions replaced, statements, `not` and parts of `and` and `or` left out; sentences stay as
-they are. Runs the file's own tests on each. A mutant dies when a test fails. Survivors are listed
-with the reason why they make no difference, which mutation_survivors.py keeps; one without a reason
-ends with status 1.
+Makes all mutants of the limiter, the state machine and the watchdog, one at a time: operators,
+comparisons, numbers and conditions replaced, statements, `not` and parts of `and` and `or` left
+out; sentences stay as they are. Runs the file's own tests on each. A mutant dies when a test fails.
+Survivors are listed with the reason why they make no difference, which mutation_survivors.py keeps;
+one without a reason ends with status 1.
 
-The checkout is not touched: a copy of the package is mutated, in processes of their own. They are
-forked from one that has all libraries loaded, which takes a tenth of the time of mutmut and of
-cosmic-ray; these run every mutant in a new Python, and want a project of one package.
+The checkout is not touched: a copy of the package is mutated, in processes of their own, forked
+from one that has all libraries loaded. No library is used: those that there are want a project of
+one package, and one more dependency for five small files would be too much.
 
     ./diffbot python benchmarks/mutation.py [FILE ...] [--jobs 2]
 """
@@ -41,6 +41,8 @@ TESTS = SOURCE.parent / "test"
 FILES = {
     "pair_limiter.py": "test_torque_limiter.py",
     "torque_limiter.py": "test_torque_limiter.py",
+    "command_guard.py": "test_command_guard.py",
+    "state_age.py": "test_state_age.py",
     "effort_watchdog.py": "test_effort_watchdog.py",
 }
 TIME_LIMIT = 300  # s; a mutant that hangs is noticed

@@ -7,6 +7,7 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
     ("torque_limiter.py", "return self.limits[0]", "0 -> 1"): (
         "both wheels have the same limit: the constructor gives it twice"
     ),
+    ("state_age.py", 'return ""', "return '' -> pass"): EMPTY,
     ("effort_watchdog.py", "Pair = tuple[float, float]", "Pair = tuple[float, float] -> pass"): (
         "a name for type checkers; annotations are not evaluated when the program runs"
     ),

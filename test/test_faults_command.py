@@ -16,7 +16,7 @@ BAD = Row("Time", "dt 0: b", Promise.ZERO, ("ideal", "mujoco"), lambda _: Outcom
 @pytest.fixture
 def rows(monkeypatch):
     def use(*given):
-        monkeypatch.setattr(faults, "table", lambda: given)
+        monkeypatch.setattr(faults, "table", lambda part: given)
 
     return use
 

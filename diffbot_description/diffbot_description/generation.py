@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from diffbot_description.loading import share_directory
 from diffbot_description.robot import Robot
 
@@ -24,13 +26,19 @@ def urdf(
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
+    return _generated(
+        str(share_directory() / "urdf" / "robot.urdf.xacro"),
+        robot.path.read_bytes(),
+        ("robot", str(robot.path)),
+        ("hardware_plugin", hardware_plugin),
+        ("simulator", simulator),
+        ("controllers", controllers),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _generated(source: str, _content: bytes, *arguments: tuple[str, str]) -> str:
+    """The URDF, made once per content of the robot's file: xacro takes a tenth of a second."""
     import xacro  # here, because it is slow to import and only this function needs it
 
-    source = share_directory() / "urdf" / "robot.urdf.xacro"
-    arguments = {
-        "robot": str(robot.path),
-        "hardware_plugin": hardware_plugin,
-        "simulator": simulator,
-        "controllers": controllers,
-    }
-    return xacro.process_file(str(source), mappings=arguments).toprettyxml(indent="  ")
+    return xacro.process_file(source, mappings=dict(arguments)).toprettyxml(indent="  ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from ament_index_python.packages import get_package_share_directory
 from diffbot_description.consistency import check_consistency
 from diffbot_description.robot import Robot
 from diffbot_description.sections import read_section
-from diffbot_description.strict_yaml import read_yaml
+from diffbot_description.strict_yaml import parse_yaml, read_text
 
 PACKAGE = "diffbot_description"
 SUFFIXES = (".yaml", ".yml")
@@ -34,9 +35,14 @@ def load_robot(robot: str | os.PathLike[str]) -> Robot:
     for every fault of a file: names file, field, value, limit and what to change.
     """
     path = _find(robot)
-    data = read_yaml(path)
+    return _parsed(path, read_text(path))
+
+
+@functools.lru_cache(maxsize=32)
+def _parsed(path: Path, text: str) -> Robot:
+    """The robot, made once per text: robots cannot be changed, and YAML is slow to read."""
     try:
-        result = read_section(Robot, data, path=path)
+        result = read_section(Robot, parse_yaml(text), path=path)
         check_consistency(result)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

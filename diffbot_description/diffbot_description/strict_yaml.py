@@ -75,17 +75,24 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(f"is no valid YAML: {_one_line(error)}") from None
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file; raises ValueError naming the file when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: is no text file (UTF-8).") from error
+
+
 def read_yaml(path: Path) -> Any:
     """Return the content of a YAML file.
 
     Raises ValueError naming the file when it cannot be read, or for what `parse_yaml` raises it.
     """
+    text = read_text(path)
     try:
-        return parse_yaml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is no text file (UTF-8).") from error
+        return parse_yaml(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

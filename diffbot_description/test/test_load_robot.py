@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -153,7 +154,9 @@ def test_any_value_loads_or_is_refused_by_name(tmp_path_factory, field, value):
         robot = load_robot(path)
     except ValueError as error:
         assert path in str(error)
-        assert field.rsplit(".", 1)[0] in str(error)
+        # A number that no program holds is refused as it is read, by its line.
+        too_long = re.search(r"line \d+: .*more than 64 bits", str(error))
+        assert too_long or field.rsplit(".", 1)[0] in str(error)
         return
     for key in field.split("."):
         robot = getattr(robot, key)

@@ -70,7 +70,7 @@ class IdentNode(EffortNode):
 
     def _make_run(self) -> Identification:
         values, own = self.values, self.robot.excitation
-        amplitude = values.amplitude or own.amplitude
+        amplitude = self.largest_torque()
         if amplitude > self.torque_limit:
             raise ValueError(
                 f"parameter 'amplitude' = {amplitude} N m: must be <= {self.torque_limit} N m, "
@@ -120,6 +120,10 @@ class IdentNode(EffortNode):
             if missing > 0:
                 return f"{missing} more subscribers of {topic.topic} are awaited"
         return super().waits_for()
+
+    def largest_torque(self) -> float:
+        """That of the excitation, N m."""
+        return self.values.amplitude or self.robot.excitation.amplitude
 
     def required_fields(self) -> tuple[str, ...]:
         """What the joint states must hold; the effort only where it is used."""

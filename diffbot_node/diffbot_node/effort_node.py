@@ -46,7 +46,7 @@ class EffortNode(CommandNode):
         """Largest torque that will be commanded, N m."""
         joints = self.robot.joints
         self._reader = JointReader(joints.left, joints.right, self.required_fields())
-        self._wheel_watch = WheelWatch(self.robot, self.torque_limit)
+        self._wheel_watch = WheelWatch(self.robot, self.largest_torque())
         self._watchdog_holds = False
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, latched)
@@ -72,6 +72,10 @@ class EffortNode(CommandNode):
                 "wrong"
             )
         return TorqueLimiter(asked or limits.traction, limits.torque_rate)
+
+    def largest_torque(self) -> float:
+        """Largest torque that will be asked for, N m; what WheelWatch takes for a strong one."""
+        return self.torque_limit
 
     def required_fields(self) -> tuple[str, ...]:
         """What the joint states must hold, of position, velocity and effort."""

@@ -13,11 +13,12 @@ acts 0 to DELAYS steps late. With X_v = M_e (v^2 - v0^2) / 2 - G_v, X_w alike, t
     S = min over a_v, a_w of (a_v X_v + a_w X_w) - max over delays of (W + N)
 
 where v is the least and v0 the most that encoder counts allow, and N bounds what these (half a
-count on each angle) and wrong torque (TORQUE_ERROR of it) can make of W. S > 0 over any window of
-up to LONGEST steps: no robot does so under this torque. The torque is blamed when, with signs
-flipped or sides swapped, its work would have paid for the gain; a bump or a wheel that slips fits
-none. It is looked at while a wheel turns against its torque. Friction can do what a wrong torque
-does as long as that brakes, so nothing is said before it speeds a wheel up.
+count on each angle) and wrong torque (TORQUE_ERROR of it) can make of W. S > 0 over any window
+from SHORTEST to LONGEST: no robot does so under this torque. The torque is blamed when, with signs
+flipped or sides swapped, its work would have paid for the gain; a bump fits none. A wheel that
+changes its speed faster than any torque could has left the ground: windows begin anew. It is looked
+at while a wheel turns against its torque. Friction can do what a wrong torque does as long as that
+brakes, so nothing is said before it speeds a wheel up.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_description import RobotModel
+from diffbot_description import RobotModel, closed_form
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,8 @@ SPREAD = 2.5
 DELAYS = 5
 # Steps of the longest window, 0.5 s at 100 Hz: a weak torque needs time to tell.
 LONGEST = 50
+# Shortest window, s: a robot that nods, or lifts a wheel, moves its angles for that long by itself.
+SHORTEST = 0.05
 # Share of the torque that may be ripple, noise or a change within a step.
 TORQUE_ERROR = 0.1
 SLOPE = 9.81 * math.sin(math.radians(10.0))  # m/s^2, gravity along the steepest floor
@@ -45,22 +48,13 @@ LEAST_TURN = 0.05
 
 # Signs of the works on [left, right], by the own torque (True) or the other wheel's.
 WIRINGS = {
-    "both wheels turn against their torque: the torque's sign is flipped, or the encoders'": (
-        True,
-        (-1.0, -1.0),
-    ),
-    "the left wheel turns against its torque: the sign of its torque or encoder is flipped": (
-        True,
-        (-1.0, 1.0),
-    ),
-    "the right wheel turns against its torque: the sign of its torque or encoder is flipped": (
-        True,
-        (1.0, -1.0),
-    ),
-    "the wheels are swapped: a torque on the left turns the right one": (False, (1.0, 1.0)),
-    "the wheels are swapped and both signs are flipped": (False, (-1.0, -1.0)),
-    "the wheels are swapped, and the sign of the left torque is flipped": (False, (1.0, -1.0)),
-    "the wheels are swapped, and the sign of the right torque is flipped": (False, (-1.0, 1.0)),
+    "both wheels turn against their torque": (True, (-1.0, -1.0)),
+    "the left wheel turns against its torque": (True, (-1.0, 1.0)),
+    "the right wheel turns against its torque": (True, (1.0, -1.0)),
+    "the wheels turn as if swapped": (False, (1.0, 1.0)),
+    "the wheels turn as if swapped, with both signs flipped": (False, (-1.0, -1.0)),
+    "the wheels turn as if swapped, with the left torque's sign flipped": (False, (1.0, -1.0)),
+    "the wheels turn as if swapped, with the right torque's sign flipped": (False, (-1.0, 1.0)),
 }
 
 
@@ -69,10 +63,14 @@ class EnergyBalance:
 
     Args:
         model: of the robot, as its YAML describes it.
+        limit: largest torque that will be commanded, N m.
     """
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, limit: float) -> None:
         r, b = model.wheel_radius, model.half_track
+        k = closed_form(model)
+        # The second limit is for friction and the other wheel.
+        self._fastest = SPREAD * (k.k7 - b * k.k8) / r * 2.0 * limit
         # From turns [left, right] in rad to way in m and turn of the body in rad.
         self._to_body = np.array([[r, r], [-r / b, r / b]]) / 2.0
         self._inertia = np.array([model.equivalent_mass, model.equivalent_inertia])
@@ -106,6 +104,8 @@ class EnergyBalance:
         Returns:
             Which wiring explains the motion, with numbers; "" where the commanded torque may.
         """
+        if self._leaps(period, turn, count):
+            del self._periods[:], self._turns[:], self._torques[:-DELAYS]
         self._periods.append(period)
         self._turns.append(turn)
         self._torques.append(torque)
@@ -116,6 +116,18 @@ class EnergyBalance:
             return ""
         return self._judge(np.array(self._periods), np.array(self._turns), count)
 
+    def _leaps(self, period: float, turn: tuple[float, float], count: float) -> bool:
+        """Whether a wheel changes its speed faster than it could with ground under it."""
+        if not self._periods:
+            return False
+        before = self._periods[-1]
+        span = 0.5 * (period + before)
+        most = self._fastest * span + count / period + count / before
+        return any(
+            abs(now / period - then / before) > most
+            for now, then in zip(turn, self._turns[-1], strict=True)
+        )
+
     def _judge(self, periods: Array, turns: Array, count: float) -> str:
         """Look at all windows that end before the last step and begin after the first or later.
 
@@ -125,7 +137,9 @@ class EnergyBalance:
         own, other, noise = self._works(turns[1:-1], count)
         most = (own + noise).sum(axis=2).max(axis=1)
         turned = np.abs(_sums_to_end(turns[1:-1])).max(axis=1)
-        surplus = np.where(turned < LEAST_TURN, -np.inf, gain - most)
+        span = _sums_to_end(periods[1:-1])
+        telling = (turned >= LEAST_TURN) & (span >= SHORTEST)
+        surplus = np.where(telling, gain - most, -np.inf)
         start = int(np.argmax(surplus))
         if not surplus[start] > 0.0:
             return ""
@@ -137,7 +151,7 @@ class EnergyBalance:
         if not explained[problem] > max(float(gain[start]), 0.0):
             return ""
         return (
-            f"{problem}; in {periods[start + 1 : -1].sum():.3f} s the kinetic energy changed by "
+            f"{problem}; in {span[start]:.3f} s the kinetic energy changed by "
             f"{gain[start]:.3g} J at least, and the torque's work was {most[start]:.3g} J at most"
         )
 

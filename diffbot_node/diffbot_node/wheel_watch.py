@@ -56,7 +56,7 @@ class WheelWatch:
         if not (math.isfinite(limit) and limit > 0.0):
             raise ValueError(f"torque limit of the wheel watch = {limit} N m: must be > 0, finite")
         model = described_model(robot)
-        self._energy = EnergyBalance(model)
+        self._energy = EnergyBalance(model, limit)
         self._wheels = [WheelStandstill(robot, model, side, limit) for side in (0, 1)]
         # Found as the least change of an angle that was ever seen.
         self._count = math.tau / min(robot.encoder.counts or COARSE, COARSE)

@@ -23,7 +23,7 @@ def active(guard):
 
 def test_it_waits_until_it_begins(guard):
     assert (guard.state, guard.began, guard.command) == (GuardState.WAITING, False, ZERO)
-    assert guard.reason == "nothing has come yet"
+    assert guard.reason == "nothing has come yet" and guard.silent is False
     guard.begin()
     assert (guard.state, guard.began, guard.command) == (GuardState.HOLDING, True, ZERO)
     assert guard.reason == "the first state has come"
@@ -45,6 +45,17 @@ def test_it_holds_and_goes_on_from_zero_by_itself(active, silent):
     )
     assert active.apply(WANTED, 0.01) == WANTED
     assert (active.state, active.reason, active.silent) == (GuardState.ACTIVE, "", False)
+
+
+def test_what_holds_it_is_no_silence_unless_it_is_said():
+    guard = CommandGuard(TorqueLimiter(1.0))
+    guard.hold("a wheel is missing")
+    assert guard.silent is False
+
+
+def test_a_release_of_what_was_not_pressed_changes_nothing(active):
+    active.release()
+    assert (active.state, active.reason) == (GuardState.ACTIVE, "")
 
 
 def test_a_command_that_is_refused_changes_no_state(active):

@@ -14,6 +14,11 @@ def taken(*stamps_and_clocks):
     return age
 
 
+def test_before_the_first_stamp_nothing_is_known_and_nothing_wrong():
+    age = StateAge(LIMIT)
+    assert (age.newest, age.period, age.problem, age.same_clock) == (None, 0.0, "", None)
+
+
 def test_the_first_stamp_has_no_period():
     age = taken((5.0, 5.001))
     assert (age.newest, age.period, age.problem, age.same_clock) == (5.0, 0.0, "", True)

@@ -86,6 +86,17 @@ def test_a_push_that_no_wiring_explains_is_not_called_a_wrong_sign():
     assert first(WheelWatch(ROBOT), straight(lambda t: -0.05, lambda t: 2.0, seconds=0.2)) is None
 
 
+def test_a_wheel_that_leaves_the_ground_and_comes_back_is_no_wrong_sign():
+    # Braked by 1 N m from 40 rad/s, it stops turning in the air for 20 ms and is dragged along
+    # again: energy that comes back against the torque, as a wrong sign would have it.
+    samples, lost = [], 0.0
+    for i, (sample, torque) in enumerate(straight(lambda t: -1.0, start=40.0, seconds=0.5)):
+        lost += 0.1 * (i in (20, 21))
+        position = tuple(angle - lost for angle in sample.position)
+        samples.append((replace(sample, position=position), torque))
+    assert first(WheelWatch(ROBOT), samples) is None
+
+
 @pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)])
 def test_an_encoder_that_sticks_in_motion_is_found_within_100_ms(sides):
     samples = straight(lambda t: 0.2, start=5.0)

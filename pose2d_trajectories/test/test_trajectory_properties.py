@@ -70,7 +70,7 @@ def sampled(trajectory, times):
     return np.array([[getattr(one, field) for field in FIELDS] for one in found])
 
 
-@settings(max_examples=20, deadline=None, phases=QUICK)
+@settings(max_examples=10, deadline=None, phases=QUICK)
 @given(trajectories(limited=True), st.floats(0.0, 1.0))
 def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, share):
     """From one time to the next the pose moves as v and omega say, and these as dv and domega.

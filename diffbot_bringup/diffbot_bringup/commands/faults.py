@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from diffbot_bringup.faults.row import Row, Verdict
-from diffbot_bringup.faults.table import chosen, table
+from diffbot_bringup.faults.table import PARTS, chosen, table
 from diffbot_bringup.faults.verdicts import rich_table, text_lines, worst_line, write_verdicts
 from diffbot_sim.engines import ENGINES
 
@@ -29,13 +29,9 @@ def main(argv: list[str]) -> int:
     """Run the rows, print the table and write it; returns the exit status."""
     options = _parser().parse_args(argv)
     engines = options.engine or ["ideal", "mujoco"]
-    runs = list(chosen(table(), engines, options.row))
+    runs = list(chosen(table(options.only), engines, options.row))
     if not runs:
-        print(
-            f"diffbot faults: --row {options.row!r} is in no row for {' or '.join(engines)}; "
-            "--list shows them",
-            file=sys.stderr,
-        )
+        print(f"diffbot faults: {_no_row(options, engines)}; --list shows all", file=sys.stderr)
         return 2
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -64,10 +60,21 @@ def _parser() -> argparse.ArgumentParser:
         help="physics; may be given several times; default: ideal and mujoco",
     )  # fmt: skip
     parser.add_argument("--row", default="", metavar="TEXT", help="only rows with this text")
+    parser.add_argument(
+        "--only", default="", choices=PARTS,
+        help="nodes in one process and robot time, or real processes over DDS in real time",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the rows and run none")
     default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-faults"
     parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
     return parser
+
+
+def _no_row(options: argparse.Namespace, engines: list[str]) -> str:
+    """Why nothing is to be run."""
+    rows = f"no row of --only {options.only}" if options.only else "no row"
+    text = f" has {options.row!r} (--row) and" if options.row else ""
+    return f"{rows}{text} is run on {' or '.join(engines)}"
 
 
 def _run(runs: list[tuple[Row, str]], folder: Path, console: Console) -> int:

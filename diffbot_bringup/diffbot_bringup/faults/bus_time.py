@@ -13,8 +13,8 @@ from rclpy.time import Time
 
 # Packages whose nodes are put on a bus; a simulator's own processes need the true time.
 PACKAGES = (
-    *("diffbot_node", "diffbot_controllers", "diffbot_ident"),
-    *("pose2d_trajectories", "diffbot_sim.faults"),
+    *("diffbot_node.", "diffbot_controllers.", "diffbot_ident."),
+    *("pose2d_trajectories.", "diffbot_sim.faults."),
 )
 
 
@@ -71,8 +71,7 @@ class BusTime:
     def install(self) -> None:
         """Take the place of `time` in the nodes' modules that are loaded by now."""
         for name, module in list(sys.modules.items()):
-            ours = any(name == package or name.startswith(f"{package}.") for package in PACKAGES)
-            if ours and vars(module).get("time") is time:
+            if f"{name}.".startswith(PACKAGES) and vars(module).get("time") is time:
                 module.time = self
                 self._patched.append(module)
 

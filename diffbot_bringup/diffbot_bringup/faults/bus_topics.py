@@ -11,7 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPo
 from rclpy.serialization import deserialize_message, serialize_message
 
 if TYPE_CHECKING:
-    from diffbot_bringup.faults.bus import Bus
+    from diffbot_bringup.faults.bus_graph import BusGraph
 
 
 def profile(qos: QoSProfile | int) -> QoSProfile:
@@ -22,7 +22,7 @@ def profile(qos: QoSProfile | int) -> QoSProfile:
 class BusPublisher:
     """What `create_publisher` gives; messages leave it serialised, as on a wire."""
 
-    def __init__(self, bus: Bus, owner: Any, kind: type, topic: str, qos: QoSProfile) -> None:
+    def __init__(self, bus: BusGraph, owner: Any, kind: type, topic: str, qos: QoSProfile) -> None:
         self._bus, self.owner, self.msg_type = bus, owner, kind
         self.topic = self.topic_name = topic
         self.qos_profile = qos
@@ -57,7 +57,7 @@ class BusSubscription:
 
     def __init__(
         self,
-        bus: Bus,
+        bus: BusGraph,
         owner: Any,
         kind: type,
         topic: str,
@@ -83,7 +83,7 @@ class BusSubscription:
 class BusService:
     """What `create_service` gives."""
 
-    def __init__(self, bus: Bus, owner: Any, kind: type, name: str, callback: Any) -> None:
+    def __init__(self, bus: BusGraph, owner: Any, kind: type, name: str, callback: Any) -> None:
         self._bus, self.owner, self.srv_type = bus, owner, kind
         self.service_name = self.srv_name = name
         self.callback = callback
@@ -105,7 +105,7 @@ class BusTimer:
     """
 
     def __init__(
-        self, bus: Bus, owner: Any, period: int, callback: Callable[[], None], first: int
+        self, bus: BusGraph, owner: Any, period: int, callback: Callable[[], None], first: int
     ) -> None:
         self._bus, self.owner, self.callback = bus, owner, callback
         self.timer_period_ns = period
@@ -124,12 +124,10 @@ class BusTimer:
         return self.cancelled
 
     def reset(self) -> None:
-        """Fire a period from now on."""
-        self.cancelled = True
-        fresh = BusTimer(
-            self._bus, self.owner, self.timer_period_ns, self.callback, self._bus.now_ns
-        )
-        fresh.due += self.timer_period_ns
+        """Fire a period from now on; one that was cancelled fires again."""
+        self.cancelled = False
+        self.due = self._bus.now_ns + self.timer_period_ns
+        self._bus.schedule(self)
 
 
 def copied(message: Any) -> Any:

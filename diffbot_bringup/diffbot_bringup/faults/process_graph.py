@@ -4,30 +4,22 @@
         ^                                                                  |
         +--effort_controller/commands-- effort_watchdog <--effort_watchdog/commands
 
-It lives in a DDS domain of its own and does not leave this machine: a user's robot is never met.
+A probe listens to the wheels and to the robot.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import signal
-import tempfile
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 import yaml
 
-from diffbot_bringup.faults.process_domain import free_domain
+from diffbot_bringup.faults.process_group import PATIENCE, ProcessGroup
 from diffbot_bringup.faults.process_nodes import CONTROLLERS, NODES, STANDARD, NodeSpec
-from diffbot_bringup.faults.process_nursery import NodeProcess
-from diffbot_bringup.faults.process_priority import urgent
 from diffbot_bringup.faults.process_probe import Probe
 from diffbot_description import load_robot
 
-PATIENCE = 15.0  # s of wall time for anything that has to happen; a hang ends the row
 PERIOD = 0.01  # s
 # Torque that counts as driving, N m: in the circle below a wheel always has more.
 DRIVING = 0.02
@@ -40,7 +32,7 @@ ATTEMPTS = 3  # to enable a controller
 PROMPT = 2.0  # s of wall time in which a controller goes on by itself
 
 
-class ProcessGraph:
+class ProcessGraph(ProcessGroup):
     """The nodes, and the probe.
 
     Args:
@@ -64,24 +56,13 @@ class ProcessGraph:
         standard: tuple[str, ...] = STANDARD,
         robot: str = "",
     ) -> None:
-        self.domain = free_domain()
-        # The server of the processes, their threads and the probe's inherit it.
-        self._urgent = contextlib.ExitStack()
-        self._urgent.enter_context(urgent())
+        super().__init__(engine, nodes)
         self.spent = False
-        self._engine, self._nodes, self._standard = engine, nodes, standard
-        self._folder = Path(tempfile.mkdtemp(prefix="faults-"))
-        self._robot = robot or self._write_robot()
-        limits = load_robot(self._robot).limits
-        self.limit, self.rate = limits.traction, limits.torque_rate
-        self._variables = {
-            "ROS_DOMAIN_ID": str(self.domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "ROS_LOG_DIR": str(self._folder / "ros"),
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-        self._processes: dict[str, NodeProcess] = {}
+        self._standard = standard
         try:
+            self.robot = robot or self._write_robot()
+            limits = load_robot(self.robot).limits
+            self.limit, self.rate = limits.traction, limits.torque_rate
             for name in standard:
                 self.start(name)
             self.probe = self._make_probe()
@@ -94,52 +75,20 @@ class ProcessGraph:
         robot = yaml.safe_load(text)
         robot["limits"]["torque_rate"] = TORQUE_RATE
         robot["friction"]["viscous"] = [FRICTION, FRICTION]
-        path = self._folder / "twil.yaml"
+        path = self.folder / "twil.yaml"
         path.write_text(yaml.safe_dump(robot), encoding="utf-8")
         return str(path)
 
     def _make_probe(self) -> Probe:
         name = "ROS_AUTOMATIC_DISCOVERY_RANGE"
         before = os.environ.get(name)
-        os.environ[name] = self._variables[name]
+        os.environ[name] = self.variables[name]
         try:
             return Probe(self.domain, PERIOD)
         finally:
             os.environ.pop(name)
             if before is not None:
                 os.environ[name] = before
-
-    # Processes.
-
-    def start(self, name: str) -> NodeProcess:
-        """Start a node; one of its name that runs is ended first."""
-        spec = self._nodes[name]
-        more = [f"robot:={self._robot}"] if spec.knows_robot else []
-        more += [f"engine:={self._engine}"] if spec.executable == "simulator" else []
-        self.end(name)
-        log = self._folder / f"{name}.log"
-        words = spec.words(name, tuple(more))
-        process = NodeProcess(spec.module, spec.executable, words, self._variables, log)
-        self._processes[name] = process
-        return process
-
-    def process(self, node: str) -> NodeProcess:
-        """The process of a node."""
-        return self._processes[node]
-
-    def end(self, node: str) -> None:
-        """End a node at once, where it runs."""
-        if node in self._processes:
-            self._processes.pop(node).kill()
-
-    def leave(self, node: str) -> None:
-        """Ask a node to end, so that the others see it go: who is killed counts for 20 s more."""
-        process = self._processes.pop(node)
-        process.signal(signal.SIGINT)
-        if not process.wait(PATIENCE):
-            process.kill()
-
-    # The run.
 
     def drive(self, driver: str = "backstep_controller") -> None:
         """See to it that all run who belong to the run, and wait until the robot is driven.
@@ -203,30 +152,8 @@ class ProcessGraph:
             lambda: probe.record.told and not probe.commanders(CONTROLLERS), PATIENCE
         )
 
-    def said(self) -> str:
-        """The end of what each node has said."""
-        texts = []
-        for name, process in self._processes.items():
-            lines = process.said().splitlines()[-3:]
-            texts.append("\n".join([f"{name} ({process.status}):", *lines]))
-        return "\n".join(texts)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Nodes that have been started and not been ended."""
-        return tuple(self._processes)
-
-    def numbers(self) -> tuple[int, ...]:
-        """Process numbers of the nodes that run."""
-        return tuple(process.number for process in self._processes.values() if process.running)
-
     def close(self) -> None:
         """End everything; whoever hangs, too."""
         if hasattr(self, "probe"):
             self.probe.close()
-        for process in self._processes.values():
-            process.signal(signal.SIGKILL)
-        for node in tuple(self._processes):
-            self.end(node)
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._urgent.close()
+        super().close()

@@ -11,6 +11,9 @@ LONGEST_TIME_TO_ZERO = 0.1
 """From a fault to zero on the wheels, s of robot time."""
 WATCHDOG_TIME_TO_ZERO = 0.15
 """The same where it is the watchdog that sends the zero, as the controller is dead."""
+WIRING_TIME_TO_ZERO = 0.5
+"""The same for torque on the wrong wheel, or the wrong way round: it first has to move the robot
+further than friction, a slope, a delay or a wrong mass can explain."""
 ROUNDING = 1e-9  # share; what floats add to a time or a torque
 
 

@@ -20,6 +20,8 @@ from diffbot_bringup.faults.rows import (
 )
 from diffbot_bringup.faults.rows.making import NO_ENGINE, PHYSICS
 
+PARTS = ("in-process", "processes")
+"""Rows in one process and robot time; rows with real processes over DDS, in real time."""
 IN_PROCESS: tuple[Row, ...] = (
     *numbers.ROWS,
     *parameters.ROWS,
@@ -36,11 +38,12 @@ IN_PROCESS: tuple[Row, ...] = (
 """Rows that need no process but this one."""
 
 
-def table() -> tuple[Row, ...]:
-    """All rows."""
+def table(part: str = "") -> tuple[Row, ...]:
+    """The rows of one of PARTS; empty: all."""
     from diffbot_bringup.faults.process_rows import ROWS
 
-    return sorted_by_group((*IN_PROCESS, *ROWS))
+    rows = {"": (*IN_PROCESS, *ROWS), "in-process": IN_PROCESS, "processes": ROWS}
+    return sorted_by_group(rows[part])
 
 
 def sorted_by_group(rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from diffbot_bringup.faults.row import Outcome, Verdict
+from diffbot_bringup.faults.row import LONGEST_TIME_TO_ZERO, Outcome, Verdict
 from diffbot_bringup.report.summary import strict, versions, write_summary
 
 COLUMNS = ("Group", "Row", "Engine", "Promise", "Zero, ms", "Worst torque", "Verdict")
@@ -24,7 +24,7 @@ def cells(verdict: Verdict) -> tuple[str, ...]:
         row.name,
         verdict.engine,
         row.promise.value,
-        _milliseconds(outcome),
+        _time_to_zero(verdict),
         _torque(outcome),
         "kept" if verdict.passed else "FAILS",
     )
@@ -34,6 +34,14 @@ def _milliseconds(outcome: Outcome | None) -> str:
     if outcome is None or outcome.time_to_zero is None:
         return "-"
     return f"{1e3 * outcome.time_to_zero:.1f}"
+
+
+def _time_to_zero(verdict: Verdict) -> str:
+    """In ms; with the row's limit where it is not that of most rows."""
+    text, longest = _milliseconds(verdict.outcome), verdict.row.longest
+    if text == "-" or longest == LONGEST_TIME_TO_ZERO:
+        return text
+    return f"{text} of {1e3 * longest:g}"
 
 
 def _torque(outcome: Outcome | None) -> str:

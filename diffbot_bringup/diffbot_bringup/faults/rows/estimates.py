@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from diffbot_bringup.faults.row import Outcome, Promise
+from diffbot_bringup.faults.bus_robot import PERIOD
+from diffbot_bringup.faults.row import WIRING_TIME_TO_ZERO, Outcome, Promise
 from diffbot_bringup.faults.rows.making import rows
 from diffbot_bringup.faults.scene import FAULT, Scene
 from diffbot_bringup.faults.subjects import BACKSTEP, IDENT, LINEARIZING, POSE, Subject
@@ -146,16 +147,17 @@ def _unestimated(outcome: Outcome, messages: list[DynamicParameters]) -> Outcome
 
 
 def _dead_motors(subject: Subject, engine: str) -> Outcome:
-    """Motors do nothing while ident excites: it goes on within all limits, and knows nothing.
+    """Motors do nothing while ident excites: it stops, and knows nothing.
 
-    Wheels that stand under so little torque may be held by friction: that is no contradiction.
+    Wheels that stand under torque look like stuck encoders; friction may hold them for a while.
     """
     found: list[DynamicParameters] = []
     with Scene(subject, engine) as scene:
         scene.bus.subscribe(DynamicParameters, "ident/dynamic_parameters", found.append)
         scene.robot.motor = lambda torque: (0.0, 0.0)
         scene.advance(FAULT + 1.0)
-        outcome = scene.on(FAULT - 1.0)
+        begun = next(at for at, *torque in scene.robot.history.entries if any(torque))
+        outcome = scene.zero(begun + 2.0 * PERIOD, FAULT + 1.0)
         scene.bus.interrupt(scene.member)
         return _unestimated(outcome, found)
 
@@ -172,6 +174,13 @@ ROWS = (
         NEGATIVE, "offered while driving", Promise.DRIVES_ON, CONTROLLERS, _offered(_negative, True)
     ),
     *rows(NEGATIVE, "offered before the start", Promise.REFUSES, CONTROLLERS, _awaited(_negative)),
-    *rows(NOTHING, "motors that do nothing", Promise.DRIVES_ON, (IDENT,), _dead_motors),
+    *rows(
+        NOTHING,
+        "motors that do nothing",
+        Promise.ZERO,
+        (IDENT,),
+        _dead_motors,
+        longest=WIRING_TIME_TO_ZERO,
+    ),
     *rows(NOTHING, "a robot at rest, live estimates", Promise.REFUSES, CONTROLLERS, _at_rest),
 )

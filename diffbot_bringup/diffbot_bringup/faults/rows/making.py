@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from diffbot_bringup.faults.row import Outcome, Promise, Row
+from diffbot_bringup.faults.row import LONGEST_TIME_TO_ZERO, Outcome, Promise, Row
 from diffbot_bringup.faults.rows.cases import worst_of
 from diffbot_bringup.faults.scene import FAULT, Scene
 from diffbot_bringup.faults.subjects import TRACKING, Subject
@@ -30,8 +30,9 @@ def rows(
     subjects: Iterable[Subject],
     run: Callable[[Subject, str], Outcome],
     engines: tuple[str, ...] = PHYSICS,
+    longest: float = LONGEST_TIME_TO_ZERO,
 ) -> tuple[Row, ...]:
-    """One row per subject; `run` is told the subject and the engine."""
+    """One row per subject; `run` is told the subject and the engine. See Row for the rest."""
     return tuple(
         Row(
             group,
@@ -39,6 +40,7 @@ def rows(
             promise,
             (NO_ENGINE,) if subject is TRACKING else engines,
             functools.partial(run, subject),
+            longest,
         )
         for subject in subjects
     )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
+from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
 
 from diffbot_bringup.faults.bus import Bus
+from diffbot_bringup.faults.command_history import CommandHistory
 from diffbot_bringup.faults.row import Outcome, Promise, Row
 from diffbot_bringup.faults.rows.making import NO_ENGINE
 from diffbot_bringup.faults.subjects import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING
@@ -71,14 +74,23 @@ def _numeric(kind: type[Node], parameters: dict[str, Any]) -> dict[str, Any]:
         }
 
 
-def _refuses(kind: type[Node], parameters: dict[str, Any], limit: float) -> Outcome:
-    """Each value in each parameter: no node, and a sentence with the parameter's name."""
-    found, count = [], 0
+def refused(node: str, values: Sequence[float] = VALUES) -> Outcome:
+    """Each value in each parameter: no node, no torque, and a sentence with the parameter's name.
+
+    Args:
+        node: one of NODES.
+        values: that no parameter may have.
+    """
+    kind, parameters = NODES[node][0](), NODES[node][1]
+    limit = load_robot("twil").limits.traction
+    history, found, count = CommandHistory((limit, limit), limit), [], 0
     for name, good in _numeric(kind, parameters).items():
-        for value in VALUES:
+        for value in values:
             wrong = value if isinstance(good, (int, float)) else [1.0, value]
             with Bus() as bus:
+                _record(bus, history)
                 member = bus.add(kind, **{**parameters, name: wrong})
+                bus.advance(bus.time + 0.02)
                 said = member.said(f"'{name}") or member.said(name, str(value))
                 status = member.status
             count += 1
@@ -86,13 +98,27 @@ def _refuses(kind: type[Node], parameters: dict[str, Any], limit: float) -> Outc
                 found.append(f"{name} = {value}: status {status}, said {member.log}")
     if not count:
         found.append("no parameter was tried")
-    return Outcome(None, 0.0, limit, tuple(found), f"{count} cases")
+    return Outcome(None, history.worst(), limit, tuple(found), f"{count} cases")
+
+
+def _record(bus: Bus, history: CommandHistory) -> None:
+    """Keep what anybody commands."""
+    bus.subscribe(
+        Float64MultiArray,
+        "effort_controller/commands",
+        lambda message: history.add(bus.time, tuple(message.data)),
+    )
+    bus.subscribe(
+        TwistStamped,
+        "cmd_vel",
+        lambda message: history.add(bus.time, (message.twist.linear.x, message.twist.angular.z)),
+    )
 
 
 def _row(name: str) -> Row:
-    kind, parameters = NODES[name]
-    limit = load_robot("twil").limits.traction
-    run = functools.partial(lambda _engine: _refuses(kind(), parameters, limit))
+    def run(_engine: str) -> Outcome:
+        return refused(name)
+
     return Row(GROUP, f"each parameter: {name}", Promise.REFUSES, (NO_ENGINE,), run)
 
 

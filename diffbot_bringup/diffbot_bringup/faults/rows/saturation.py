@@ -23,7 +23,8 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
     """Ask for too much for some time, s, then for a standstill.
 
     The recovery bound is the time to brake from the speed at that moment with the torque that
-    there is, times SHARED, plus SETTLING: an integral that has wound up would need as long as it wound up.
+    there is, times SHARED, plus SETTLING: an integral that has wound up would need as long as it
+    wound up.
     """
     with Scene(subject, engine, speed=2.0, torque_limit=WEAK) as scene:
         begin, scene.robot.limit = scene.bus.time, WEAK

@@ -172,5 +172,5 @@ ROWS = (
     *rows(RIVALS, "a second controller is started", Promise.ZERO, BOTH, _second),
     *rows(TRIAL, "stopped by ~/enable in mid-step", Promise.ZERO, (LINEARIZING,), _aborted(False)),
     *rows(TRIAL, "interrupted in mid-step", Promise.ZERO, (LINEARIZING,), _aborted(True)),
-    *rows("Failure inside", "exception inside the law", Promise.ZERO, ALL, _law_fails),
+    *rows("Ends and restarts", "exception inside the law", Promise.ZERO, ALL, _law_fails),
 )

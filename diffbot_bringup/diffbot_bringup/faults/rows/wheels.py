@@ -10,7 +10,7 @@ import yaml
 
 from diffbot_bringup.faults.bus_robot import PERIOD
 from diffbot_bringup.faults.command_history import Pair
-from diffbot_bringup.faults.row import Outcome, Promise
+from diffbot_bringup.faults.row import WIRING_TIME_TO_ZERO, Outcome, Promise
 from diffbot_bringup.faults.rows.making import EVERYWHERE, INSTANT, borne, lasting, rows
 from diffbot_bringup.faults.scene import FAULT, Scene
 from diffbot_bringup.faults.subjects import BACKSTEP, DRIVERS, IDENT, Subject
@@ -20,6 +20,7 @@ from diffbot_sim.faults.fault import Fault
 GROUP = "Wheels"
 BOTH = (IDENT, BACKSTEP)
 NOTICEABLE = 0.01  # share of the torque limit
+LONG = WIRING_TIME_TO_ZERO + 0.1  # s
 
 
 def _stuck(side: int):
@@ -38,8 +39,8 @@ def _motor(change):
         with Scene(subject, engine) as scene:
             scene.advance(FAULT + INSTANT)
             scene.robot.motor = change
-            scene.advance(FAULT + 0.3)
-            return scene.zero(FAULT + INSTANT, FAULT + 0.3)
+            scene.advance(FAULT + LONG)
+            return scene.zero(FAULT + INSTANT, FAULT + LONG)
 
     return run
 
@@ -66,8 +67,8 @@ def _wired(change):
                 scene.advance(scene.bus.time + PERIOD)
             # It acts over the period that ends with this step.
             since = (begun or [scene.bus.time])[0] - PERIOD + INSTANT
-            scene.advance(since + 0.4)
-            return scene.zero(since, since + 0.4)
+            scene.advance(since + LONG)
+            return scene.zero(since, since + LONG)
 
     return run
 
@@ -118,13 +119,20 @@ def _angles(**settings):
 
 
 ENCODERS = "Encoders"
+WIRING = (
+    ("left torque flipped from the start", DRIVERS, _wired(flipped_left)),
+    ("both torques flipped from the start", DRIVERS, _wired(flipped)),
+    ("wheels swapped from the start", DRIVERS, _wired(swapped)),
+    ("both torques flipped in mid-run", BOTH, _motor(flipped)),
+)
 ROWS = (
     *rows(GROUP, "left encoder stuck under torque", Promise.ZERO, DRIVERS, _stuck(0), EVERYWHERE),
     *rows(GROUP, "right encoder stuck under torque", Promise.ZERO, BOTH, _stuck(1)),
-    *rows(GROUP, "left torque flipped from the start", Promise.ZERO, DRIVERS, _wired(flipped_left)),
-    *rows(GROUP, "both torques flipped from the start", Promise.ZERO, DRIVERS, _wired(flipped)),
-    *rows(GROUP, "wheels swapped from the start", Promise.ZERO, DRIVERS, _wired(swapped)),
-    *rows(GROUP, "both torques flipped in mid-run", Promise.ZERO, BOTH, _motor(flipped)),
+    *(
+        row
+        for name, subjects, run in WIRING
+        for row in rows(GROUP, name, Promise.ZERO, subjects, run, longest=WIRING_TIME_TO_ZERO)
+    ),
     *rows(GROUP, "radius 30 % larger", Promise.DRIVES_ON, DRIVERS, _other("radius", 1.3)),
     *rows(GROUP, "radius 30 % smaller", Promise.DRIVES_ON, DRIVERS, _other("radius", 0.7)),
     *rows(GROUP, "track 30 % wider", Promise.DRIVES_ON, DRIVERS, _other("separation", 1.3)),
