@@ -45,7 +45,7 @@ def test_a_row_that_fails_is_status_1_and_says_why(rows, tmp_path, capsys):
 def test_wrong_arguments_are_status_2(rows, tmp_path, capsys):
     rows(GOOD)
     assert faults.main(["--row", "nothing like this", "--output", str(tmp_path)]) == 2
-    assert "--list shows them" in capsys.readouterr().err
+    assert "--list shows all" in capsys.readouterr().err
     with pytest.raises(SystemExit) as error:
         faults.main(["--engine", "bullet"])
     assert error.value.code == 2

@@ -15,6 +15,7 @@ from diffbot_bringup.faults.row import Row, Verdict
 from diffbot_bringup.faults.table import PARTS, chosen, table
 from diffbot_bringup.faults.verdicts import rich_table, text_lines, worst_line, write_verdicts
 from diffbot_sim.engines import ENGINES
+from diffbot_sim.gazebo.installation import MISSING, find_installation
 
 SUMMARY = "attack the nodes: the fault table, with time to zero torque and worst torque"
 
@@ -40,6 +41,9 @@ def main(argv: list[str]) -> int:
         for row, engine in runs:
             console.print(f"{row.group}: {row.name}  ({engine}, {row.promise.value})", markup=False)
         return 0
+    if "gazebo" in engines and find_installation() is None:
+        print(f"diffbot faults: --engine gazebo: {MISSING}", file=sys.stderr)
+        return 2
     try:
         options.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:

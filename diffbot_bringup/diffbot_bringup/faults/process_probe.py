@@ -25,6 +25,11 @@ from diffbot_bringup.faults.process_nodes import WHEELS
 from diffbot_bringup.faults.process_record import Pair, Record
 from diffbot_node import seconds
 
+try:
+    from rclpy.event_handler import PublisherEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import PublisherEventCallbacks
+
 DEEP = 1000  # messages; a probe that is held up for a while misses none
 ON_ITS_WAY = 0.1  # s of wall time
 NANOSECONDS = 1e-9
@@ -68,7 +73,11 @@ class Probe:
         self.node.create_subscription(Float64MultiArray, WHEELS, self._on_command, DEEP)
         self.node.create_subscription(JointState, "joint_states", self._on_state, DEEP)
         self.node.create_subscription(DiagnosticArray, "diagnostics", self._on_diagnostics, DEEP)
-        self._stop_button = self.node.create_publisher(Bool, "emergency_stop", 10)
+        self._stop_button = self.node.create_publisher(
+            # Nodes listen twice, for latched buttons too; that the one does not match is no news.
+            *(Bool, "emergency_stop", 10),
+            event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
+        )
         self._publishers: dict[str, Publisher] = {}
         self._heard: Subscription | None = None
         self._leaving = False

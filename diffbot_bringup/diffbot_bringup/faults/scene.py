@@ -12,6 +12,7 @@ from geometry_msgs.msg import TwistStamped
 from diffbot_bringup.faults.bus import BEGINNING, Bus
 from diffbot_bringup.faults.bus_robot import PERIOD, BusRobot
 from diffbot_bringup.faults.bus_velocity_robot import BusVelocityRobot
+from diffbot_bringup.faults.command_history import ZERO
 from diffbot_bringup.faults.reference_source import ReferenceSource
 from diffbot_bringup.faults.row import Outcome
 from diffbot_bringup.faults.subjects import Subject
@@ -109,7 +110,7 @@ class Scene:
         """
         history = self.robot.history
         found = list(self.misbehaviour())
-        if not history.moved(since - 2.5 * PERIOD, since - 1e-9):
+        if history.held(since) == ZERO:
             found.append(NOBODY_DRIVES)
         if words and not self.member.said(*words):
             found.append(f"it did not say: {' ... '.join(words)}")
