@@ -107,7 +107,8 @@ def test_joint_states_that_cannot_be_used_are_refused_and_it_goes_on(make, capfd
 
 
 @pytest.mark.parametrize(
-    ("turn", "effort", "says"), [(2.0, 0.0, "left wheel jumps"), (0.0, 1e9, "effort = [1000000000")]
+    ("turn", "effort", "says"),
+    [(2.0, 0.0, "left wheel jumps"), (0.0, 1e9, "effort of joint 'left_wheel_joint' = 1000000000")],
 )
 def test_what_a_driven_robot_cannot_do_is_refused_teaches_nothing_and_it_goes_on(
     make, capfd, turn, effort, says

@@ -164,10 +164,6 @@ def fault(text):
             "arrays = 'odd': must be one of re",
         ),
         (
-            fault(f"topic: joint_states, kind: wrong, scale: {10**400}"),
-            "scale: is beyond all",
-        ),
-        (
             fault("topic: joint_states, kind: delayed, jitter: 1, overtake: 1"),
             "overtake = 1: must be",
         ),
@@ -235,3 +231,10 @@ def test_only_settings_of_its_kind_may_be_given():
             else:
                 with pytest.raises(ValueError, match=f"{name} = .*: is not for kind {kind}"):
                     Fault("a", kind, **settings)
+
+
+def test_a_number_beyond_all_floats_is_refused():
+    with pytest.raises(ValueError, match="scale: is beyond all"):
+        Fault("joint_states", "wrong", scale=10**400)
+    with pytest.raises(ValueError, match="line 2: a value is not of its kind .a whole number of"):
+        read_script(f"faults:\n  - {{topic: joint_states, kind: wrong, scale: {10**400}}}\n")
