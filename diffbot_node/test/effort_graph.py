@@ -1,6 +1,7 @@
 """A node that always asks for the same torque, and a robot for it, in one process."""
 
 import time
+from contextlib import contextmanager
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -85,3 +86,32 @@ class Graph:
         message.header.stamp.sec = int(self.stamp)
         message.header.stamp.nanosec = round((self.stamp - int(self.stamp)) * 1e9)
         self.states.publish(message)
+
+
+@contextmanager
+def made_graphs():
+    """What makes graphs with parameters; `before` is called with a node of its own, made before."""
+    graphs, nodes = [], []
+
+    def make(*parameters, before=lambda node: None):
+        words = [word for text in (*QUIET, *parameters) for word in ("-p", text)]
+        rclpy.init(args=["--ros-args", *words])
+        nodes.append(rclpy.create_node("early"))
+        before(nodes[-1])
+        graphs.append(Graph())
+        return graphs[-1]
+
+    try:
+        yield make
+    finally:
+        for graph in graphs:
+            graph.node.destroy_node()
+            graph.robot.destroy_node()
+        rclpy.try_shutdown()
+
+
+def drive(graph):
+    """Let the robot be driven by the torque that the node asks for."""
+    for _ in range(3):
+        torque = graph.say()
+    assert torque == TORQUE

@@ -7,7 +7,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
+from effort_graph import TORQUE, drive, made_graphs  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -33,30 +33,13 @@ class Listener:
 
 @pytest.fixture
 def make_graph():
-    graphs = []
-
-    def make(*parameters):
-        words = [word for text in (*QUIET, *parameters) for word in ("-p", text)]
-        rclpy.init(args=["--ros-args", *words])
-        graphs.append(Graph())
-        return graphs[-1]
-
-    yield make
-    for graph in graphs:
-        graph.node.destroy_node()
-        graph.robot.destroy_node()
-    rclpy.try_shutdown()
+    with made_graphs() as make:
+        yield make
 
 
 @pytest.fixture
 def graph(make_graph):
     return make_graph()
-
-
-def drive(graph):
-    for _ in range(3):
-        torque = graph.say()
-    assert torque == TORQUE
 
 
 def test_a_sample_waits_for_what_belongs_to_it(graph):

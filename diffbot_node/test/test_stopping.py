@@ -5,7 +5,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
-from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
+from effort_graph import drive, made_graphs  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
@@ -16,33 +16,13 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 @pytest.fixture
 def make_graph():
-    graphs, nodes = [], []
-
-    def make(*parameters, before=lambda node: None):
-        """Make the graph; `before` is called with a node of its own, made before."""
-        words = [word for text in (*QUIET, *parameters) for word in ("-p", text)]
-        rclpy.init(args=["--ros-args", *words])
-        nodes.append(rclpy.create_node("early"))
-        before(nodes[-1])
-        graphs.append(Graph())
-        return graphs[-1]
-
-    yield make
-    for graph in graphs:
-        graph.node.destroy_node()
-        graph.robot.destroy_node()
-    rclpy.try_shutdown()
+    with made_graphs() as make:
+        yield make
 
 
 @pytest.fixture
 def graph(make_graph):
     return make_graph()
-
-
-def drive(graph):
-    for _ in range(3):
-        torque = graph.say()
-    assert torque == TORQUE
 
 
 def enable(graph, on=True):
