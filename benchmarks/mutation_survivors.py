@@ -4,6 +4,11 @@ EMPTY = "no reason is given by None as well as by an empty text: only its truth 
 PAIRS = "both have two values: the command was counted before, and what passed is a pair"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
+    (
+        "pair_limiter.py",
+        "self.command, wanted, self.limits, steps, strict=True",
+        "True -> False",
+    ): PAIRS,
     ("torque_limiter.py", "return self.limits[0]", "0 -> 1"): (
         "both wheels have the same limit: the constructor gives it twice"
     ),
