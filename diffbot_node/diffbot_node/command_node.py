@@ -227,7 +227,7 @@ class CommandNode(Node, ABC):
 
     def close(self) -> None:
         """Zero as the last thing on the wire."""
-        self._output.close()
+        self._output.close(self.refused)
 
     # The loop.
 

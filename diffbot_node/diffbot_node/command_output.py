@@ -83,12 +83,12 @@ class CommandOutput:
         if self.guard.began or not self.rivals():
             self.send(zero)
 
-    def close(self) -> None:
-        """Zero as the last thing on the wire."""
+    def close(self, refused: int) -> None:
+        """Zero as the last thing on the wire; see `look` for what was refused."""
         for _ in range(LAST_ZEROS):
             self.end("the process ends")
             time.sleep(LAST_PERIOD)
-        self._diagnostics.publish(self.guard, "", 0)
+        self._diagnostics.publish(self.guard, "", refused)
 
     def rivals(self) -> str:
         """What is wrong when others command the same robot; empty when nobody does."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -11,6 +10,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_node.command_node import CommandNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
 from diffbot_node.parameters import Parameter
+from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.torque_limiter import TorqueLimiter
 from diffbot_node.wheel_watch import WheelWatch
 
@@ -48,8 +48,7 @@ class EffortNode(CommandNode):
         self._reader = JointReader(joints.left, joints.right, self.required_fields())
         self._wheel_watch = WheelWatch(self.robot, self.largest_torque())
         self._watchdog_holds = False
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, latched)
+        self.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
         self._command = Float64MultiArray(data=[0.0, 0.0])
         self.connect(
             (JointState, "joint_states"),

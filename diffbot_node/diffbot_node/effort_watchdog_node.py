@@ -15,7 +15,6 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -23,7 +22,7 @@ from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.parameters import Parameter, declare
-from diffbot_node.stop_inputs import subscribe_to_emergency_stop
+from diffbot_node.stop_inputs import LATCHED, subscribe_to_emergency_stop
 
 LOOK_PERIOD = 0.01  # s of wall time
 # Wall time after which the status is said again, and between two that differ, s.
@@ -78,8 +77,7 @@ class EffortWatchdogNode(Node):
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._holds = self.create_publisher(Bool, "~/holds", latched)
+        self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._told_holds: bool | None = None
         subscribe_to_emergency_stop(self, self._on_emergency_stop)
         self.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))

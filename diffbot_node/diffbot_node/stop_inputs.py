@@ -13,6 +13,8 @@ from std_srvs.srv import SetBool
 from diffbot_node.state_subscription import SubscriptionEventCallbacks, subscribe_to_states
 
 TOPIC = "emergency_stop"
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""Of states that who comes late has to know, too."""
 
 
 def subscribe_to_emergency_stop(node: Node, callback: Callable[[Bool], None]) -> None:
@@ -22,11 +24,10 @@ def subscribe_to_emergency_stop(node: Node, callback: Callable[[Bool], None]) ->
     was there reaches a latched subscription only, and a publisher that does not latch reaches a
     volatile one only. What comes twice does no harm.
     """
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     subscribe_to_states(node, Bool, TOPIC, callback)
     # That only one of the two matches is no news.
     quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
-    node.create_subscription(Bool, TOPIC, callback, latched, event_callbacks=quiet)
+    node.create_subscription(Bool, TOPIC, callback, LATCHED, event_callbacks=quiet)
 
 
 class StopInputs:
