@@ -45,16 +45,25 @@ def processes_of(domain):
 
 
 def processes_by_number(domain):
-    """(number, command line) of the processes that run in the test's domain."""
-    mark = f"ROS_DOMAIN_ID={domain}".encode()
+    """(number, command line) of the processes that this test started in its domain and that run.
+
+    Domains come again: a server that an earlier test started for many, in a domain of the same
+    number, is not this test's.
+    """
+    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]  # without the phase
+    in_domain = f"ROS_DOMAIN_ID={domain}".encode()
+    of_test = f"PYTEST_CURRENT_TEST={test} ".encode()
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
         try:
             with open(f"/proc/{entry}/environ", "rb") as file:
-                if mark not in file.read().split(b"\0"):
-                    continue
+                variables = file.read().split(b"\0")
+            if in_domain not in variables:
+                continue
+            if not any(each.startswith(of_test) for each in variables):
+                continue
             with open(f"/proc/{entry}/cmdline", "rb") as file:
                 found.append((int(entry), file.read().replace(b"\0", b" ").decode()))
         except OSError:
