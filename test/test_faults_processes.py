@@ -76,7 +76,6 @@ def test_time_to_zero_is_until_the_last_torque_has_acted():
     # Zero is sent at 0.2 s; the state of 0.205 s is the first to tell zero.
     assert measured.time_to_zero == pytest.approx(0.045, abs=0.0051)
     assert measured.worst_torque == 0.3
-    assert measured.largest_step == 0.0
 
 
 def test_zero_that_does_not_last_is_none():
@@ -109,9 +108,29 @@ def test_a_simulation_that_begins_anew_is_measured_by_the_wall():
     assert record.elapsed(BEGIN + 0.1, BEGIN + 0.505) == pytest.approx(0.405)
 
 
-def test_steps_to_zero_are_free_and_others_count():
-    record = recorded([ZERO, (0.1, 0.0), (0.1, 0.25), ZERO, ZERO])
-    assert record.measure(BEGIN, BEGIN + 0.1).largest_step == pytest.approx(0.25)
+def hurry(torques):
+    record = recorded([ZERO, *torques])  # the robot tells its time after the first command
+    return record.hurry(10.0, BEGIN, BEGIN + 1.0)  # 0.1 N m in a period
+
+
+def test_a_torque_at_the_rate_limit_is_on_time_and_zero_is_free():
+    assert hurry([ZERO, (0.1, 0.0), (0.2, -0.1), ZERO, ZERO]) == pytest.approx(0.0, abs=1e-6)
+    assert hurry([ZERO, (0.05, 0.0), (0.1, 0.05)]) == pytest.approx(-0.005, abs=1e-6)
+
+
+def test_a_torque_beyond_the_rate_limit_is_early_by_the_time_that_it_takes():
+    assert hurry([ZERO, (0.1, 0.0), (0.1, 0.25)]) == pytest.approx(0.015, abs=1e-6)
+    # Twice as fast as allowed, up and down: each step makes it earlier by a period.
+    assert hurry([ZERO, (0.2, 0.0), (0.4, 0.0), (0.6, 0.0)]) == pytest.approx(0.03, abs=1e-6)
+    assert hurry([ZERO, (0.6, 0.0), (0.4, 0.0)]) == pytest.approx(0.05, abs=1e-6)
+    record = recorded([ZERO, (0.6, 0.0), (0.4, 0.0), (0.2, 0.0)])
+    assert record.hurry(10.0, BEGIN + 0.015, BEGIN + 1.0) == pytest.approx(0.02, abs=1e-6)
+
+
+def test_commands_that_come_together_are_early_by_their_period():
+    record = recorded([ZERO, ZERO, (0.1, 0.1)])
+    record.add_command(BEGIN + 0.0201, (0.2, 0.2))
+    assert record.hurry(10.0, BEGIN, BEGIN + 1.0) == pytest.approx(0.0099, abs=1e-6)
 
 
 KILLED = """

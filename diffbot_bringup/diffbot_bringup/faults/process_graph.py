@@ -24,8 +24,8 @@ PERIOD = 0.01  # s
 # Torque that counts as driving, N m: in the circle below a wheel always has more.
 DRIVING = 0.02
 STEADY = 25  # control periods of it in a row
-# From 0 to the limit takes 2 control periods: a change without a limit shows.
-TORQUE_RATE = 50.0  # N m/s
+# From 0 to the limit takes 10 control periods: a change without a limit shows.
+TORQUE_RATE = 10.0  # N m/s
 FRICTION = 0.02  # N m s/rad; a robot without torque comes to rest
 STARTING = 6.0  # s of wall time until a controller that is started drives
 ATTEMPTS = 3  # to enable a controller

@@ -64,9 +64,10 @@ class Probe:
         self._news = threading.Condition()
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
-        # A launch's arguments are not the probe's.
+        # A launch's arguments are not the probe's, and it has no log to publish: that of a second
+        # probe in the process would make rcl warn.
         self.node = rclpy.create_node(
-            "fault_probe", context=self._context, use_global_arguments=False
+            "fault_probe", context=self._context, use_global_arguments=False, enable_rosout=False
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)

@@ -29,12 +29,10 @@ class Measured:
         time_to_zero: robot time from the fault until zero was sent for good and, where joint states
             tell, acts on the wheels, s; None: the last word was not zero.
         worst_torque: largest torque sent or acting after the fault, N m; NaN when one was.
-        largest_step: largest change from one command to the next that was not to zero, N m.
     """
 
     time_to_zero: float | None
     worst_torque: float
-    largest_step: float
 
 
 @dataclass
@@ -98,17 +96,34 @@ class Record:
         acting = self._acting(fault, until)
         times = [self._zero_sent(fault, first, end), self._zero_acts(fault, acting)]
         known = [time for time in times if time is not None]
-        before = self.torques[first - 1 : first] if first else [ZERO]
-        steps = [
-            largest([(b[0] - a[0], b[1] - a[1])])
-            for a, b in pairwise([*before, *commands])
-            if b != ZERO
-        ]
         return Measured(
             max(known) if times[0] is not None else None,
             largest([*commands, *(effort for _, effort in acting)]),
-            max(steps, default=0.0),
         )
+
+    def hurry(self, rate: float, since: float, until: float) -> float:
+        """The most robot time by which a torque was sooner than a rate limit allows, s.
+
+        A change costs the time that it takes at the limit, from any earlier command on; less than
+        0: always slower. Zero is free.
+
+        Args:
+            rate: largest change of a torque, N m/s.
+            since: wall time of the first command that counts, s.
+            until: wall time after the last one, s.
+        """
+        worst = -math.inf
+        begun: list[float] | None = None
+        first, end = bisect_left(self.sent, since), bisect_left(self.sent, until)
+        for index in range(max(first - 1, 0), end):
+            torque, time = self.torques[index], self.robot_time(self.sent[index])
+            costs = [sign * value / rate - time for value in torque for sign in (1.0, -1.0)]
+            if torque == ZERO or begun is None:
+                begun = costs
+                continue
+            worst = max(worst, *(new - old for new, old in zip(costs, begun, strict=True)))
+            begun = [min(pair) for pair in zip(costs, begun, strict=True)]
+        return worst
 
     def _zero_sent(self, fault: float, first: int, end: int) -> float | None:
         """Robot time from the fault to the zero that was followed by nothing else."""
