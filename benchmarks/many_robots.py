@@ -1,7 +1,7 @@
 """Many runs of one setting at once, for ensembles: 50 times as fast as one after the other.
 
 The closed-form model with friction of the wheels for all seeds together, by the midpoint rule with
-STEPS steps in a period; the friction's sign changes within a step where a wheel turns round. That
+steps of STEP; the friction's sign changes within a step where a wheel turns round. That
 is not as exact as the ideal engine. Over 20 s with the same torques the wheels' angles differ by
 what `compare` prints; estimates of both agree far better than their noise.
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_bringup.recorded_run import (
-    PERIOD,
     Run,
     Setting,
     driver,
@@ -31,7 +30,7 @@ from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 
 Array = NDArray[np.float64]
-STEPS = 10
+STEP = 1e-3  # s
 
 
 class ManyRobots:
@@ -63,8 +62,9 @@ class ManyRobots:
 
     def step(self, torque: Array, period: float) -> None:
         """Move on under constant torque, N m."""
-        h = period / STEPS
-        for _ in range(STEPS):
+        steps = max(1, round(period / STEP))
+        h = period / steps
+        for _ in range(steps):
             u = self._u
             before = self._wheels @ u
             sign = np.sign(before)
@@ -99,18 +99,18 @@ def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[
     robots = ManyRobots(k, robot.friction, geometry, len(seeds))
     reported = [(0.0, 0.0)] * len(seeds)
     samples: list[list[JointSample]] = [[] for _ in seeds]
-    for step in range(round(seconds / PERIOD) + 1):
+    for step in range(round(seconds / setting.period) + 1):
         if step:
             torques = [
-                actuator.apply(next_torque(source, own, setting.straight))
+                actuator.apply(next_torque(source, own, setting))
                 for (source, actuator, _), own in zip(drivers, samples, strict=True)
             ]
             reported = [torque[0] for torque in torques]
-            robots.step(np.array([torque[1] for torque in torques]).T, PERIOD)
+            robots.step(np.array([torque[1] for torque in torques]).T, setting.period)
         state = zip(robots.angles.T.tolist(), robots.speeds.T.tolist(), strict=True)
         for i, (angles, speeds) in enumerate(state):
             position, velocity = drivers[i][2].read(tuple(angles), tuple(speeds))
-            samples[i].append(JointSample(step * PERIOD, position, velocity, reported[i]))
+            samples[i].append(JointSample(step * setting.period, position, velocity, reported[i]))
     return [make_run(robot, k, own) for own in samples]
 
 
@@ -123,7 +123,7 @@ def compare(seconds: float = 20.0) -> None:
     robots = ManyRobots(engine.parameters(), robot.friction, run.geometry, 1)
     worst = 0.0
     for sample in run.samples[1:]:
-        robots.step(np.array(sample.effort)[:, None], PERIOD)
+        robots.step(np.array(sample.effort)[:, None], setting.period)
         worst = max(worst, float(np.abs(robots.angles[:, 0] - sample.position).max()))
     counts = replace(setting, counts=4096).counts
     print(f"{seconds:g} s: {worst:.2g} rad, {worst * counts / (2.0 * np.pi):.2g} of 4096 counts")

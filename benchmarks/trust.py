@@ -50,6 +50,10 @@ COVERAGE = {
     "4096 counts, 5 %, friction": Setting(noise=0.05),
     "2000 counts, 5 %, friction": Setting(counts=2000, noise=0.05),
     "4096 counts, 5 %, no friction": Setting(noise=0.05, **NO_FRICTION),
+    "20 ms, 4096 counts, 5 %, friction": Setting(noise=0.05, period=0.02),
+    "20 ms, 4096 counts, 1 %, friction": Setting(period=0.02),
+    "40 ms, 4096 counts, 5 %, friction": Setting(noise=0.05, period=0.04),
+    "40 ms, 4096 counts, 1 %, friction": Setting(period=0.04),
 }
 AXLE = {
     "centre of mass on the axle": Setting(noise=0.05, on_axle=True),
@@ -168,7 +172,7 @@ def coverage(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
                 last = [run.estimates[name][-1] for run in runs]
                 shares = 100.0 * inside(last, truths).mean(axis=0)
                 cells = " ".join(f"{share:5.1f}" for share in shares)
-                yield f"{robot:4} {title:30} {name:8} | {cells} % of {len(runs)} runs"
+                yield f"{robot:4} {title:33} {name:8} | {cells} % of {len(runs)} runs"
 
 
 def axle(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:

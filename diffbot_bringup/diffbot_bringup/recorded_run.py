@@ -17,8 +17,6 @@ from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
 
-PERIOD = 0.01  # control period, s
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -36,6 +34,7 @@ class Setting:
         on_axle: whether a payload moves the centre of mass onto the axle, d = 0.
         straight: whether both wheels get the same torque.
         wiring: which command, "l" or "r", each wheel gets, with "-" for a flipped sign.
+        period: control period, s, > 0.
     """
 
     robot: str = "twil"
@@ -48,6 +47,7 @@ class Setting:
     on_axle: bool = False
     straight: bool = False
     wiring: tuple[str, str] = ("l", "r")
+    period: float = 0.01
 
     def make_robot(self) -> Robot:
         """The robot with this setting's friction and speed limits."""
@@ -113,10 +113,10 @@ def record(setting: Setting, seed: int, seconds: float) -> Run:
         if setting.on_axle:
             body = robot.body
             engine.set_payload(0.5 * body.mass, -2.0 * body.center_of_mass.x, 0.1, 0.0)
-        virtual = VirtualRobot(_Wired(engine, setting.wiring), actuator, encoders, PERIOD)
+        virtual = VirtualRobot(_Wired(engine, setting.wiring), actuator, encoders, setting.period)
         samples = [virtual.sample]
-        for _ in range(round(seconds / PERIOD)):
-            torque = next_torque(source, samples, setting.straight)
+        for _ in range(round(seconds / setting.period)):
+            torque = next_torque(source, samples, setting)
             samples.append(virtual.advance(torque))
         return make_run(robot, engine.parameters(), samples)
 
@@ -129,18 +129,18 @@ def driver(setting: Setting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actu
     return (
         GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed),
         Actuator(robot.limits.torque, setting.delay, setting.noise, seed),
-        Encoders(setting.counts, PERIOD, seed),
+        Encoders(setting.counts, setting.period, seed),
     )
 
 
 def next_torque(
-    source: GuardedPrbs, samples: list[JointSample], straight: bool
+    source: GuardedPrbs, samples: list[JointSample], setting: Setting
 ) -> tuple[float, float]:
     """Torque of the next period, N m, from the measured speeds of the last one."""
     before, after = samples[-2:][0].position, samples[-1].position
-    speeds = ((after[0] - before[0]) / PERIOD, (after[1] - before[1]) / PERIOD)
+    speeds = tuple((b - a) / setting.period for a, b in zip(before, after, strict=True))
     left, right = source.torque(speeds)
-    return left, left if straight else right
+    return left, left if setting.straight else right
 
 
 def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> Run:

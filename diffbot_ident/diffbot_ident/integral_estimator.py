@@ -9,7 +9,7 @@ see integral_rows, row_sums, axis_fit, consistency and judgement for the steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,8 @@ from diffbot_ident.coverage import Coverage, MotionScale
 from diffbot_ident.estimate import Estimate, State
 from diffbot_ident.friction_fit import friction_terms, fuse_friction
 from diffbot_ident.integral_rows import DELAYS, DOMEGA, DV, Array, IntegralRows
-from diffbot_ident.judgement import MATURE, conclude
+from diffbot_ident.judgement import MATURE, VAGUE, conclude
+from diffbot_ident.mean_products import NO_KINKS, Kinks
 from diffbot_ident.row_sums import RowSums
 from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.thinning import Thinning
@@ -29,6 +30,8 @@ from diffbot_ident.wiring import LIKELIER_RUNAWAY, standing_wheel, wiring_proble
 
 # Samples after which the control period is known.
 FIRST = 12
+# Windows that share nothing after which the kinks of the velocities are looked at first.
+FIRST_LOOK = 5
 # Samples that are worked off together where nobody asks for an estimate.
 BLOCK = 2048
 # Gain in minus twice the log likelihood that makes a delay sure, and the least part of a control
@@ -39,8 +42,10 @@ ANOTHER = 0.75
 # Least time between two samples that are worked off, s; faster ones are thinned.
 PACE = 0.008
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
-# away; relative standard deviation of K5..K8 that stands for them (benchmarks/trust.py).
-FLOOR = 2e-4
+# away; relative standard deviation of K5..K8 that stands for them, up to a control period of
+# FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
+# square for K5 and K6 (benchmarks/trust.py).
+FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,7 @@ class IntegralEstimator:
         self._coverage = Coverage(self._scale)
         self._white = Whiteness()
         self._delay = 0.0
+        self._kinks = NO_KINKS
         self._samples = 0
         self._seen = 0  # rows, forgotten ones too
         # Samples to wait for before they are worked off.
@@ -178,8 +184,21 @@ class IntegralEstimator:
         self._pending.clear()
         if self._rows is None and not self._start(samples):
             return
-        samples = np.concatenate((self._tail, self._thinning.take(samples)))
-        rows, turning = self._rows.make(samples)
+        for part in self._parts(self._thinning.take(samples)):
+            self._learn(part)
+
+    def _parts(self, samples: Array) -> Iterator[Array]:
+        """Cut where the kinks are looked at, whoever asks for an estimate in between."""
+        while len(samples):
+            part, samples = samples[: self._until_look], samples[self._until_look :]
+            self._until_look -= len(part)
+            yield part
+            if not self._until_look:
+                self._look_at_kinks()
+
+    def _learn(self, samples: Array) -> None:
+        samples = np.concatenate((self._tail, samples))
+        rows, turning = self._rows.make(samples, self._kinks)
         self._tail = samples[-self._rows.overlap :]
         if not len(rows):
             return
@@ -191,6 +210,16 @@ class IntegralEstimator:
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         self._white.add(rows, turning, self._sums, self._delay)
 
+    def _look_at_kinks(self) -> None:
+        """Take what the torques do to the velocities from what is known by now."""
+        if self._has_rows():
+            delay = self._best_delay()[0]
+            linear, angular = (_known_gain(axis) for axis in self._fit(delay))
+            self._kinks = Kinks(linear, angular, delay)
+            if self._forgetting == 1.0:
+                self._between *= 2
+        self._until_look = self._between
+
     def _start(self, samples: Array) -> bool:
         """Choose the windows by the control period; whether it is known now."""
         if len(samples) < FIRST:
@@ -201,8 +230,11 @@ class IntegralEstimator:
         window = max(2, round(self._window / self._period))
         smoothing = min(window, max(1, round(self._smoothing / self._period)))
         self._rows = IntegralRows(self._geometry, window, smoothing)
-        self._sums = RowSums(window, smoothing)
+        self._sums = RowSums(window, smoothing, self._period)
         self._block = window * self._thinning.factor if self._forgetting < 1.0 else BLOCK
+        self._between = self._until_look = math.ceil(FIRST_LOOK * (window + smoothing))
+        if self._prior is not None:
+            self._kinks = Kinks(*self._prior.values[2:])
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -231,16 +263,17 @@ class IntegralEstimator:
         return wiring_problem(self._sums, LIKELIER_RUNAWAY)
 
     def _judged(self) -> Estimate:
-        if self._rows is None or self._sums.rows < 2 * self._rows.overlap:
+        if self._rows is None or not self._has_rows():
             return nothing_yet(self._samples, self._min_samples)
         self._delay, sure = self._best_delay()
-        linear, angular = self._fit()
+        linear, angular = self._fit(self._delay)
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
         covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
         covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
-        covariance += np.diag((FLOOR * values) ** 2)
-        windows = self._seen / (self._rows.window + self._rows.smoothing)
+        slow = max(1.0, self._period / FLOOR_PERIOD)
+        covariance += np.diag((FLOOR * np.array([slow**2, slow**2, slow, slow]) * values) ** 2)
+        windows = self._windows()
         problem = wiring_problem(self._sums)
         if not problem and windows >= MATURE:
             problem = standing_wheel(self._sums)
@@ -271,6 +304,14 @@ class IntegralEstimator:
             friction=fuse_friction(linear, angular, self._geometry),
         )
 
+    def _has_rows(self) -> bool:
+        """Whether there are enough to fit anything to."""
+        return self._sums.rows >= 2 * self._rows.overlap
+
+    def _windows(self) -> float:
+        """Windows so far that share nothing."""
+        return self._seen / (self._rows.window + self._rows.smoothing)
+
     def _best_delay(self) -> tuple[float, bool]:
         """The delay of the torque with the least residuals, in rows, and whether it is sure."""
         cost = self._cost(range(DELAYS))
@@ -294,8 +335,8 @@ class IntegralEstimator:
             cost += n * np.log(left + 1e-12 * self._sums.moments[axis.output, axis.output] + 1e-300)
         return cost
 
-    def _fit(self) -> tuple[AxisFit, AxisFit]:
-        sums = self._sums.delayed(self._delay)
+    def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
+        sums = self._sums.delayed(delay)
         linear, angular = (
             fit(sums, axis, prior)
             for axis, prior in zip((LINEAR, ANGULAR), self._axis_priors(), strict=True)
@@ -349,3 +390,9 @@ def nothing_yet(samples: int, min_samples: int) -> Estimate:
         samples=samples,
         residual_std=(math.inf, math.inf),
     )
+
+
+def _known_gain(axis: AxisFit) -> float:
+    """The torque's effect on an axis, m/s^2 or rad/s^2 per N m; 0 where it is too uncertain."""
+    gain, variance = float(axis.theta[1]), float(axis.covariance[1, 1])
+    return gain if variance <= (VAGUE * gain) ** 2 else 0.0

@@ -11,12 +11,7 @@ middle; from one middle to the next the torque of either period acts for half of
 ("encoder-matched torque"). Both ends of a window are means over some such windows, which divides
 the noise of the angles.
 
-Products of velocities: with omega changing evenly, a = T domega/dt,
-
-    w(k) w(k+1) = x^2 - a^2 / 4,  w(k-1) w(k+2) = x^2 - 9 a^2 / 4,  mean of omega^2 = x^2 + a^2 / 12
-
-so that the mean is P1 + (P1 - P2) / 6. Only products of different periods occur: the noise of a
-square would raise its mean.
+Products of velocities are averaged as mean_products says.
 """
 
 from __future__ import annotations
@@ -25,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.mean_products import NO_KINKS, Kinks, Velocity, delayed, mean_product
 
 # Control periods of torque delay that are told apart: 0 to DELAYS - 1.
 DELAYS = 5
@@ -55,14 +51,15 @@ class IntegralRows:
         self.window = window
         self.smoothing = smoothing
         # Samples that a stretch shares with the one before it so that no row is lost.
-        self.overlap = window + smoothing + DELAYS
+        self.overlap = window + smoothing + DELAYS + 1
 
-    def make(self, samples: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def make(self, samples: Array, kinks: Kinks = NO_KINKS) -> tuple[Array, NDArray[np.bool_]]:
         """Rows of a stretch of consecutive samples.
 
         Args:
             samples: stamp (s), angles [left, right] (rad) and torques [left, right] (N m) that
                 acted over the period that ends with the sample, shape (n, 5).
+            kinks: what is known of those of the velocities.
 
         Returns:
             Rows, shape (max(n - overlap, 0), COLUMNS), and for each whether both wheels keep
@@ -70,13 +67,13 @@ class IntegralRows:
         """
         if len(samples) <= self.overlap:
             return np.empty((0, COLUMNS)), np.empty(0, dtype=bool)
-        steps, turning = self._steps(samples)
+        steps, turning = self._steps(samples, kinks)
         inner = moving_sum(steps, self.window)
         rows = moving_sum(inner, self.smoothing) / self.smoothing
         turns = moving_sum((~turning).astype(float)[:, None], self.window + self.smoothing - 1)
         return rows, turns[:, 0] == 0.0
 
-    def _steps(self, samples: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def _steps(self, samples: Array, kinks: Kinks) -> tuple[Array, NDArray[np.bool_]]:
         """The columns from the middle of each period to that of the next."""
         period = np.diff(samples[:, 0])
         turned = turns(samples[:, 1:3])
@@ -85,12 +82,14 @@ class IntegralRows:
         effort = samples[1:, 3:5] * period[:, None]
         total, difference = effort[:, 0] + effort[:, 1], effort[:, 0] - effort[:, 1]
         sign = np.sign(turned)
-        first, last = DELAYS - 1, len(period) - 2  # steps from period k to k + 1
+        linear = Velocity(v, kinks.gain * np.diff(delayed(total, kinks.delay)))
+        angular = Velocity(omega, kinks.yaw_gain * np.diff(delayed(difference, kinks.delay)))
+        first, last = DELAYS, len(period) - 2  # steps from period k to k + 1
         at = slice(first, last)
         gap = 0.5 * (period[:-1] + period[1:])[at]
         steps = np.empty((last - first, COLUMNS))
-        steps[:, OMEGA_SQUARED] = gap * _mean_product(omega, omega)[first - 1 :]
-        steps[:, V_OMEGA] = gap * _mean_product(v, omega)[first - 1 :]
+        steps[:, OMEGA_SQUARED] = gap * mean_product(angular, angular)[first - 1 :]
+        steps[:, V_OMEGA] = gap * mean_product(linear, angular)[first - 1 :]
         steps[:, V] = _halves(length)[at]
         steps[:, OMEGA] = _halves(angle)[at]
         steps[:, SIGN_LEFT] = _halves(sign[:, 0] * period)[at]
@@ -116,13 +115,6 @@ def turns(angles: Array) -> Array:
 def _halves(per_period: Array) -> Array:
     """Half of a period's share and half of the next one's."""
     return 0.5 * (per_period[:-1] + per_period[1:])
-
-
-def _mean_product(a: Array, b: Array) -> Array:
-    """Mean of a b between the middles of periods k and k + 1, for k = 1 to n - 3."""
-    near = 0.5 * (a[1:-2] * b[2:-1] + b[1:-2] * a[2:-1])
-    far = 0.5 * (a[:-3] * b[3:] + b[:-3] * a[3:])
-    return near + (near - far) / 6.0
 
 
 def moving_sum(columns: Array, length: int) -> Array:

@@ -30,8 +30,9 @@ from diffbot_ident.integral_rows import (
 REGRESSORS = DV
 # Weight of a row in which a wheel turns round. Its sign, hence its Coulomb friction, is known to a
 # period only: with full weight K7 and K8 came out up to 0.04 % too small; without such rows half
-# of the data is lost (benchmarks/trust.py).
-TURNING_WEIGHT = 0.2
+# of the data is lost (benchmarks/trust.py). The error grows with the period, hence the weight falls
+# with its square beyond UNHURRIED.
+TURNING_WEIGHT, UNHURRIED = 0.2, 0.02
 
 
 class RowSums:
@@ -40,6 +41,7 @@ class RowSums:
     Args:
         window: control periods from one end of a window to the other.
         smoothing: control periods over which either end is averaged.
+        period: control period, s.
 
     Attributes:
         moments: weighted sum of z z' over the rows z, shape (COLUMNS, COLUMNS).
@@ -54,9 +56,10 @@ class RowSums:
         rows: number of rows, forgotten ones less.
     """
 
-    def __init__(self, window: int, smoothing: int) -> None:
+    def __init__(self, window: int, smoothing: int, period: float) -> None:
         self.window = window
         self.smoothing = smoothing
+        self._turning_weight = TURNING_WEIGHT * min(1.0, UNHURRIED / period) ** 2
         self.lags = (0, window // 2, window)
         self.moments = np.zeros((COLUMNS, COLUMNS))
         self.lagged = np.zeros((3, COLUMNS, COLUMNS))
@@ -108,7 +111,7 @@ class RowSums:
             rows: from IntegralRows.
             turning: whether both wheels keep turning one way, shape (n,).
         """
-        weight = np.where(turning, 1.0, TURNING_WEIGHT)[:, None]
+        weight = np.where(turning, 1.0, self._turning_weight)[:, None]
         weighted = weight * rows
         self.moments += weighted.T @ rows
         self.rows += len(rows)

@@ -34,7 +34,7 @@ def simulated(axis, noise, seed, count=3000, delay=0):
         for std, kernel in zip(noise, kernels(WINDOW, SMOOTHING), strict=True)
     )
     rows[:, axis.output] = smooth @ THETA + errors
-    sums = RowSums(WINDOW, SMOOTHING)
+    sums = RowSums(WINDOW, SMOOTHING, 0.01)
     sums.add(rows, np.ones(count, dtype=bool))
     return sums
 

@@ -23,6 +23,7 @@ from diffbot_ident.integral_rows import (
     IntegralRows,
     V,
 )
+from diffbot_ident.mean_products import Kinks, delayed
 
 GEOMETRY = WheelGeometry(0.1, 0.1, 0.5)
 K7, K8 = 0.8, -3.0
@@ -83,7 +84,7 @@ def test_integrals_of_a_known_motion():
         return function(fine).mean() * window * h
 
     def mean_integral(function, row):
-        starts = [(row + i + DELAYS - 1 + 0.5) * h for i in range(smoothing)]
+        starts = [(row + i + DELAYS + 0.5) * h for i in range(smoothing)]
         return np.mean([integral(function, start) for start in starts])
 
     def v(t):
@@ -104,6 +105,47 @@ def test_integrals_of_a_known_motion():
             assert found == pytest.approx(expected, abs=tolerance * window * h), (row, column)
 
 
+def under_triangle(product, first, h):
+    """Integral of a product from `first` to `first + 2 h` under a triangle of height 1.
+
+    By Gauss's rule in either half, which is exact for the cubic that is there.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    share = 0.5 * (1.0 + nodes)
+    rising = (0.5 * h * weights * share) @ product(first + h * share)
+    falling = (0.5 * h * weights * (1.0 - share)) @ product(first + h * (1.0 + share))
+    return rising + falling
+
+
+@pytest.mark.parametrize("delay", [0, 1, 4])
+def test_products_are_exact_where_the_slope_jumps_each_period(delay):
+    """Torques are new in each period: integrals of omega^2 and v omega to rounding."""
+    h, window, smoothing, count = 0.02, 5, 2, 40
+    generator = np.random.default_rng(5)
+    torques = np.concatenate((np.zeros((delay, 2)), generator.uniform(-2.0, 2.0, (count, 2))))
+    acting = torques[:count]
+    samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
+    samples[1:, 3:] = torques[delay:]
+    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, Kinks(K7, K8, delay))
+    slopes = np.column_stack(
+        (K7 * (acting[:, 0] + acting[:, 1]), K8 * (acting[:, 0] - acting[:, 1]))
+    )
+    ends = np.concatenate((np.zeros((1, 2)), h * np.cumsum(slopes, axis=0)))
+
+    def velocities(time):
+        period = np.floor(time / h).astype(int)
+        return (ends[period] + (time - h * period)[:, None] * slopes[period]).T
+
+    for column, one, other in ((OMEGA_SQUARED, 1, 1), (V_OMEGA, 0, 1)):
+
+        def product(time, one=one, other=other):
+            return velocities(time)[one] * velocities(time)[other]
+
+        steps = [under_triangle(product, h * k, h) for k in range(DELAYS, count - 2)]
+        expected = np.convolve(np.convolve(steps, np.ones(window), "valid"), [0.5, 0.5], "valid")
+        np.testing.assert_allclose(rows[:, column], expected, rtol=1e-9, atol=1e-12)
+
+
 def test_products_are_not_raised_by_noise():
     """A robot at rest with noisy angles, 5000 rows: omega^2 is 0 in the mean, not its variance.
 
@@ -117,7 +159,7 @@ def test_products_are_not_raised_by_noise():
     mean = rows[:, OMEGA_SQUARED].mean() / 0.1
     # Neighbours are correlated by -1/2, and so is their product.
     neighbours = np.mean(omega[1:] * omega[:-1])
-    assert abs(mean - neighbours * 7.0 / 6.0) < 0.1 * np.var(omega)
+    assert abs(mean - neighbours * 7.0 / 12.0) < 0.1 * np.var(omega)
     assert mean < 0.0
 
 
@@ -150,3 +192,10 @@ def test_too_short_a_stretch_gives_no_row():
     maker = IntegralRows(GEOMETRY, 5, 2)
     rows, turning = maker.make(np.zeros((maker.overlap, 5)))
     assert rows.shape == (0, COLUMNS) and turning.shape == (0,)
+
+
+def test_delayed_values_are_those_before_and_between():
+    values = np.array([1.0, 2.0, 4.0, 8.0])
+    np.testing.assert_allclose(delayed(values, 0.0), values)
+    np.testing.assert_allclose(delayed(values, 2.0), [1.0, 1.0, 1.0, 2.0])
+    np.testing.assert_allclose(delayed(values, 0.25), [1.0, 1.75, 3.5, 7.0])

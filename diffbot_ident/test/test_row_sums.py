@@ -17,7 +17,7 @@ def make_rows(count, seed=1):
 
 
 def summed(blocks, window=4, smoothing=2):
-    sums = RowSums(window, smoothing)
+    sums = RowSums(window, smoothing, 0.01)
     for rows, turning in blocks:
         sums.add(rows, turning)
     return sums

@@ -14,7 +14,7 @@ WINDOW, SMOOTHING = 10, 5
 def run(unknown, seed=1, blocks=30, size=200, clear=True):
     """Rows of dv = 2 sum + noise (+ something unknown), domega = -9 difference + noise."""
     generator = np.random.default_rng(seed)
-    sums, white = RowSums(WINDOW, SMOOTHING), Whiteness()
+    sums, white = RowSums(WINDOW, SMOOTHING, 0.01), Whiteness()
     count = blocks * size
     noise = np.array(
         [np.convolve(n, np.ones(15), "valid") for n in generator.standard_normal((2, count + 14))]
