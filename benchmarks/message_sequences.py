@@ -10,29 +10,62 @@ not from Hypothesis. A broken promise ends it with a traceback that tells plan a
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import sys
 import time
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-CORES = {
-    "guard, limiter and age of states": "diffbot_node/test/test_guard_sequences.py",
-    "laws, feedback and guard": "diffbot_controllers/test/test_law_sequences.py",
-}
-# The laws cost more per message: their share of the messages.
-SHARES = (1.0, 0.1)
+
+
+class Core(NamedTuple):
+    """What the messages go through.
+
+    Attributes:
+        name: of it.
+        path: of the test that has its plans and checks.
+        share: of the messages; some cost more CPU than others.
+        promise: what is true of all messages when the test is content.
+    """
+
+    name: str
+    path: str
+    share: float
+    promise: str
+
+
+CORES = (
+    Core(
+        "guard, limiter and age of states",
+        "diffbot_node/test/test_guard_sequences.py",
+        1.0,
+        "all inside limit and rate",
+    ),
+    Core(
+        "laws, feedback and guard",
+        "diffbot_controllers/test/test_law_sequences.py",
+        0.1,
+        "all inside limit and rate",
+    ),
+    Core(
+        "course of an identification",
+        "diffbot_ident/test/test_identification_sequences.py",
+        0.1,
+        "all inside the limit, and every course ended",
+    ),
+)
 
 
 def module_of(path: str) -> ModuleType:
-    """A test's module, by its file."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """A test's module, by its file; tests import from their neighbours."""
+    file = ROOT / path
+    sys.path.insert(0, str(file.parent))
+    return import_module(file.stem)
 
 
 def send(module: ModuleType, number: int, seed: int) -> Counter:
@@ -54,12 +87,12 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for (name, path), share in zip(CORES.items(), SHARES, strict=True):
+    for core in CORES:
         before = time.process_time()
-        count = send(module_of(path), round(share * options.messages), options.seed)
+        count = send(module_of(core.path), round(core.share * options.messages), options.seed)
         print(
-            f"{name}: {sum(count.values())} messages, {count['driven']} answered by a torque that "
-            f"is not zero, all inside limit and rate; CPU {time.process_time() - before:.1f} s",
+            f"{core.name}: {sum(count.values())} messages, {count['driven']} answered by a torque "
+            f"that is not zero, {core.promise}; CPU {time.process_time() - before:.1f} s",
             flush=True,
         )
 

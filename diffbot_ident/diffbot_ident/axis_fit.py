@@ -146,6 +146,8 @@ def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
         p = np.linalg.inv(information + extra)
         theta = p @ (b + extra @ (prior.mean * scale))
     covariance = p @ (omega + per_row * weak) @ p
+    # An inverse of much cancellation is itself symmetric to a few parts in 1e9 only.
+    covariance = 0.5 * (covariance + covariance.T)
     return AxisFit(theta / scale, covariance / shape, variance, noise)
 
 

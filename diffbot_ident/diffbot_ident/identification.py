@@ -107,14 +107,13 @@ class Identification:
         self._until = until
         self._odometry = JointOdometry(DiffOdometry(geometry))
         self._held_out = HeldOutMotion(geometry)
-        self._start: float | None = None
         self._driven: Excitation = excitation
         self._switched = math.inf
         self._stopping: Stopping | None = None
         self._last_look = -math.inf
         self._invalid = 0
         self._check_step = SampleCheck()
-        self._stamp = 0.0
+        self._stamp: float | None = None
         self._period = 0.0
         self.phase = Phase.WAITING
         self.problem = ""
@@ -153,50 +152,55 @@ class Identification:
     def update(self, sample: JointSample) -> tuple[float, float]:
         """Take in a joint sample; returns the wheel torques for the next period, N m.
 
+        Once the run has ended they are zero, and the sample counts for nothing.
+
         Raises:
             ValueError: the sample cannot be used; torque should be zero.
         """
+        if self.ended:
+            return 0.0, 0.0
         if self.phase is Phase.WAITING:
-            self.phase, self._start = Phase.EXCITING, sample.stamp
-            self._stamp = sample.stamp
-        self._period = sample.stamp - self._stamp
-        self._stamp = sample.stamp
-        if not 0.0 <= self._period <= LONGEST_SKIP:
-            # Time was reset, or stood still for this process: it is no time of the run.
-            self._start += self._period
-        self.elapsed = sample.stamp - self._start
+            self.phase = Phase.EXCITING
+        self._count(sample.stamp)
         try:
             self._learn(sample)
         except ValueError:
             # Zero torque goes out, and nobody knows what happens until the next good samples.
             self._driven.interrupt()
-            self._advance()
+            self._held_out.interrupt()
+            self._advance(None)
             if self.ended:
                 return 0.0, 0.0
             raise
         if too_fast := self._beyond_limits():
-            self._stop(f"{too_fast}{self._suspicion()}")
-        self._advance()
+            self.stop(f"{too_fast}{self._suspicion()}")
+        self._advance(self.velocity)
         if self.ended:
             return 0.0, 0.0
         if self._stopping is not None:
             return self._stopping.torque(self.velocity, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
-    def _learn(self, sample: JointSample) -> None:
-        """Let odometry, estimator and held-out motion have the sample; ValueError refuses it."""
-        oddity = self._odometry.update(sample)
+    def _count(self, stamp: float) -> None:
+        """Let the time of the run go on to a stamp, s."""
+        period = 0.0 if self._stamp is None else stamp - self._stamp
+        # Time was reset, stood still for this process, or is no number: it is no time of the run.
+        self._period = period if 0.0 <= period <= LONGEST_SKIP else 0.0
+        self.elapsed += self._period
+        self._stamp = stamp
         if self.phase is Phase.EXCITING and self._stopping is None:
             self.excited = self.elapsed
+
+    def _learn(self, sample: JointSample) -> None:
+        """Let odometry, estimator and held-out motion have the sample; ValueError refuses it."""
+        # An absurd angle can look like a wrap to the odometry.
+        self._check_step.values(sample)
+        oddity = self._odometry.update(sample)
+        if self.phase is Phase.EXCITING and self._stopping is None:
             self._estimator.update(sample)
             self._look()
         else:
-            try:
-                self._check_step.values(sample)
-                self._check_step.follows(sample)
-            except ValueError:
-                self._held_out.interrupt()
-                raise
+            self._check_step.follows(sample)
             if self.phase is Phase.VERIFYING:
                 self._held_out.add(sample)
         if oddity is not None:
@@ -233,8 +237,8 @@ class Identification:
         pairs = (None, None) if friction is None else (friction.values[:2], friction.values[2:])
         excitation.learn(found.values, found.variances, *pairs)
 
-    def _advance(self) -> None:
-        """Go on to the next phase when it is time."""
+    def _advance(self, velocity: tuple[float, float] | None) -> None:
+        """Go on to the next phase when it is time; the velocity, m/s and rad/s, may be unknown."""
         if self.ended:
             return
         if self._stopping is None and self.phase is Phase.EXCITING and self._excited_enough():
@@ -248,7 +252,7 @@ class Identification:
         elif self._stopping is None and self.phase is Phase.VERIFYING and self._verified_enough():
             self._verify()
             self._come_to_rest()
-        elif self._stopping is not None and self._stopping.is_over(self.velocity, self._period):
+        elif self._stopping is not None and self._stopping.is_over(velocity, self._period):
             self.phase = Phase.DONE
 
     def _come_to_rest(self) -> None:

@@ -30,12 +30,20 @@ class Stopping:
         self._gain = (k7 - geometry.half_track * k8) / r
         self._left = LONGEST
 
-    def is_over(self, velocity: tuple[float, float], period: float) -> bool:
-        """Whether the robot stands or has been braked for long enough; call once a period (s)."""
+    def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
+        """Whether the robot stands or has been braked for long enough; call once a period.
+
+        Args:
+            velocity: of the body, m/s and rad/s; None where it is not known, as after a sample
+                that was refused: nobody may say then that the robot stands.
+            period: since the last call, s, >= 0.
+        """
         self._left -= period
-        return (
-            self._left < 0.0 or max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
-        )
+        if self._left < 0.0:
+            return True
+        if velocity is None:
+            return False
+        return max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
 
     def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
         """Torques [left, right], N m.
