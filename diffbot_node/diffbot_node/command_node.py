@@ -28,6 +28,7 @@ from diffbot_node.command_output import CommandOutput
 from diffbot_node.complaints import Complaints
 from diffbot_node.pair_limiter import Pair, PairLimiter
 from diffbot_node.parameters import Parameter, declare
+from diffbot_node.sim_clock import missing_clock
 from diffbot_node.stamps import seconds
 from diffbot_node.state_age import StateAge
 from diffbot_node.state_subscription import subscribe_to_states
@@ -38,6 +39,9 @@ WATCH_PERIOD = 0.01
 LONGEST_REPEAT = 1.0
 # What is still awaited at the start is reported this often, s of wall time.
 WAITING_PERIOD = 3.0
+# A simulator's clock stands while it is paused, or slow; after so long without a word of it, s of
+# wall time, it has gone.
+LONGEST_PAUSE = 3.0
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5
 
@@ -187,6 +191,8 @@ class CommandNode(Node, ABC):
 
         Matches are counted and never slept for: discovery takes up to seconds.
         """
+        if clockless := missing_clock(self):
+            return clockless
         if not self.count_publishers(self._states.topic_name):
             topic, what = self._states.topic_name, "the simulator or the robot's driver"
             return f"nobody publishes {topic}; start {what}"
@@ -246,7 +252,8 @@ class CommandNode(Node, ABC):
             self.on_silence()
         self._received = self.get_clock().now()
         self._guard.begin()
-        self._age.take(stamp, 1e-9 * self._received.nanoseconds)
+        simulated = self.get_clock().ros_time_is_active
+        self._age.take(stamp, 1e-9 * self._received.nanoseconds, simulated)
         try:
             sample = self.read(stamp, message)
         except ValueError as error:
@@ -267,7 +274,7 @@ class CommandNode(Node, ABC):
             return
         try:
             wanted = self.on_sample(sample)
-            if problem := self._age.problem or self.held_by():
+            if problem := self._age.problem or self._answered_late() or self.held_by():
                 raise ValueError(problem)
             command = self._guard.apply(wanted, self._age.period)
         except ValueError as error:
@@ -277,6 +284,20 @@ class CommandNode(Node, ABC):
         if self.exit_code is None:
             self._output.send(command)
         self.on_commanded(sample, command)
+
+    def _answered_late(self) -> str:
+        """Why the state that is answered now is too old for it; empty when it is not."""
+        age = self._since(self._received)
+        if age <= self.values.input_timeout:
+            return ""
+        return (
+            f"the answer to a {self.state_name} was awaited for {age:.3f} s, limit "
+            f"{self.values.input_timeout:g} s; see who sends what it needs"
+        )
+
+    def _since(self, received: Time) -> float:
+        """Age by the node's clock, s; a clock that was set back hides it: that counts as old."""
+        return abs(1e-9 * (self.get_clock().now() - received).nanoseconds)
 
     def _refuse(self, why: str) -> None:
         self.refused += 1
@@ -318,7 +339,7 @@ class CommandNode(Node, ABC):
         if silence > WAITING_PERIOD:
             self._remind()
         if self._received is not None:
-            self._check_age(self._received)
+            self._check_age(self._received, silence)
 
     def _remind(self) -> None:
         if time.monotonic() - self._reminded > WAITING_PERIOD:
@@ -330,16 +351,21 @@ class CommandNode(Node, ABC):
         pending = "" if self._pending is None else self.awaits(self._pending)
         return self.waits_for() or pending
 
-    def _check_age(self, received: Time) -> None:
+    def _check_age(self, received: Time, silence: float) -> None:
         # The node's clock is the simulator's where there is one: a robot time that stands still
-        # lets no robot run away, and a simulator slower than real time is no fault.
-        # A clock that was set back hides how old it is: that counts as old.
-        age = abs(1e-9 * (self.get_clock().now() - received).nanoseconds)
-        if age > self.values.input_timeout and self._guard.may_command and not self._guard.silent:
-            why = (
-                f"no {self.state_name} for {age:.3f} s, limit {self.values.input_timeout} s: zero "
-                f"{self.command_name} until they come again; check the robot's driver"
-            )
-            self._output.hold(why, silent=True)
-            self.on_silence()
-            self.complain(why)
+        # lets no robot run away, and a simulator slower than real time is no fault. One that is
+        # paused says so again and again.
+        if not self._guard.may_command or self._guard.silent:
+            return
+        age, limit = self._since(received), f"{self.values.input_timeout} s"
+        if self.get_clock().ros_time_is_active and silence > LONGEST_PAUSE:
+            age, limit = silence, f"{LONGEST_PAUSE:g} s of wall time, whatever the simulator's is"
+        elif age <= self.values.input_timeout:
+            return
+        why = (
+            f"no {self.state_name} for {age:.3f} s, limit {limit}: zero {self.command_name} until "
+            "they come again; check the robot's driver"
+        )
+        self._output.hold(why, silent=True)
+        self.on_silence()
+        self.complain(why)

@@ -9,8 +9,8 @@ from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
 from diffbot_node.command_node import CommandNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
+from diffbot_node.emergency_stop import LATCHED
 from diffbot_node.parameters import Parameter
-from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.torque_limiter import TorqueLimiter
 from diffbot_node.wheel_watch import WheelWatch
 

@@ -21,8 +21,9 @@ from std_msgs.msg import Bool, Float64MultiArray
 from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
+from diffbot_node.emergency_stop import LATCHED, EmergencyStop
 from diffbot_node.parameters import Parameter, declare
-from diffbot_node.stop_inputs import LATCHED, subscribe_to_emergency_stop
+from diffbot_node.sim_clock import missing_clock
 
 LOOK_PERIOD = 0.01  # s of wall time
 # Wall time after which the status is said again, and between two that differ, s.
@@ -79,7 +80,7 @@ class EffortWatchdogNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._told_holds: bool | None = None
-        subscribe_to_emergency_stop(self, self._on_emergency_stop)
+        EmergencyStop(self, self._on_emergency_stop)
         self.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def close(self) -> None:
@@ -89,11 +90,13 @@ class EffortWatchdogNode(Node):
             time.sleep(0.02)
 
     def _on_command(self, message: Float64MultiArray) -> None:
+        if clockless := missing_clock(self):
+            self.watchdog.hold(clockless)
         self._send(self.watchdog.command(self._now(), message.data))
         self._report()
 
-    def _on_emergency_stop(self, message: Bool) -> None:
-        self._pressed = message.data
+    def _on_emergency_stop(self, pressed: bool) -> None:
+        self._pressed = pressed
         self._hold()
 
     def _look(self) -> None:
@@ -105,8 +108,10 @@ class EffortWatchdogNode(Node):
             self._leave()
 
     def _hold(self) -> None:
-        """Let nothing pass while the emergency stop is pressed or several nodes command."""
+        """Let nothing pass while the emergency stop is pressed, or it cannot be judged."""
         why = "the emergency stop is pressed: release it" if self._pressed else ""
+        if any(self.watchdog.passed):
+            why = why or missing_clock(self)
         for topic in (self._topic, self._wheels.topic_name):
             if (count := self.count_publishers(topic)) > 1:
                 why = why or f"{count} nodes publish {topic}, limit 1: stop all but one"

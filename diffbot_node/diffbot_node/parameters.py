@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
+
+# Parameters of every node, which ROS declares itself.
+OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,15 @@ class Parameter:
 def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
     """Declare the parameters on the node and return their checked values as attributes.
 
+    To be called once. From then on nobody changes a parameter, `use_sim_time` neither: a clock that
+    nobody sets would hide how old everything is.
+
     Raises:
-        ValueError: a value breaks its parameter's type or limits.
+        ValueError: a value breaks its parameter's type or limits, or a name that was given is
+            nearly one of the parameters.
     """
+    _look_for_misspelt(node, [parameter.name for parameter in parameters])
+    node.add_on_set_parameters_callback(_refuse_clock)
     values = SimpleNamespace()
     for parameter in parameters:
         descriptor = ParameterDescriptor(
@@ -121,3 +131,34 @@ def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
         given = node.declare_parameter(parameter.name, default, descriptor).value
         setattr(values, parameter.name, parameter.check(given))
     return values
+
+
+def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
+    """Of the parameters that ROS itself declares, the one that is not read-only."""
+    if all(parameter.name != "use_sim_time" for parameter in changed):
+        return SetParametersResult(successful=True)
+    return SetParametersResult(
+        successful=False, reason="use_sim_time is read at the start; restart the node with it"
+    )
+
+
+def _look_for_misspelt(node: Node, names: Sequence[str]) -> None:
+    """Refuse a name that is nearly a parameter's, and warn of others that are none.
+
+    A file of parameters may be for several nodes: a name that is like none is somebody else's.
+    """
+    given = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
+    for name in given:
+        if name in names or name.startswith(OF_ROS):
+            continue
+        if near := get_close_matches(
+            name, [own for own in names if own not in given], n=1, cutoff=0.8
+        ):
+            raise ValueError(
+                f"parameter '{name}' = {given[name].value!r}: {node.get_name()} has none of this "
+                f"name; did you mean '{near[0]}'?"
+            )
+        node.get_logger().warning(
+            f"parameter '{name}' is not one of this node's and is ignored; `ros2 param list "
+            f"{node.get_fully_qualified_name()}` lists those"
+        )

@@ -6,28 +6,9 @@ import time
 from collections.abc import Callable
 
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
-from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from diffbot_node.state_subscription import SubscriptionEventCallbacks, subscribe_to_states
-
-TOPIC = "emergency_stop"
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""Of states that who comes late has to know, too."""
-
-
-def subscribe_to_emergency_stop(node: Node, callback: Callable[[Bool], None]) -> None:
-    """Subscribe to `emergency_stop` (std_msgs/Bool, true: pressed).
-
-    From publishers of either reliability, and twice: a latched state that was told before this node
-    was there reaches a latched subscription only, and a publisher that does not latch reaches a
-    volatile one only. What comes twice does no harm.
-    """
-    subscribe_to_states(node, Bool, TOPIC, callback)
-    # That only one of the two matches is no news.
-    quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
-    node.create_subscription(Bool, TOPIC, callback, LATCHED, event_callbacks=quiet)
+from diffbot_node.emergency_stop import EmergencyStop
 
 
 class StopInputs:
@@ -53,8 +34,7 @@ class StopInputs:
         self._on_press, self._on_release, self._on_enable = on_press, on_release, on_enable
         self._heard = time.monotonic()
         self._pressed = self._missed = False
-        self._topic = node.resolve_topic_name(TOPIC)
-        subscribe_to_emergency_stop(node, self._on_message)
+        self._topic = EmergencyStop(node, self._on_message).topic
         node.create_service(SetBool, "~/enable", self._on_request)
 
     def look(self) -> None:
@@ -67,9 +47,9 @@ class StopInputs:
                     f"nothing on {self._topic} for {self._timeout:g} s, which counts as pressed"
                 )
 
-    def _on_message(self, message: Bool) -> None:
+    def _on_message(self, pressed: bool) -> None:
         self._heard = time.monotonic()
-        was, self._pressed = self._pressed or self._missed, bool(message.data)
+        was, self._pressed = self._pressed or self._missed, pressed
         self._missed = False
         if self._pressed:
             self._on_press("the emergency stop is pressed")

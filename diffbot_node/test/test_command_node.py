@@ -14,6 +14,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 import diffbot_node.command_node as command_node  # noqa: E402
 from diffbot_node import COMMAND_PARAMETERS, CommandNode, PairLimiter  # noqa: E402
+from diffbot_node.emergency_stop import LATCHED  # noqa: E402
 
 ZERO = (0.0, 0.0)
 
@@ -171,16 +172,57 @@ def test_last_messages_are_awaited(graph):
     graph.node.await_arrival(publisher)
 
 
+def make_simulated(make_graph):
+    """A graph with a clock that stands at 100 s."""
+    clocks, message = [], Clock()
+    message.clock.sec = 100
+
+    def publish_clock(node):
+        clocks.append(node.create_publisher(Clock, "/clock", LATCHED))
+        clocks[0].publish(message)
+
+    graph = make_graph("use_sim_time:=true", before=publish_clock)
+    graph.spin_until(clocks[0].get_subscription_count, "the clock to match")
+    clocks[0].publish(message)
+    graph.spin_until(lambda: graph.node.get_clock().now().nanoseconds > 0, "the clock")
+    graph.clockless = clocks[0].destroy
+    return graph
+
+
+def test_without_the_clock_that_it_shall_go_by_nothing_is_commanded(make_graph):
+    """By a clock that stands every state is new, however long ago it came."""
+    graph = make_simulated(make_graph)
+    assert graph.node.waits_for() == ""
+    graph.clockless()
+    graph.spin_until(graph.node.waits_for, "the clock's leaving")
+    assert "use_sim_time is true and nobody publishes /clock" in graph.node.waits_for()
+
+
+def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
+    graph = make_simulated(make_graph)
+    drive(graph)
+    monkeypatch.setattr(command_node, "LONGEST_PAUSE", 0.3)
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
+    assert graph.node._guard.silent
+    assert "limit 0.3 s of wall time, whatever the simulator's is" in graph.node._guard.reason
+
+
+def test_an_answer_that_comes_too_late_is_zero(graph):
+    drive(graph)
+    graph.node.missing = "a reference"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node._guard.silent, "the silence")
+    graph.node.missing = ""
+    graph.node.resume()
+    assert graph.node._guard.command == ZERO
+    assert "the answer to a joint state was awaited for 0." in graph.node._guard.reason
+
+
 def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
     # Only when it is due, however slow this machine is.
     monkeypatch.setattr(command_node, "WAITING_PERIOD", 1000.0)
-    graph = make_graph("use_sim_time:=true")
-    clock = graph.robot.create_publisher(Clock, "clock", 10)
-    graph.spin_until(clock.get_subscription_count, "the clock to match")
-    message = Clock()
-    message.clock.sec = 100
-    clock.publish(message)
-    graph.spin_until(lambda: graph.node.get_clock().now().nanoseconds > 0, "the clock")
+    graph = make_simulated(make_graph)
     drive(graph)
     log = Listener(graph.node, monkeypatch)
     received = graph.node._received_wall

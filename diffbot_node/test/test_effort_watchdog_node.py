@@ -10,6 +10,7 @@ rclpy = pytest.importorskip("rclpy")
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 from diffbot_node.effort_watchdog_node import EffortWatchdogNode  # noqa: E402
@@ -183,6 +184,18 @@ def test_the_emergency_stop_holds_zero(graph, qos):
     graph.spin_until(lambda: not graph.node._pressed, "the release")
     assert graph.say(0.4, 0.0) == ZERO
     assert graph.say(*TORQUE) == TORQUE
+
+
+def test_without_the_clock_that_it_shall_go_by_nothing_passes(make_graph):
+    """By a clock that stands no command ever becomes old."""
+    graph = make_graph("use_sim_time:=true")
+    graph.start()
+    assert graph.say(*TORQUE) == ZERO
+    assert "use_sim_time is true and nobody publishes /clock" in graph.node.watchdog.reason
+    clock = graph.other.create_publisher(Clock, "/clock", 10)
+    graph.spin_until(lambda: graph.say(*TORQUE) == TORQUE, "the clock to be seen")
+    graph.other.destroy_publisher(clock)
+    graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero when it goes")
 
 
 def test_two_who_command_are_held_at_zero_until_one_is_left(graph):

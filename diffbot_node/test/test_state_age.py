@@ -67,9 +67,85 @@ def test_stamps_from_the_future_are_answered():
     assert taken((5.1, 5.0), (5.11, 5.0)).problem == ""
 
 
-def test_without_a_common_clock_the_age_is_not_known():
-    age = taken((5.0, 1.7e9), (5.01, 1.7e9 + 3.0))
-    assert age.same_clock is False and age.problem == ""
+def test_without_a_common_clock_a_state_is_as_old_as_it_is_later_than_others():
+    first = (5.0, 1.7e9)
+    assert taken(first, (5.01, 1.7e9 + 0.09)).problem == ""
+    age = taken(first, (5.01, 1.7e9 + 0.095))
+    assert age.same_clock is False
+    assert "came 0.0" in age.problem and "later after its stamp than others did" in age.problem
+    assert age.period == 0.0
+
+
+def test_the_least_delay_counts_not_the_first_one():
+    late, soon = (5.0, 1000.05), (5.01, 1000.02)
+    assert taken(late, soon, (5.02, 1000.1)).problem == ""
+    assert "s later after its stamp than" in taken(late, soon, (5.02, 1000.12)).problem
+
+
+def test_a_driver_whose_clock_steps_ahead_cannot_hide_that_its_states_are_late():
+    age = taken((5.0, 5.0), (10.01, 5.01), (10.02, 5.02))
+    assert age.problem == ""
+    age.take(10.03, 5.13)
+    assert "s later after its stamp than" in age.problem
+
+
+def test_a_driver_that_begins_anew_is_answered_from_the_second_state_on():
+    age = taken((5000.0, 10.0), (0.0, 20.0))
+    assert "before the last one" in age.problem
+    age.take(0.01, 20.01)
+    assert age.problem == "" and age.period == pytest.approx(0.01)
+
+
+def test_clocks_may_drift_apart():
+    """By 2 % over 200 s, 4 s in all; twice the share that is allowed is late in the end."""
+    for drift, late in ((0.02, False), (-0.02, False), (0.06, True)):
+        age = StateAge(LIMIT)
+        for step in range(5000):
+            now = 0.04 * step
+            age.take(now * (1.0 - drift) + 100.0, now)
+        assert bool(age.problem) is late
+
+
+def test_of_a_simulator_s_clock_only_the_age_is_known():
+    age = StateAge(LIMIT)
+    age.take(5.0, 4.9, True)
+    age.take(5.01, 5.01, True)  # the clock's message was on its way for 0.1 s
+    assert age.problem == "" and age.period == pytest.approx(0.01)
+    for step in range(2, 12):
+        age.take(5.0 + 0.01 * step, 5.01, True)
+        assert age.problem == "" and age.period == pytest.approx(0.01)
+    age.take(5.12, 5.3, True)
+    assert "came 0.180 s after its stamp" in age.problem
+
+
+def test_states_that_come_together_do_not_make_commands_change_faster():
+    """Five states 10 ms apart come at once: the first one, and three periods are saved."""
+    age = taken((5.0, 5.0), (5.01, 5.01))
+    granted = []
+    for step in range(2, 7):
+        age.take(5.0 + 0.01 * step, 5.06)
+        assert age.problem == ""
+        granted.append(age.period)
+    assert granted == pytest.approx([0.01, 0.01, 0.01, 0.01, 0.0])
+    age.take(5.07, 5.065)
+    assert age.period == pytest.approx(0.005)
+
+
+def test_stamps_that_run_faster_than_the_clock_do_not_make_commands_change_faster():
+    age, granted = StateAge(LIMIT), 0.0
+    for step in range(500):
+        age.take(0.06 * step, 0.01 * step)
+        granted += age.period
+        assert age.problem == ""
+    assert granted == pytest.approx(4.99 + 0.03)
+
+
+def test_a_clock_that_goes_back_gives_no_time():
+    age = taken((5.0, 5.0), (5.01, 4.0))
+    assert age.period == pytest.approx(0.01)
+    for step in range(2, 5):
+        age.take(5.0 + 0.01 * step, 4.0)
+    assert age.period == 0.0
 
 
 def test_whether_clocks_agree_is_told_by_the_first_stamp_alone():

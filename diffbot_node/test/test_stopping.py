@@ -6,6 +6,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from effort_graph import drive, made_graphs  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
@@ -62,6 +63,44 @@ def test_the_emergency_stop_holds_zero_until_it_is_released_and_enabled(graph, q
     assert graph.say() == ZERO
     assert enable(graph).success
     drive(graph)
+
+
+def test_of_two_buttons_each_has_to_be_released(graph):
+    drive(graph)
+    one, other = presser(graph), presser(graph, LATCHED)
+    press(graph, one, True)
+    other.publish(Bool(data=True))
+    other.publish(Bool(data=False))
+    for _ in range(10):
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert "release it first" in enable(graph).message
+    press(graph, one, False)
+    assert enable(graph).success
+
+
+def test_a_button_that_has_gone_is_released_by_the_next_one(graph):
+    drive(graph)
+    one = presser(graph)
+    press(graph, one, True)
+    graph.robot.destroy_publisher(one)
+    topic = presser(graph)
+    graph.spin_until(lambda: graph.node.count_publishers("emergency_stop") == 1, "it to go")
+    assert "release it first" in enable(graph).message
+    press(graph, topic, False)
+    assert enable(graph).success
+
+
+def test_the_clock_cannot_be_changed(graph):
+    result = graph.node.set_parameters([Parameter("use_sim_time", value=True)])[0]
+    assert not result.successful and "restart the node" in result.reason
+    assert not graph.node.get_clock().ros_time_is_active
+
+
+def test_a_misspelt_parameter_is_refused_and_one_of_another_node_is_not(make_graph):
+    with pytest.raises(ValueError, match=r"'torque_limt' = 0.1: steady has none .*'torque_limit'"):
+        make_graph("torque_limt:=0.1")
+    rclpy.try_shutdown()
+    make_graph("encoder_counts:=5", "torque_limit:=0.1")
 
 
 def test_an_emergency_stop_that_was_pressed_before_the_node_came_counts(make_graph):

@@ -24,6 +24,7 @@ from std_srvs.srv import SetBool
 from diffbot_bringup.faults.process_nodes import WHEELS
 from diffbot_bringup.faults.process_record import Pair, Record
 from diffbot_node import seconds
+from diffbot_node.state_subscription import with_information
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks
@@ -35,9 +36,9 @@ ON_ITS_WAY = 0.1  # s of wall time
 NANOSECONDS = 1e-9
 
 
-def _sent(information: dict[str, Any] | None) -> float:
+def _sent(information: dict[str, Any]) -> float:
     """Wall time at which a message was sent, s; where ROS does not tell (Humble), now."""
-    return time.time() if information is None else NANOSECONDS * information["source_timestamp"]
+    return NANOSECONDS * information["source_timestamp"] if information else time.time()
 
 
 class Probe:
@@ -71,8 +72,11 @@ class Probe:
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self.node.create_subscription(Float64MultiArray, WHEELS, self._on_command, DEEP)
-        self.node.create_subscription(JointState, "joint_states", self._on_state, DEEP)
+        for kind, topic, callback in (
+            (Float64MultiArray, WHEELS, self._on_command),
+            (JointState, "joint_states", self._on_state),
+        ):
+            self.node.create_subscription(kind, topic, with_information(callback), DEEP)
         self.node.create_subscription(DiagnosticArray, "diagnostics", self._on_diagnostics, DEEP)
         self._stop_button = self.node.create_publisher(
             # Nodes listen twice, for latched buttons too; that the one does not match is no news.
@@ -91,16 +95,14 @@ class Probe:
             with self._news:
                 self._news.notify_all()
 
-    def _on_command(
-        self, message: Float64MultiArray, information: dict[str, Any] | None = None
-    ) -> None:
+    def _on_command(self, message: Float64MultiArray, information: dict[str, Any]) -> None:
         if len(message.data) == 2:
             torque = float(message.data[0]), float(message.data[1])
             self.record.add_command(_sent(information), torque)
         else:
             self.odd.append(list(message.data))
 
-    def _on_state(self, message: JointState, information: dict[str, Any] | None = None) -> None:
+    def _on_state(self, message: JointState, information: dict[str, Any]) -> None:
         stamp = seconds(message.header.stamp)
         effort = float(message.effort[0]), float(message.effort[1])
         self.record.add_state(_sent(information), stamp, effort)
