@@ -96,8 +96,9 @@ class CommandOutput:
         if others <= 0:
             return ""
         return (
-            f"{others} other nodes publish {self.topic}; stop them, or give each robot its own "
-            "namespace or ROS_DOMAIN_ID (a node that was killed outright counts for some 20 s more)"
+            f"{others} other node{'s publish' if others > 1 else ' publishes'} {self.topic}; "
+            "leave one, or give each robot its own namespace or ROS_DOMAIN_ID (a node that was "
+            "killed outright counts for some 20 s more)"
         )
 
     def has_takers(self) -> bool:

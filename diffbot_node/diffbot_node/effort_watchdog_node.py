@@ -69,7 +69,7 @@ class EffortWatchdogNode(Node):
             )
         limit = values.torque_limit or limits.torque
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
-        self._pressed = self._met = False
+        self._pressed, self._met = "", False
         self._since, self._reported = time.monotonic(), 0.0
         self._said, self._trips = "", 0
         self._complaints = Complaints()
@@ -95,8 +95,8 @@ class EffortWatchdogNode(Node):
         self._send(self.watchdog.command(self._now(), message.data))
         self._report()
 
-    def _on_emergency_stop(self, pressed: bool) -> None:
-        self._pressed = pressed
+    def _on_emergency_stop(self, why: str) -> None:
+        self._pressed = why
         self._hold()
 
     def _look(self) -> None:
@@ -109,7 +109,7 @@ class EffortWatchdogNode(Node):
 
     def _hold(self) -> None:
         """Let nothing pass while the emergency stop is pressed, or it cannot be judged."""
-        why = "the emergency stop is pressed: release it" if self._pressed else ""
+        why = f"{self._pressed}: release it" if self._pressed else ""
         if any(self.watchdog.passed):
             why = why or missing_clock(self)
         for topic in (self._topic, self._wheels.topic_name):

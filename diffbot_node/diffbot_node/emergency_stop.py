@@ -1,24 +1,18 @@
-"""The topic `emergency_stop`: pressed while any of those who publish it says so."""
+"""The topic `emergency_stop`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 
-from diffbot_node.state_subscription import (
-    SubscriptionEventCallbacks,
-    subscribe_to_states,
-    with_information,
-)
+from diffbot_node.state_subscription import SubscriptionEventCallbacks, subscribe_to_states
 
 TOPIC = "emergency_stop"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Of states that who comes late has to know, too."""
-GID = 16  # bytes of a publisher's id; some versions of ROS fill it up with zeros
 
 
 class EmergencyStop:
@@ -28,37 +22,36 @@ class EmergencyStop:
     was there reaches a latched subscription only, and a publisher that does not latch reaches a
     volatile one only. What comes twice does no harm.
 
-    Each publisher's last word counts: one button that is released does not release another. A
-    publisher that has gone while it pressed is released by the next one that says false. Where ROS
-    does not tell who sent a message (before Kilted), the last word of all counts.
+    It is released by false from its only publisher. Of several nobody tells whose message came
+    (rclpy's fast executor fails when asked), and the button that is released need not be the one
+    that was pressed.
 
     Args:
         node: listens.
-        callback: called with each message, with whether the emergency stop is pressed.
+        callback: called after each message, with why the emergency stop counts as pressed; empty
+            when it does not.
+
+    Attributes:
+        topic: its full name.
     """
 
-    def __init__(self, node: Node, callback: Callable[[bool], None]) -> None:
+    def __init__(self, node: Node, callback: Callable[[str], None]) -> None:
         self._node, self._callback = node, callback
-        self._pressing: set[bytes] = set()
+        self._why = ""
         self.topic = node.resolve_topic_name(TOPIC)
-        told = with_information(self._on_message)
-        subscribe_to_states(node, Bool, TOPIC, told)
+        subscribe_to_states(node, Bool, TOPIC, self._on_message)
         # That only one of the two matches is no news.
         quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
-        node.create_subscription(Bool, TOPIC, told, LATCHED, event_callbacks=quiet)
+        node.create_subscription(Bool, TOPIC, self._on_message, LATCHED, event_callbacks=quiet)
 
-    def _on_message(self, message: Bool, information: dict[str, Any]) -> None:
-        gid = information.get("publisher_gid") or {"data": b""}
-        sender = bytes(gid["data"])[:GID]
+    def _on_message(self, message: Bool) -> None:
         if message.data:
-            self._pressing.add(sender)
+            self._why = "the emergency stop is pressed"
+        elif self._why and (count := self._node.count_publishers(self.topic)) > 1:
+            self._why = (
+                f"the emergency stop is pressed, and {count} nodes publish {self.topic}: stop all "
+                "but one, or let one node join the buttons"
+            )
         else:
-            self._pressing.discard(sender)
-            if self._pressing:
-                self._pressing &= self._publishers()
-        self._callback(bool(self._pressing))
-
-    def _publishers(self) -> set[bytes]:
-        """Ids of those who publish it now."""
-        found = self._node.get_publishers_info_by_topic(self.topic)
-        return {bytes(publisher.endpoint_gid)[:GID] for publisher in found}
+            self._why = ""
+        self._callback(self._why)

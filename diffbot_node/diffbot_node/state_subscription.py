@@ -1,4 +1,4 @@
-"""Subscriptions of what robots tell, from drivers that offer either reliability, and who tells."""
+"""Subscriptions of what robots tell, from drivers that offer either reliability."""
 
 from __future__ import annotations
 
@@ -43,13 +43,3 @@ def subscribe_to_states(
         DEPTH,
         event_callbacks=SubscriptionEventCallbacks(incompatible_qos=on_incompatible),
     )
-
-
-def with_information(callback: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
-    """A subscription's callback that also gets what ROS knows of the message, such as its sender.
-
-    Humble does not tell; what is known is empty there.
-    """
-    if hasattr(Subscription, "CallbackType"):
-        return lambda message, information: callback(message, information)
-    return lambda message: callback(message, {})

@@ -47,12 +47,12 @@ class StopInputs:
                     f"nothing on {self._topic} for {self._timeout:g} s, which counts as pressed"
                 )
 
-    def _on_message(self, pressed: bool) -> None:
+    def _on_message(self, why: str) -> None:
         self._heard = time.monotonic()
-        was, self._pressed = self._pressed or self._missed, pressed
+        was, self._pressed = self._pressed or self._missed, bool(why)
         self._missed = False
-        if self._pressed:
-            self._on_press("the emergency stop is pressed")
+        if why:
+            self._on_press(why)
         elif was:
             self._on_release()
 

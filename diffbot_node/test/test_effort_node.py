@@ -80,7 +80,7 @@ def test_states_of_other_devices_are_none_of_its_business(graph):
 def test_it_does_not_start_while_another_node_commands_torque(graph):
     other = graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
     graph.spin_until(
-        lambda: "other nodes publish" in graph.node.waits_for(), "the other to be seen"
+        lambda: "other node publishes" in graph.node.waits_for(), "the other to be seen"
     )
     count = len(graph.commands)
     graph.stamp += 0.01

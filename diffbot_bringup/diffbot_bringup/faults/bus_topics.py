@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +52,6 @@ class BusPublisher:
         self._bus.drop(self)
 
 
-def _uninformed(callback: Callable[[Any, dict[str, Any]], None], message: Any) -> None:
-    callback(message, {})
-
-
 class BusSubscription:
     """What `create_subscription` gives."""
 
@@ -73,9 +67,7 @@ class BusSubscription:
     ) -> None:
         self._bus, self.owner, self.msg_type = bus, owner, kind
         self.topic = self.topic_name = topic
-        # Who asks what ROS knows of a message besides learns nothing here.
-        asks = len(inspect.signature(callback).parameters) == 2
-        self.callback = partial(_uninformed, callback) if asks else callback
+        self.callback = callback
         self.qos_profile = qos
         self.events = events
 

@@ -24,7 +24,6 @@ from std_srvs.srv import SetBool
 from diffbot_bringup.faults.process_nodes import WHEELS
 from diffbot_bringup.faults.process_record import Pair, Record
 from diffbot_node import seconds
-from diffbot_node.state_subscription import with_information
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks
@@ -34,6 +33,16 @@ except ImportError:  # Humble
 DEEP = 1000  # messages; a probe that is held up for a while misses none
 ON_ITS_WAY = 0.1  # s of wall time
 NANOSECONDS = 1e-9
+
+
+def with_information(callback: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
+    """A subscription's callback that also gets what ROS knows of the message.
+
+    Humble does not tell; what is known is empty there.
+    """
+    if hasattr(Subscription, "CallbackType"):
+        return lambda message, information: callback(message, information)
+    return lambda message: callback(message, {})
 
 
 def _sent(information: dict[str, Any]) -> float:
