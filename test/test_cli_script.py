@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from diffbot_bringup.workspace.arguments import check_arguments
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -47,7 +49,7 @@ def run(checkout, *words, **variables):
     ("words", "lists"),
     [
         (["lanch"], "launch, run, echo, identify, reproduce, faults, test, python, setup, clean"),
-        (["launch"], "both, drive"),
+        (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean drive?"),
         (["launch", "drive", "sped:=1"], "did you mean speed?); known: robot, speed"),
         (["launch", "drive", "speed=1"], "is not ARGUMENT:=VALUE"),
@@ -67,6 +69,10 @@ def test_wrong_words_list_the_right_ones(checkout, words, lists):
     assert lists in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (checkout / ".diffbot").exists()
+
+
+def test_without_a_name_launch_is_right_and_lists():
+    check_arguments(ROOT, "launch", [], any_package=False)
 
 
 def test_a_wrong_override_is_refused(checkout):

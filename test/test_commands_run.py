@@ -13,7 +13,7 @@ CALL = "import sys; from diffbot_bringup.commands.run import main; sys.exit(main
 
 def test_arguments_pass_through_and_the_status_comes_back(prefix: Any) -> None:
     prefix.executable("node", "import os, sys; print(os.getpid(), sys.argv[1:]); sys.exit(7)")
-    arguments = ["robots", "node", "--ros-args", "-p", "a:=1", "-h"]
+    arguments = ["robots", "node", "-p", "1", "--ros-args", "-p", "a:=1", "--", "-p", "2", "-h"]
     process = subprocess.Popen(
         [sys.executable, "-c", CALL, *arguments], stdout=subprocess.PIPE, text=True
     )
@@ -39,6 +39,22 @@ def test_wrong_names_list_the_right_ones(
     prefix.executable("other")
     prefix.package("empty")
     assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("parameters:=", "'parameters:=' is not of the form NAME:=VALUE: it has no value"),
+        (":=1", "':=1' is not of the form NAME:=VALUE; "),
+        ("speed=1", "'speed=1' is not of the form NAME:=VALUE; "),
+    ],
+)
+def test_a_parameter_without_a_value_is_refused(
+    prefix: Any, word: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix.executable("node")
+    assert main(["robots", "node", "--ros-args", "-p", "a:=1", "-p", word]) == 2
     assert message in capsys.readouterr().err
 
 

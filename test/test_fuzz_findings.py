@@ -141,6 +141,9 @@ def test_recordings_with_lengths_of_nonsense(tmp_path):
     with pytest.raises(RecordingError) as error:
         Bag(file)
     refused(error)
+    file.write_bytes(b"not magic")
+    with pytest.raises(RecordingError, match=r"invalid\. If .* \(File magic is invalid\);"):
+        Bag(file)
 
 
 def test_conditions_on_rows_take_no_time():

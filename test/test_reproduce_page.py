@@ -106,7 +106,9 @@ def test_an_unknown_paper_is_answered_by_the_known_ones(capsys):
     with pytest.raises(SystemExit) as end:
         reproduce.main(["1999"])
     assert end.value.code == 2
-    assert "2002" in capsys.readouterr().err
+    assert (
+        "no paper of '1999'; choose from 2002, 2006, 2017, 2018, 2023\n" in capsys.readouterr().err
+    )
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path, capsys):

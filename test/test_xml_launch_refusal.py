@@ -1,5 +1,6 @@
 """What is not supported is refused by file and line, before anything runs."""
 
+import os
 from typing import Any
 
 import pytest
@@ -80,6 +81,10 @@ def test_refused_with_file_and_line(prefix: Any, line: str, message: str) -> Non
         ("<include file='a.launch.py'/>", "only XML launch files"),
         ("<include file='$(dirname)/main.launch.xml'/>", "includes itself"),
         ("<executable cmd=''/>", "'cmd' is empty"),
+        (
+            "<let name='laps' value='abc'/><let name='a' value=\"$(eval '2 * $(var laps)')\"/>",
+            "<let>: with laps:=abc: $(eval): unknown name 'abc'",
+        ),
     ],
 )
 def test_failures_name_file_and_line(prefix: Any, line: str, message: str) -> None:
@@ -98,6 +103,14 @@ def test_a_branch_that_is_not_taken_is_checked_too(prefix: Any) -> None:
 def test_broken_xml_names_the_line(prefix: Any) -> None:
     path = prefix.launch_file("<group>\n<log></group>")
     with pytest.raises(LaunchError, match=r"main\.launch\.xml:3: not well-formed XML: mismatched"):
+        read(path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_opened(prefix: Any, make: Any) -> None:
+    path = prefix.files / "odd.launch.xml"
+    make(path)
+    with pytest.raises(LaunchError, match=r"odd\.launch\.xml: it is no regular file"):
         read(path)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_description.strict_yaml import parse_yaml
+from diffbot_description.regular_file import read_regular
+from diffbot_description.strict_yaml import LARGEST, parse_yaml
 
 
 def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]:
@@ -20,12 +21,12 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
     Raises:
         ValueError: there is no such file, or it is another kind of file; the message names it.
     """
-    file = Path(path).expanduser()
     try:
-        document = parse_yaml(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not a text file"
-        raise ValueError(f"parameters '{path}': {reason}; {advice}, or give its file") from None
+        text = read_regular(Path(path).expanduser(), LARGEST)
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error}; {advice}, or give its file") from None
+    try:
+        document = parse_yaml(text)
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error} {advice}") from None
     nodes = document.values() if isinstance(document, dict) else ()

@@ -51,14 +51,15 @@ def _parsed(path: Path, text: str) -> Robot:
 
 def _find(robot: str | os.PathLike[str]) -> Path:
     text = os.fspath(robot)
+    path = Path(text).expanduser().absolute()
     if text.endswith(SUFFIXES):
-        path = Path(text).expanduser().absolute()
-        if path.is_file():
+        if path.exists():
             return path
         raise ValueError(f"robot file {path} does not exist. Check the path.")
     if text in known_robots():
         return share_directory() / "config" / f"{text}.yaml"
+    what = f"robot '{text}' is a folder" if path.is_dir() else f"unknown robot '{text}'"
     raise ValueError(
-        f"unknown robot '{text}'. Known robots: {', '.join(known_robots())}; "
+        f"{what}. Known robots: {', '.join(known_robots())}; "
         "or give the path of your own file, ending in .yaml."
     )

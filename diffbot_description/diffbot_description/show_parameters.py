@@ -11,6 +11,7 @@ from diffbot_description.dynamic_parameters import closed_form
 from diffbot_description.generation import urdf
 from diffbot_description.loading import load_robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.strict_yaml import read_text
 
 Row = tuple[str, float, str, str]
 
@@ -38,7 +39,7 @@ def format_rows(rows: Sequence[Row]) -> str:
 
 def _model(arguments: argparse.Namespace) -> RobotModel:
     if arguments.robot.endswith(".urdf"):
-        text = Path(arguments.robot).expanduser().read_text(encoding="utf-8")
+        text = read_text(Path(arguments.robot).expanduser())
         return RobotModel.from_urdf(
             text,
             arguments.left or "left_wheel_joint",

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from diffbot_description.regular_file import read_regular
+
 LARGEST = 1_000_000  # characters; the suite's own files have some thousand
 DEEPEST = 50  # values inside one another
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
@@ -76,13 +78,14 @@ def parse_yaml(text: str) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; raises ValueError naming the file when it cannot be read."""
+    """Return the text of a file of at most LARGEST characters.
+
+    Raises ValueError naming the file when it cannot be read, or is no such file.
+    """
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is no text file (UTF-8).") from error
+        return read_regular(path, LARGEST)
+    except ValueError as error:
+        raise ValueError(f"{path}: cannot be read: {error}.") from error
 
 
 def read_yaml(path: Path) -> Any:

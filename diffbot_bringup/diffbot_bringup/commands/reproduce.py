@@ -50,12 +50,19 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "papers", nargs="*", metavar="PAPER", choices=[*PAPERS, []],
+        "papers", nargs="*", metavar="PAPER", type=_paper,
         help=f"years of the papers: {', '.join(PAPERS)}; default: all",
     )  # fmt: skip
     default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-reproduce"
     parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
     return parser
+
+
+def _paper(year: str) -> str:
+    """Not `choices`: of no word at all argparse wants that among them, and then shows it."""
+    if year not in PAPERS:
+        raise argparse.ArgumentTypeError(f"no paper of {year!r}; choose from {', '.join(PAPERS)}")
+    return year
 
 
 def _compute(paper: str, console: Console) -> Section:

@@ -28,6 +28,7 @@ def main(argv: list[str]) -> int:
         return 0
     try:
         program = _find(argv)
+        _check_parameters(argv[2:])
     except ValueError as error:
         print(f"diffbot run: {error}", file=sys.stderr)
         return 2
@@ -53,6 +54,20 @@ def _find(argv: list[str]) -> str:
     if len(argv) < 2:
         raise LaunchError(f"EXECUTABLE is missing; {package} has: {_text(executables(package))}")
     return find_executable(package, argv[1])
+
+
+def _check_parameters(words: list[str]) -> None:
+    """Refuse a parameter without a value, of which rcl says only that it could not parse it."""
+    for_ros = False
+    for option, word in zip(words, words[1:], strict=False):
+        for_ros = option == "--ros-args" or (for_ros and option != "--")
+        name, separator, value = word.partition(":=")
+        if for_ros and option in ("-p", "--param") and not (name and separator and value):
+            raise LaunchError(
+                f"parameter {word!r} is not of the form NAME:=VALUE"
+                f"{': it has no value' if name and separator else ''}; "
+                f"""an empty text is written as {name or "NAME"}:="''" """.rstrip()
+            )
 
 
 def _packages() -> list[str]:

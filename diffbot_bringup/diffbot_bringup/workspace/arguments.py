@@ -68,6 +68,8 @@ def launch_files(root: Path) -> dict[str, Path]:
 
 
 def _check_launch(root: Path, words: list[str]) -> None:
+    if not words:
+        return  # lists the launch files
     files = launch_files(root)
     names = [word for word in words if ":=" not in word and not word.startswith("-")]
     if not names:

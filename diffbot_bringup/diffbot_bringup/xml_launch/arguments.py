@@ -94,7 +94,8 @@ def parse(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         name, separator, value = word.partition(":=")
         if not (name and separator and value):
-            raise LaunchError(f"argument {word!r} is not of the form NAME:=VALUE")
+            empty = ": it has no value" if name and separator else ""
+            raise LaunchError(f"argument {word!r} is not of the form NAME:=VALUE{empty}")
         given[name] = value
     return given
 

@@ -45,6 +45,8 @@ def read(path: Path) -> Document:
 
     Raises LaunchError when the file cannot be read or is not well-formed XML.
     """
+    if path.exists() and not path.is_file():  # a device may have no end
+        raise LaunchError(f"cannot read the launch file {path}: it is no regular file")
     try:
         data = path.read_bytes()
     except OSError as error:

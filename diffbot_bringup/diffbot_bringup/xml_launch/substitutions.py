@@ -47,7 +47,25 @@ def _part(part: Text | Call, scope: Scope) -> str:
     if isinstance(part, Text):
         return part.value
     arguments = [perform(argument, scope) for argument in part.arguments]
-    return _KNOWN[part.name][0](scope, *arguments)
+    try:
+        return _KNOWN[part.name][0](scope, *arguments)
+    except ValueError as error:
+        used = _used(part, scope) if part.name == "eval" else {}
+        if not used:
+            raise
+        values = ", ".join(f"{name}:={value}" for name, value in used.items())
+        raise ValueError(f"with {values}: {error}") from None
+
+
+def _used(part: Call, scope: Scope) -> dict[str, str]:
+    """Names and values of the variables in a substitution: one of them is what is wrong."""
+    used: dict[str, str] = {}
+    for call in (inner for template in part.arguments for inner in template):
+        if isinstance(call, Call):
+            used |= _used(call, scope)
+            if call.name == "var":
+                used[perform(call.arguments[0], scope)] = _part(call, scope)
+    return used
 
 
 def _variable(scope: Scope, name: str, default: str | None = None) -> str:

@@ -146,14 +146,19 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
     try:
         return WholePart(path)
     except Exception as error:
-        reason = error
+        reason = _reason(error)
     torn = TornMcap if path.suffix == ".mcap" else TornSqlite
     try:
         part = torn(path)
     except Exception as error:  # of the library: lengths in a damaged file may say anything
         raise RecordingError(
             f"{path}: cannot be read as a rosbag2 {path.suffix[1:]} file: {reason}. If it was cut "
-            f"off, nothing in it is whole ({error}); give another recording"
+            f"off, nothing in it is whole ({_reason(error)}); give another recording"
         ) from None
     warnings.append(f"{path.name} is damaged ({reason}); what is whole in it is read")
     return part
+
+
+def _reason(error: Exception) -> str:
+    """Why, as a part of a sentence."""
+    return str(error).rstrip(".")

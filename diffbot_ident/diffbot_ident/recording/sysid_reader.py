@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_description.regular_file import read_regular
 from diffbot_ident.recording.stream import RecordingError
 
 Array = NDArray[np.float64]
@@ -34,7 +35,7 @@ ANGLES = {"Radians": 1.0, "Rotations": math.tau, "Degrees": math.pi / 180.0}
 # Columns of time, voltages, positions, velocities, yaw and yaw rate (None: not recorded).
 NEW: tuple[int | None, ...] = (0, 1, 2, 3, 4, 5, 6, 7, 8)
 OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
-# A file larger than this is no log of four tests.
+# A file of more characters is no log of four tests.
 LARGEST = 200_000_000
 
 
@@ -81,14 +82,6 @@ class SysIdLog:
     tests: Mapping[str, SysIdTest]
 
 
-def looks_like_sysid(path: Path) -> bool:
-    """Whether a file's name and beginning are those of a SysId log."""
-    if path.suffix.lower() != ".json":
-        return False
-    with path.open("rb") as file:
-        return file.read(64).lstrip()[:1] == b"{"
-
-
 def read_sysid(path: Path) -> SysIdLog:
     """Read a log.
 
@@ -120,10 +113,8 @@ def read_sysid(path: Path) -> SysIdLog:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        if path.stat().st_size > LARGEST:
-            raise RecordingError(f"{path.name}: larger than {LARGEST} bytes: no SysId log")
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        data = json.loads(read_regular(path, LARGEST))
+    except (ValueError, RecursionError) as error:  # JSON's errors are ValueErrors too
         raise RecordingError(f"{path.name}: cannot be read as JSON: {error}") from error
     if not isinstance(data, dict):
         raise RecordingError(f"{path.name}: must be a JSON object with the tests of a SysId log")

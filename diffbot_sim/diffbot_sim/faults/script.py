@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from diffbot_description.strict_yaml import read_yaml
+from diffbot_description.strict_yaml import parse_yaml, read_text
 from diffbot_sim.faults.fault import Fault
 from diffbot_sim.faults.relay import Relay
 
@@ -35,19 +35,6 @@ class Script:
         return tuple(fault for fault in self.faults if fault.topic == topic)
 
 
-@dataclass(frozen=True)
-class _Text:
-    """A script that is given as text where a file is expected."""
-
-    text: str
-
-    def read_text(self, encoding: str) -> str:
-        return self.text
-
-    def __str__(self) -> str:
-        return "the script"
-
-
 def read_script(source: Path | str) -> tuple[Fault, ...]:
     """Return the faults of a script; see load_script."""
     return load_script(source).faults
@@ -63,10 +50,10 @@ def load_script(source: Path | str) -> Script:
         ValueError: names the file, the entry, the field, its value and what is allowed.
     """
     is_text = isinstance(source, str) and "\n" in source
-    where = _Text(source) if is_text else Path(source).expanduser()
-    data = read_yaml(where)
+    where = "the script" if is_text else Path(source).expanduser()
+    text = source if is_text else read_text(where)
     try:
-        return _script(data)
+        return _script(parse_yaml(text))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 

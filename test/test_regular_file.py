@@ -1,0 +1,77 @@
+"""Files that somebody names: what has no end, or no writer, is refused and not opened."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from diffbot_controllers.parameter_file import read_dynamics
+from diffbot_description import load_robot
+from diffbot_description.regular_file import read_regular
+from diffbot_description.show_parameters import main as show_parameters
+from diffbot_description.strict_yaml import LARGEST, read_text
+from diffbot_ident.recording.sysid_reader import read_sysid
+from diffbot_sim.faults.script import load_script
+
+READERS = {
+    ".yaml": (load_robot, read_text, load_script, lambda path: read_dynamics(str(path), "twil")),
+    ".json": (read_sysid,),
+}
+
+
+def refusals(path):
+    """The messages of all readers of that kind of file; each is one line, and comes at once."""
+    for reader in READERS[path.suffix]:
+        begin = time.process_time()
+        with pytest.raises(ValueError) as error:
+            reader(path)
+        assert time.process_time() - begin < 1.0
+        assert path.name in str(error.value) and "\n" not in str(error.value)
+        yield str(error.value)
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_devices_and_pipes_are_not_opened(suffix, tmp_path):
+    device, pipe = tmp_path / f"zero{suffix}", tmp_path / f"pipe{suffix}"
+    device.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    for path in (device, pipe):
+        assert all("is no regular file but a device or a pipe" in text for text in refusals(path))
+
+
+def test_the_pipe_of_a_shell_is_named_where_it_is_gone():
+    with pytest.raises(ValueError, match="such as <"):
+        read_regular(Path("/dev/fd/963"), 1)
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_folders_and_other_kinds_of_content_are_named(suffix, tmp_path):
+    folder, picture = tmp_path / f"folder{suffix}", tmp_path / f"picture{suffix}"
+    folder.mkdir()
+    picture.write_bytes(b"\x89PNG\xff")
+    assert all("is a folder" in text for text in refusals(folder))
+    assert all("is no text file" in text for text in refusals(picture))
+
+
+def test_the_limit_is_of_what_is_read(tmp_path):
+    """2 characters of 3 bytes: the limit counts characters; a sparse file has 1 TB of zeros."""
+    file = tmp_path / "x.yaml"
+    file.write_text("€€", encoding="utf-8")
+    assert read_regular(file, 2) == "€€"
+    with pytest.raises(ValueError, match="more characters than the limit of 1; shorten"):
+        read_regular(file, 1)
+    os.truncate(file, 10**12)
+    assert all(f"the limit of {LARGEST}" in text for text in refusals(file))
+
+
+def test_a_urdf_is_read_alike(tmp_path, capsys):
+    device = tmp_path / "zero.urdf"
+    device.symlink_to("/dev/zero")
+    assert show_parameters([str(device)]) == 2
+    assert f"{device}: cannot be read: is no regular file" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_named_as_a_robot(tmp_path):
+    with pytest.raises(ValueError, match=rf"robot '{tmp_path}' is a folder. Known robots: agv,"):
+        load_robot(str(tmp_path))
