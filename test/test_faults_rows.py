@@ -28,7 +28,7 @@ SIMILAR = (
     *("right wheel missing", "10 % of the states", "states 200 ms late", "as 16-bit counts"),
     *("30 % smaller", "30 % wider", "stamps 0.5 s back from", "one stamp 10 s ahead"),
     *("50 % of the states", "states 20 ms late", "released, latched", "what is not used"),
-    *("JointState, each value of angles: ", "1 value"),
+    *("JointState, each value of angles: ", "1 value", "1.6 m apart"),
 )
 
 

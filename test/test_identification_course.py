@@ -3,15 +3,18 @@
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from arc_odometry import WheelGeometry
+from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
 from diffbot_ident.arena import Arena, extent, outline
 from diffbot_ident.coverage import MotionScale
+from diffbot_ident.estimate import State
 from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification import Identification, Limits, Phase
+from diffbot_ident.integral_estimator import nothing_yet
 from diffbot_ident.precision import Precision
 from diffbot_ident.prediction import Model
 from diffbot_sim.actuators import Actuator
@@ -117,3 +120,62 @@ def test_wrong_wiring_ends_the_run_with_its_name(wires, named):
         course, _, _ = drive(20.0, seed, wires=wires)
         assert course.phase is Phase.STOPPED and course.elapsed < 2.5
         assert any(word in course.problem for word in named.split("|")), course.problem
+
+
+class Estimating:
+    """An estimator that has nothing to say until its last sample makes it say `state`."""
+
+    def __init__(self, samples, state):
+        self._left, self._state = samples, state
+
+    def update(self, sample):
+        self._left -= 1
+
+    def estimate(self):
+        state = State.UNESTIMATED if self._left > 0 else self._state
+        return replace(nothing_yet(0, 1), state=state, reason="the seventh wheel")
+
+
+def standing(estimator, duration=1.0):
+    own = ROBOT.excitation
+    return Identification(
+        estimator,
+        make_excitation("prbs", ROBOT, 0),
+        WheelGeometry(*[ROBOT.wheels.radius] * 2, ROBOT.wheels.separation),
+        Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
+        duration,
+    )
+
+
+def at(step, left=0.0, right=0.0):
+    return JointSample(PERIOD * step, (left, right), (0.0, 0.0), (0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("state", "phase", "problem"),
+    [(State.INVALID, Phase.STOPPED, "the seventh wheel"), (State.UNESTIMATED, Phase.DONE, "")],
+)
+def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, problem):
+    """Though only its very last look says so."""
+    course = standing(Estimating(101, state))
+    for step in range(101):
+        course.update(at(step))
+    assert (course.phase, course.problem) == (phase, problem)
+
+
+def test_a_robot_that_is_pushed_while_it_is_stopped_knows_where_it_is():
+    """1 m ahead, 90 degrees left, 1 m ahead, and back: not 2 m ahead."""
+    course = standing(Estimating(1000, State.INVALID))
+    radius, half_track = ROBOT.wheels.radius, ROBOT.wheels.half_track
+    ahead, turn = 1.0 / radius, 0.5 * np.pi * half_track / radius
+    pushes = ((0.0, 0.0), (ahead, ahead), (-turn, turn), (ahead, ahead), (turn, -turn))
+    ends = np.cumsum(pushes, axis=0)
+    angles = np.concatenate([np.linspace(a, b, 200) for a, b in zip(ends, ends[1:], strict=False)])
+    course.update(at(0))
+    before = course.elapsed
+    for step, (left, right) in enumerate(angles.tolist(), start=1):
+        course.rest(at(step, left, right))
+    assert course.pose == pytest.approx((1.0, 1.0, 0.0), abs=1e-6)
+    assert course.elapsed == before and course.phase is Phase.EXCITING
+    course.update(at(step + 1, left, right))
+    assert course.elapsed == pytest.approx(PERIOD)

@@ -49,7 +49,10 @@ class LinearizingNode(ControllerNode):
 
     def make_input(self) -> ReferenceInput[Velocity]:
         """Velocities asked for."""
-        return ReferenceInput(self.values.reference_timeout, advance_velocity)
+        values = self.values
+        return ReferenceInput(
+            values.reference_timeout, advance_velocity, self.state_name, values.input_timeout
+        )
 
     def subscribe_to_references(self) -> None:
         """Velocity commands."""

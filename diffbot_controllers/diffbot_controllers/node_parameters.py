@@ -25,7 +25,8 @@ REFERENCE_PARAMETERS = (
     Parameter(
         "reference_timeout",
         0.06,
-        "age of the newest stamped reference after which zero is commanded, s",
+        "age of the newest stamped reference, by its stamp and since it came, after which zero is "
+        "commanded, s",
         above=0.0,
         maximum=10.0,
     ),

@@ -49,7 +49,10 @@ class PoseTrackingNode(ControllerNode):
         """Set points and references."""
         # A set point lasts, so one that comes early is taken.
         self.create_subscription(Pose2D, "~/command", self._on_command, 10)
-        return ReferenceInput(self.values.reference_timeout, advance_pose)
+        values = self.values
+        return ReferenceInput(
+            values.reference_timeout, advance_pose, self.state_name, values.input_timeout
+        )
 
     def subscribe_to_references(self) -> None:
         """Moving references."""

@@ -146,6 +146,15 @@ class ReferenceFollower(CommandNode):
             self._said = ""
             self.publish_state(self._newest, ControllerState.DRIVING, "")
 
+    def crowd(self, topic: str) -> str:
+        """What is wrong where more than one node publishes a topic; empty where none does."""
+        if self.count_publishers(topic) <= 1:
+            return ""
+        return (
+            f"more than one node publishes {topic}; stop all but one (a node that was killed "
+            "outright counts for some 20 s more)"
+        )
+
     # The end.
 
     def _look_around(self) -> None:
@@ -156,8 +165,8 @@ class ReferenceFollower(CommandNode):
             self._subscribed = True
             self.subscribe_to_references()
         for topic in self.lone_topics:
-            if self.count_publishers(topic) > 1:
-                self.complain(f"more than one node publishes {topic}; stop all but one")
+            if crowd := self.crowd(topic):
+                self.complain(crowd)
         if self._start is None or self.stopped_by:
             self._publish_waiting()
         if self._start is not None and self.values.leave_with_reference and self._reference_left():

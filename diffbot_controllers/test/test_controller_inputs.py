@@ -77,6 +77,7 @@ def test_a_set_point_lasts_and_a_stream_goes_stale():
     assert inputs.at(9.95) is None  # the stream has not begun
     with pytest.raises(ValueError, match=r"reference is 1\.000 s ahead .* limit 0\.08 s"):
         inputs.at(9.0)
+    inputs.add(10.0, Reference(2.0, 0.0, 0.0, v=1.0))  # the one before came a second ago
     assert inputs.at(10.0).x == 2.0
     assert inputs.at(10.05).x == pytest.approx(2.05)
     with pytest.raises(ValueError, match=r"newest reference is 0\.090 s older .* limit 0\.08 s"):
@@ -117,9 +118,9 @@ def test_advancing_a_reference_follows_the_trajectory(time, ahead):
     trajectory = make_trajectory("figure_eight")
     now, then = trajectory.at(time), trajectory.at(time + ahead)
     got = advance_pose(Reference(**vars(now)), ahead)
-    # What is left out is ahead^3 / 6 = 1.3e-6 s^3 of the third derivatives (1 m/s^3, 3 rad/s^3).
+    # What is left out is ahead^3 / 6 = 1.3e-6 s^3 of the third derivatives (1 m/s^3, 12 rad/s^3).
     assert math.hypot(got.x - then.x, got.y - then.y) < 2e-6
-    assert got.theta == pytest.approx(then.theta, abs=4e-6)
+    assert got.theta == pytest.approx(then.theta, abs=1.6e-5)
     assert got.v == pytest.approx(then.v, abs=1e-4)
 
 

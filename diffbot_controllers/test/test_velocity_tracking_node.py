@@ -11,6 +11,7 @@ from geometry_msgs.msg import Twist, TwistStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
 
 from arc_odometry.odometry_messages import quaternion  # noqa: E402
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import (  # noqa: E402
@@ -184,15 +185,35 @@ def test_odometry_that_cannot_be_used_gives_zero_at_once(make, capfd, change, sa
     assert graph.status[-2].time_step == 0.0 < graph.status[-1].time_step
 
 
-def test_two_that_tell_the_pose_are_named(make, capfd):
+def test_two_that_tell_the_pose_are_named_and_followed_by_zero(make, capfd):
     graph = make()
-    graph.run(2)
+    assert graph.run(10)[-1] != ZERO
     other = graph.peer.create_publisher(Odometry, "odom", 10)
     graph.until(lambda: graph.peer.count_publishers("odom") == 2, "the other odometry")
     end = time.monotonic() + 0.2
     graph.until(lambda: time.monotonic() > end, "a look around")
-    assert "more than one node publishes /odom; stop all but one" in capfd.readouterr().err
+    words = "more than one node publishes /odom; stop all but one"
+    assert words in capfd.readouterr().err
+    # Whether or not the other one says anything.
+    assert set(graph.run(5)) == {ZERO}
+    assert "20 s more); zero velocity" in capfd.readouterr().err
     graph.peer.destroy_publisher(other)
+    graph.until(lambda: graph.peer.count_publishers("odom") == 1, "the other one to leave")
+    assert graph.run(5)[-1] != ZERO
+
+
+def test_a_robot_that_is_carried_while_stopped_goes_on_from_where_it_is_put(make):
+    graph = make(enabled="false")
+    graph.run(3)
+    assert {graph.step(set_x(5.0)) for _ in range(60)} == {ZERO}
+    enable = graph.peer.create_client(SetBool, f"{NAME}/enable")
+    graph.until(enable.service_is_ready, "the service")
+    answer = enable.call_async(SetBool.Request(data=True))
+    graph.until(answer.done, "an answer")
+    for _ in range(3):
+        graph.say_reference()
+        command = graph.step(set_x(5.0))
+    assert command != ZERO
 
 
 def test_a_reference_that_stops_or_is_wrong_gives_zero(make, capfd):

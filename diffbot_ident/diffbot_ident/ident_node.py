@@ -167,8 +167,15 @@ class IdentNode(EffortNode):
             self._publish_diagnostics()
 
     def on_stopped(self, sample: JointSample) -> None:
-        """The run stands still until it is enabled again; its status says why."""
+        """The run stands still until it is enabled again; its status says why.
+
+        The odometry goes on: the robot may be pushed about, and the arena stays where it is.
+        """
         self._newest = sample.stamp
+        try:
+            self.run.rest(sample)
+        except ValueError as error:
+            self.complain(str(error))
         if self._status_rate.due(sample.stamp):
             self._status.effort[:] = sample.effort
             self._status.command[:] = (0.0, 0.0)

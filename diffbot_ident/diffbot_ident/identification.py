@@ -181,6 +181,21 @@ class Identification:
             return self._stopping.torque(self.velocity, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
+    def rest(self, sample: JointSample) -> None:
+        """Take in a joint sample while somebody has stopped the robot: only where it goes counts.
+
+        Raises:
+            ValueError: the sample cannot be used.
+        """
+        if self.ended or self.phase is Phase.WAITING:
+            return
+        self._stamp = sample.stamp  # no time of the run
+        self._driven.interrupt()
+        self._held_out.interrupt()
+        self._check_step.values(sample)
+        if (oddity := self._odometry.update(sample)) is not None:
+            raise ValueError(oddity.text)
+
     def _count(self, stamp: float) -> None:
         """Let the time of the run go on to a stamp, s."""
         period = 0.0 if self._stamp is None else stamp - self._stamp
@@ -261,6 +276,9 @@ class Identification:
             values = self.estimate.values
         elif self.estimate.state is State.UNESTIMATED and self._nominal is not None:
             values = self._nominal.values
+        elif self.estimate.state is State.INVALID:
+            self._stop(self.estimate.reason)
+            return
         else:
             self.phase = Phase.DONE
             return

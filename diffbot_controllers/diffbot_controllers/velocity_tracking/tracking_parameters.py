@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from diffbot_controllers.motion import Velocity
 from diffbot_controllers.node_parameters import REFERENCE_PARAMETERS
 from diffbot_controllers.velocity_tracking.dynamic import VelocityLimits
 from diffbot_controllers.velocity_tracking.sigma_file import (
@@ -98,6 +99,22 @@ def tracker_settings(values: SimpleNamespace, known: IdentifiedSigma) -> Tracker
         dead_time=dead_time,
         # A longer gap is zero commanded, and refused.
         longest_gap=values.input_timeout,
+    )
+
+
+def fastest(values: SimpleNamespace, known: IdentifiedSigma) -> Velocity:
+    """Speeds that the robot reaches at the limits of its commands, m/s and rad/s.
+
+    By (3) a command leads to a speed of command / sigma3 or sigma4. It counts as a speed itself
+    where that is less: a sigma that is still to be identified may be wrong.
+
+    Args:
+        values: of TRACKING_PARAMETERS.
+        known: of the robot.
+    """
+    (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
+    return Velocity(
+        values.linear_velocity / min(drag, 1.0), values.angular_velocity / min(turning_drag, 1.0)
     )
 
 

@@ -10,6 +10,8 @@ latched) and `~/parameters` (diffbot_msgs/VelocityParameters in use, latched).
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 
@@ -20,10 +22,12 @@ from diffbot_controllers.reference_follower import ReferenceFollower
 from diffbot_controllers.reference_input import ReferenceInput, advance_pose
 from diffbot_controllers.reference_messages import at_rest, reference_fields
 from diffbot_controllers.velocity_tracking.odometry_feedback import OdometrySample, OdometryStamps
+from diffbot_controllers.velocity_tracking.pose_continuity import PoseContinuity
 from diffbot_controllers.velocity_tracking.tracker import VelocityTracker
 from diffbot_controllers.velocity_tracking.tracking_parameters import (
     TRACKING_PARAMETERS,
     estimator,
+    fastest,
     identified,
     tracker_settings,
 )
@@ -51,6 +55,7 @@ class VelocityTrackingNode(ReferenceFollower):
         self._estimator = estimator(self._known, self._settings) if values.adaptive else None
         self._tracker = VelocityTracker(self._settings, self._known.sigma, self._estimator)
         self._stamps = OdometryStamps(values.input_timeout)
+        self._continuity = PoseContinuity(fastest(values, self._known))
         self._twist = TwistStamped() if values.stamped else Twist()
         self._reference: Reference | None = None  # that the tracker was asked with
         self._answered: float | None = None  # stamp, s
@@ -67,7 +72,11 @@ class VelocityTrackingNode(ReferenceFollower):
                 "velocity", "(m/s, rad/s)", (limits.linear_velocity, limits.angular_velocity)
             ),
         )
-        self.follow(ReferenceInput(values.reference_timeout, advance_pose, self.state_name))
+        self.follow(
+            ReferenceInput(
+                values.reference_timeout, advance_pose, self.state_name, values.input_timeout
+            )
+        )
 
     # References.
 
@@ -80,6 +89,10 @@ class VelocityTrackingNode(ReferenceFollower):
     def lone_topics(self) -> tuple[str, ...]:
         """References, and odometry: the poses of two would take turns."""
         return (self.stream, self.resolve_topic_name("odom"))
+
+    def held_by(self) -> str:
+        """A second node that publishes odometry, as long as it is there."""
+        return super().held_by() or self.crowd(self.resolve_topic_name("odom"))
 
     @property
     def status_listeners(self) -> int:
@@ -128,6 +141,7 @@ class VelocityTrackingNode(ReferenceFollower):
         """The tracker's command for the sample; zero until a reference has come."""
         self._reference = None
         self.advance_to(sample.stamp, self._stamps.check(sample.stamp))
+        self._continuity.check(sample.stamp, sample.pose)
         reference = self.input.at(sample.stamp)
         if reference is None:
             self.on_silence()
@@ -181,6 +195,8 @@ class VelocityTrackingNode(ReferenceFollower):
         """The tracker starts anew once it is enabled again."""
         self._newest = sample.stamp
         self._stamps.check(sample.stamp)
+        with suppress(ValueError):  # it may be carried away, and put down long before
+            self._continuity.check(sample.stamp, sample.pose)
         self.on_silence()
 
     def on_silence(self) -> None:

@@ -26,6 +26,7 @@ FOLLOWERS = (BACKSTEP, POSE, LINEARIZING, TRACKING)
 # A node starts whenever it does: its watch looks at all phases to the states, s.
 PHASES = (0.0, 0.0021, 0.0047, 0.0083, 0.0119)
 SECONDS = 0.3  # that faults last, s
+AHEAD, FAR_AHEAD = 0.1, 0.5  # clocks of references, s: early enough to be followed, and not
 
 
 def _states_stop(subject: Subject, engine: str) -> Outcome:
@@ -66,6 +67,28 @@ def _references_stop(subject: Subject, engine: str) -> Outcome:
         return scene.zero(since, FAULT + SECONDS, "reference")
 
 
+def _early(subject: Subject, ahead: float) -> Fault:
+    """The publisher of references has a clock that is ahead by a time, s."""
+    return Fault(subject.references[0], "wrong", fields=("header.stamp",), offset=ahead)
+
+
+def _early_references_stop(subject: Subject, engine: str) -> Outcome:
+    with Scene(subject, engine, faults=(_early(subject, AHEAD),)) as scene:
+        scene.advance(FAULT + 0.5 * PERIOD + INSTANT)
+        scene.source.stop()
+        since = scene.bus.time
+        scene.advance(FAULT + SECONDS)
+        return scene.zero(since, FAULT + SECONDS, "no reference has come for")
+
+
+def _far_ahead(subject: Subject, engine: str) -> Outcome:
+    with Scene(subject, engine, faults=(_early(subject, FAR_AHEAD),)) as scene:
+        scene.advance(FAULT)
+        scene.source.stop()
+        scene.advance(FAULT + 2.0 * FAR_AHEAD)
+        return scene.refused("the newest reference is", "ahead of", status=None)
+
+
 def _late(delay: float):
     def run(subject: Subject, engine: str) -> Outcome:
         return lasting(
@@ -88,6 +111,21 @@ ROWS = (
     *rows(GROUP, "states stop", Promise.ZERO, (*DRIVERS, TRACKING), _states_stop, EVERYWHERE),
     *rows(GROUP, "the driver leaves", Promise.ZERO, BOTH, _driver_leaves),
     *rows(GROUP, "references stop", Promise.ZERO, FOLLOWERS, _references_stop),
+    *rows(
+        GROUP,
+        "references ahead of time, then they stop",
+        Promise.ZERO,
+        FOLLOWERS,
+        _early_references_stop,
+    ),
+    *rows(
+        GROUP,
+        "references far ahead of time, then they stop",
+        Promise.REFUSES,
+        FOLLOWERS,
+        _far_ahead,
+        ("ideal",),
+    ),
     *rows(
         LOSS,
         "10 % of the states lost",
