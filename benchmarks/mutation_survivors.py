@@ -2,6 +2,7 @@
 
 EMPTY = "no reason is given by None as well as by an empty text: only its truth is asked for"
 PAIRS = "both have two values: the command was counted before, and what passed is a pair"
+FIRST = "the first state sets it before anything reads it"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
     (
@@ -13,6 +14,20 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         "both wheels have the same limit: the constructor gives it twice"
     ),
     ("state_age.py", 'return ""', "return '' -> pass"): EMPTY,
+    **{
+        ("state_age.py", line, change.format(name=name)): FIRST
+        for name, line in {
+            "_came": "self._came = 0.0  # by the node's clock, s",
+            "_least": "self._least = 0.0  # by how much the node's clock is ahead of a stamp at "
+            "the least, s",
+        }.items()
+        for change in ("self.{name} = 0.0 -> pass", "0.0 -> 1.0")
+    },
+    (
+        "state_age.py",
+        "if behind > self._limit:",
+        "behind > self._limit -> behind >= self._limit",
+    ): "a difference of clocks meets the limit to the last bit by chance only",
     ("effort_watchdog.py", "Pair = tuple[float, float]", "Pair = tuple[float, float] -> pass"): (
         "a name for type checkers; annotations are not evaluated when the program runs"
     ),

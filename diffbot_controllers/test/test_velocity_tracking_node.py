@@ -231,8 +231,7 @@ def test_a_reference_that_stops_or_is_wrong_gives_zero(make, capfd):
 
 def test_silence_of_the_odometry_gives_zero_in_time(make):
     graph = make(input_timeout=0.08)
-    while graph.run(1)[-1] == ZERO:
-        pass
+    graph.until(lambda: graph.run(1)[-1] != ZERO, "a command")
     count, begin = len(graph.commands), time.monotonic()
     graph.until(lambda: len(graph.commands) > count, "zero velocity")
     assert graph.newest() == ZERO

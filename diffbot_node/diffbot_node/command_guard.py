@@ -102,7 +102,7 @@ class CommandGuard:
 
     def press(self, reason: str) -> Pair:
         """The emergency stop is pressed: zero, and no `enable` before `release`; returns it."""
-        if self.pressed and self.reason == self.pressed:
+        if self.reason == self.pressed:
             self.reason = reason
         self.pressed = reason
         return self.stop(reason)

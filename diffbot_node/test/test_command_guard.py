@@ -103,6 +103,14 @@ def test_the_emergency_stop_keeps_it_stopped_until_released_and_enabled(active):
     assert active.apply(WANTED, 0.01) == WANTED
 
 
+def test_why_the_emergency_stop_counts_as_pressed_may_change(active):
+    active.press("the emergency stop is pressed")
+    active.press("two nodes publish it")
+    assert active.reason == active.pressed == "two nodes publish it"
+    active.release()
+    assert active.reason == "two nodes publish it, released since: enable to go on"
+
+
 def test_an_emergency_stop_does_not_hide_what_stopped_it_before(active):
     active.stop("a wheel is stuck")
     active.press("the emergency stop is pressed")
