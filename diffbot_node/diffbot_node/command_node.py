@@ -81,7 +81,7 @@ class CommandNode(Node, ABC):
         self._age = StateAge(self.values.input_timeout, self.state_name)
         self._pending: Any = None
         self._received: Time | None = None
-        self._received_wall = time.monotonic()
+        self._heard_wall = self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
         self._complaints = Complaints()
 
@@ -240,6 +240,7 @@ class CommandNode(Node, ABC):
     def _on_state(self, message: Any) -> None:
         if self.exit_code is not None or not self.concerns(message):
             return
+        self._heard_wall = time.monotonic()
         stamp = seconds(message.header.stamp)
         if stamp == self._age.newest:
             self._repeated(stamp)
@@ -339,7 +340,7 @@ class CommandNode(Node, ABC):
         if silence > WAITING_PERIOD:
             self._remind()
         if self._received is not None:
-            self._check_age(self._received, silence)
+            self._check_age(self._received)
 
     def _remind(self) -> None:
         if time.monotonic() - self._reminded > WAITING_PERIOD:
@@ -351,13 +352,14 @@ class CommandNode(Node, ABC):
         pending = "" if self._pending is None else self.awaits(self._pending)
         return self.waits_for() or pending
 
-    def _check_age(self, received: Time, silence: float) -> None:
+    def _check_age(self, received: Time) -> None:
         # The node's clock is the simulator's where there is one: a robot time that stands still
         # lets no robot run away, and a simulator slower than real time is no fault. One that is
         # paused says so again and again.
         if not self._guard.may_command or self._guard.silent:
             return
         age, limit = self._since(received), f"{self.values.input_timeout} s"
+        silence = time.monotonic() - self._heard_wall
         if self.get_clock().ros_time_is_active and silence > LONGEST_PAUSE:
             age, limit = silence, f"{LONGEST_PAUSE:g} s of wall time, whatever the simulator's is"
         elif age <= self.values.input_timeout:
