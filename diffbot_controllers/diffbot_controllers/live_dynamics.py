@@ -74,10 +74,13 @@ class LiveDynamics:
 
         They come every `estimate_period`, so that there is none between the newest and the next.
         """
-        due = stamp - self._delay - self._node.values.estimate_period
+        newest = stamp - self._delay  # that counts
+        due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(offer.stamp for offer in self._offers))
         # One that is far ahead says nothing about those that are still to come.
-        return due < TOLERANCE or any(due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps)
+        return newest < -TOLERANCE or any(
+            due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
+        )
 
     def advance(self, stamp: float) -> None:
         """Judge the estimates that count from a stamp on, s."""
@@ -116,7 +119,8 @@ class LiveDynamics:
     def _on_message(self, message: DynamicParameters) -> None:
         self._node.keep_waiting()  # an identification takes longer than anybody's patience
         offer = offer_of(message)
-        if self._begun:
+        # In lock-step an estimate counts from its time on, whenever it came.
+        if self._begun or self._node.values.wait_for_estimates:
             self._offers.append(offer)
         else:
             self._judge(offer)

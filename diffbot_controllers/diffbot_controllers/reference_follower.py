@@ -106,6 +106,12 @@ class ReferenceFollower(CommandNode):
             return f"{missing} more subscribers of ~/status are awaited"
         return super().waits_for()
 
+    def has_left(self) -> str:
+        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        if self.status_listeners < self.values.listeners:
+            return "nobody listens to ~/status any more: the report has gone"
+        return super().has_left()
+
     def awaits(self, sample: Any) -> str:
         """In lock-step: the reference for the sample's stamp."""
         if not self.values.wait_for_reference or self.input.reaches(sample.stamp):

@@ -10,6 +10,7 @@ any more.
 from __future__ import annotations
 
 import time
+from collections import deque
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -26,6 +27,9 @@ from diffbot_node.complaints import Complaints
 
 DEFAULT = LiveSettings()
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+# Estimates that are kept until somebody listens; in lock-step a controller waits for the next one
+# before it lets so many come.
+UNHEARD = 10
 # A rounding error of the stamps must not cost a control period, s.
 TOLERANCE = 1e-6
 
@@ -110,9 +114,8 @@ class EstimatorNode(Node):
         )
         self._reader = JointReader(left, right, ("position", "effort"))
         self._complaints = Complaints()
-        self._message = DynamicParameters()
         self._topic: Publisher | None = None
-        self._unheard = False
+        self._unheard: deque[DynamicParameters] = deque(maxlen=UNHEARD)
         self._newest: float | None = None
         self._published = -values.period
         self._met = False
@@ -130,9 +133,9 @@ class EstimatorNode(Node):
         if not self._reader.concerns(message.name):
             return
         stamp = seconds(message.header.stamp)
-        self._say_again()
+        self._say_unheard()
         if stamp == self._newest:
-            return  # a simulator says its first state again until it is answered
+            return  # a simulator in lock-step says a state again until it is answered
         try:
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort
@@ -151,16 +154,15 @@ class EstimatorNode(Node):
     def _publish(self, stamp: float) -> None:
         if self._topic is None:
             self._topic = self.create_publisher(DynamicParameters, "ident/dynamic_parameters", 100)
-        parameters_message.fill(self._message, self._estimator.estimate(), stamp)
-        self._unheard = not self._topic.get_subscription_count()
-        if not self._unheard:
-            self._topic.publish(self._message)
+        message = DynamicParameters()
+        parameters_message.fill(message, self._estimator.estimate(), stamp)
+        self._unheard.append(message)
+        self._say_unheard()
 
-    def _say_again(self) -> None:
-        """Publish what nobody heard, as a publisher needs time to be found."""
-        if self._unheard and self._topic.get_subscription_count():
-            self._unheard = False
-            self._topic.publish(self._message)
+    def _say_unheard(self) -> None:
+        """Publish what there is once somebody listens: a publisher needs time to be found."""
+        while self._unheard and self._topic.get_subscription_count():
+            self._topic.publish(self._unheard.popleft())
 
     def _look_around(self) -> None:
         """Leave with the robot."""

@@ -121,6 +121,12 @@ class IdentNode(EffortNode):
                 return f"{missing} more subscribers of {topic.topic} are awaited"
         return super().waits_for()
 
+    def has_left(self) -> str:
+        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        if self._status_topic.get_subscription_count() < self.values.listeners:
+            return "nobody listens to ~/status any more: the report has gone"
+        return super().has_left()
+
     def largest_torque(self) -> float:
         """That of the excitation, N m."""
         return self.values.amplitude or self.robot.excitation.amplitude

@@ -9,6 +9,10 @@
 
 CommandGuard has the states that it goes through. Besides states and commands there are
 `emergency_stop` (std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
+
+Each state is answered once, by a command that names it (answers.py); a state that comes again is
+told the same answer again. So a simulator in lock-step, which says a state until it is answered,
+goes on whatever was lost or late, and zero that a timer sends never stands for an answer.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ WAITING_PERIOD = 3.0
 # A simulator's clock stands while it is paused, or slow; after so long without a word of it, s of
 # wall time, it has gone.
 LONGEST_PAUSE = 3.0
+# A partner of a run that has not been seen for so long does not come back, s of wall time.
+PARTING = 1.0
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5
 
@@ -83,6 +89,7 @@ class CommandNode(Node, ABC):
         self._received: Time | None = None
         self._heard_wall = self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
+        self._left: float | None = None  # when a partner was first missed, wall time, s
         self._complaints = Complaints()
 
     def connect(
@@ -118,8 +125,13 @@ class CommandNode(Node, ABC):
         """
 
     @abstractmethod
-    def message_of(self, command: Pair) -> Any:
-        """The message that says a command; it may be the same object each time."""
+    def message_of(self, command: Pair, answered: float) -> Any:
+        """The message that says a command; it may be the same object each time.
+
+        Args:
+            command: the command.
+            answered: stamp of the state that it names, s; see answers.py.
+        """
 
     @abstractmethod
     def on_sample(self, sample: Any) -> Pair:
@@ -202,6 +214,16 @@ class CommandNode(Node, ABC):
             return f"nobody subscribes to {self._output.topic}; start {self.taker}"
         return ""
 
+    def has_left(self) -> str:
+        """Who of a run that has begun is gone, so that it ends with status 1; empty while none is.
+
+        The driver of a real robot may come back; a simulator takes the robot with it.
+        """
+        topic = self._states.topic_name
+        if self.get_clock().ros_time_is_active and not self.count_publishers(topic):
+            return f"nobody publishes {topic} any more: the simulator has gone"
+        return ""
+
     def keep_waiting(self) -> None:
         """What is waited for is on its way: `patience` begins anew."""
         self._received_wall = time.monotonic()
@@ -248,6 +270,7 @@ class CommandNode(Node, ABC):
         if self._received is None and self.waits_for():
             return
         if self._pending is not None:
+            self._output.answered = self._age.newest
             self._refuse(self.awaits(self._pending))
             self._pending = None
             self.on_silence()
@@ -258,6 +281,7 @@ class CommandNode(Node, ABC):
         try:
             sample = self.read(stamp, message)
         except ValueError as error:
+            self._output.answered = stamp
             self._refuse(str(error))
             self.on_silence()
             return
@@ -266,6 +290,7 @@ class CommandNode(Node, ABC):
         self.resume()
 
     def _answer(self, sample: Any) -> None:
+        self._output.answered = self._age.newest
         contradiction = self.contradiction(sample)
         if contradiction:
             self._output.stop(contradiction)
@@ -306,10 +331,11 @@ class CommandNode(Node, ABC):
         self.complain(f"{why}; zero {self.command_name}")
 
     def _repeated(self, stamp: float) -> None:
-        # A lock-step simulator says its first state again until the answer has arrived.
+        # A lock-step simulator says a state again until the answer has arrived.
         if self._pending is not None:
             self.resume()
             return
+        self._output.answer_again()
         if self.get_clock().ros_time_is_active:
             # A simulator that is paused says its state again and again.
             self.keep_waiting()
@@ -330,6 +356,8 @@ class CommandNode(Node, ABC):
         if self.exit_code is not None:
             return
         self._output.look(self.waits_for, self.refused)
+        if self._received is not None and self._is_left():
+            return
         silence = time.monotonic() - self._received_wall
         if 0.0 < self.values.patience < silence:
             missing = self._missing() or (
@@ -341,6 +369,15 @@ class CommandNode(Node, ABC):
             self._remind()
         if self._received is not None:
             self._check_age(self._received)
+
+    def _is_left(self) -> bool:
+        """End when somebody without whom the run has no sense has left."""
+        who, now = self.has_left(), time.monotonic()
+        self._left = None if not who else self._left or now
+        if self._left is None or now - self._left < PARTING:
+            return False
+        self.finish(1, who)
+        return True
 
     def _remind(self) -> None:
         if time.monotonic() - self._reminded > WAITING_PERIOD:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rclpy.node import Node
 
+from diffbot_node.answers import NOTHING
 from diffbot_node.command_diagnostics import CommandDiagnostics
 from diffbot_node.command_guard import CommandGuard, GuardState
 from diffbot_node.pair_limiter import Pair, PairLimiter
@@ -24,13 +25,15 @@ class CommandOutput:
         node: publishes; its values hold COMMAND_PARAMETERS.
         commands: type of message and name of the topic.
         limiter: of the commands.
-        message_of: makes a message of a command; it may be the same object each time.
+        message_of: makes a message of a command and of the stamp, s, of the state that it names; it
+            may be the same object each time.
         what: is commanded, for messages.
         hardware: name of the robot, for `diagnostics`; empty where it is not known.
 
     Attributes:
         guard: says what may be commanded.
         topic: name of the topic.
+        answered: stamp of the newest state that was answered, s; see answers.py.
     """
 
     def __init__(
@@ -38,7 +41,7 @@ class CommandOutput:
         node: Node,
         commands: tuple[type, str],
         limiter: PairLimiter,
-        message_of: Callable[[Pair], Any],
+        message_of: Callable[[Pair, float], Any],
         what: str,
         hardware: str = "",
     ) -> None:
@@ -46,6 +49,7 @@ class CommandOutput:
         self.guard = CommandGuard(limiter)
         self._publisher = node.create_publisher(*commands, 10)
         self.topic = self._publisher.topic_name
+        self.answered = NOTHING
         self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
         if not node.values.enabled:
             self.stop("disabled from the start")
@@ -59,7 +63,11 @@ class CommandOutput:
 
     def send(self, command: Pair) -> None:
         """Publish a command that the guard has allowed."""
-        self._publisher.publish(self._message_of(command))
+        self._publisher.publish(self._message_of(command, self.answered))
+
+    def answer_again(self) -> None:
+        """Say again what was last commanded: the answer may have been lost."""
+        self.send(self.guard.command)
 
     def hold(self, why: str, silent: bool = False) -> None:
         """Zero until the next good state; see CommandGuard.hold."""

@@ -7,6 +7,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
+from diffbot_node.answers import effort_command, label
 from diffbot_node.command_node import CommandNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
 from diffbot_node.emergency_stop import LATCHED
@@ -49,7 +50,7 @@ class EffortNode(CommandNode):
         self._wheel_watch = WheelWatch(self.robot, self.largest_torque())
         self._watchdog_holds = False
         self.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
-        self._command = Float64MultiArray(data=[0.0, 0.0])
+        self._command = effort_command()
         self.connect(
             (JointState, "joint_states"),
             (Float64MultiArray, "effort_controller/commands"),
@@ -106,7 +107,8 @@ class EffortNode(CommandNode):
     def _on_watchdog(self, message: Bool) -> None:
         self._watchdog_holds = message.data
 
-    def message_of(self, command: tuple[float, float]) -> Float64MultiArray:
-        """Torques [left, right], N m."""
+    def message_of(self, command: tuple[float, float], answered: float) -> Float64MultiArray:
+        """Torques [left, right], N m, and the stamp of the state that they answer, s."""
         self._command.data[0], self._command.data[1] = float(command[0]), float(command[1])
+        self._command.layout.dim[0].label = label(answered)
         return self._command

@@ -2,7 +2,7 @@
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
 alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
-it is fit, else zero. What is fit is EffortWatchdog's. Publishes `diagnostics` once a second and on
+it is fit, else zero that answers the same state (answers.py). What is fit is EffortWatchdog's. Publishes `diagnostics` once a second and on
 each change, and `~/holds` (std_msgs/Bool, latched): true while the wheels get zero whatever is
 commanded, so that a controller can begin anew from zero. Controllers count who takes their commands
 before they begin: `~/commands` is subscribed to only while somebody takes the watchdog's.
@@ -19,6 +19,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
+from diffbot_node.answers import effort_command
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.emergency_stop import LATCHED, EmergencyStop
@@ -73,7 +74,8 @@ class EffortWatchdogNode(Node):
         self._since, self._reported = time.monotonic(), 0.0
         self._said, self._trips = "", 0
         self._complaints = Complaints()
-        self._message = Float64MultiArray(data=[0.0, 0.0])
+        self._message = effort_command()
+        self._nothing = self._message.layout  # answers no state
         self._commands: Subscription | None = None
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
@@ -92,7 +94,10 @@ class EffortWatchdogNode(Node):
     def _on_command(self, message: Float64MultiArray) -> None:
         if clockless := missing_clock(self):
             self.watchdog.hold(clockless)
+        # Whatever becomes of the torque: a simulator in lock-step has its answer.
+        self._message.layout = message.layout
         self._send(self.watchdog.command(self._now(), message.data))
+        self._message.layout = self._nothing
         self._report()
 
     def _on_emergency_stop(self, why: str) -> None:

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_description import Robot
+from diffbot_node.answers import named_by
 
 COMMANDS = "effort_controller/commands"
 
@@ -19,12 +20,16 @@ class CommandTopic:
     Args:
         node: whose subscription it is.
         robot: more torque than its wheels carry without slip is warned of, once.
-        on_command: called with every command; after one that is refused with the last good one,
-            which stays on, as with ros2_control's forward controller.
+        on_command: called with every command and the stamp of the state that it names, s (None:
+            no name); after one that is refused with the last good one, which stays on, as with
+            ros2_control's forward controller.
     """
 
     def __init__(
-        self, node: Node, robot: Robot, on_command: Callable[[tuple[float, float]], None]
+        self,
+        node: Node,
+        robot: Robot,
+        on_command: Callable[[tuple[float, float], float | None], None],
     ) -> None:
         self._node = node
         self._robot = robot
@@ -43,7 +48,7 @@ class CommandTopic:
                 f"{list(self._command)} N m stays on",
                 throttle_duration_sec=1.0,
             )
-        self._on_command(self._command)
+        self._on_command(self._command, named_by(message))
 
     def _check_traction(self) -> None:
         traction = self._robot.limits.traction

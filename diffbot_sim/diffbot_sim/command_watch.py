@@ -29,6 +29,17 @@ class CommandWatch:
         """What is waited for is on its way: patience begins anew."""
         self._since = time.monotonic()
 
+    def crowd(self) -> str:
+        """What is wrong while more than one node commands; empty while none or one does."""
+        count = self._node.count_publishers(self._topic)
+        if count < 2:
+            return ""
+        return (
+            f"{count} nodes publish {self._topic}, limit 1: zero {self._what} until all but one "
+            "have left; give each run its own ROS_DOMAIN_ID (a node that was killed outright "
+            "counts for some 20 s more)"
+        )
+
     def end(self) -> int | None:
         """Exit status when nobody commands any more (0) or never did (1); None to go on."""
         if self._node.count_publishers(self._topic):

@@ -1,9 +1,12 @@
 """What the simulator nodes share that move a robot themselves: its time.
 
 In lock-step such a node publishes a state, waits for the command that answers it, and advances by
-one control period: a run repeats to the last digit and is as fast as its nodes. Else it runs on by
-itself with the latest command, as a robot does. It serves `~/set_paused` (std_srvs/SetBool), to
-let the robot's time stand still or go on.
+one control period: a run repeats to the last digit and is as fast as its nodes. Commands name the
+state that they answer (diffbot_node/answers.py); what answers another one moves nothing, and a
+state is said again until its answer has come. Else it runs on by itself with the latest command, as
+a robot does. It serves `~/set_paused` (std_srvs/SetBool), to let the robot's time stand still or go
+on. It ends with status 1 when somebody else publishes its robot's states, too, and obeys nobody
+while two nodes command.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from diffbot_node import Parameter, declare
+from diffbot_node.answers import answers
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.pacing import Pacer
 from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
@@ -34,7 +38,7 @@ PACE = (
     ),
 )
 
-# How often the node looks who is there, s of wall time; the first state is said again as often.
+# How often the node looks who is there, and says a state again, s of wall time.
 LOOK_PERIOD = 0.05
 # Silence in lock-step is reported after this, s of wall time.
 SILENCE = 2.0
@@ -71,7 +75,8 @@ class PacedSimulator(Node, ABC):
         self._unanswered = False
         self._answered = False
         self._warned = False
-        self._last_answer = time.monotonic()
+        self._crowded = False
+        self._last_answer = self._said = time.monotonic()
         self._pacer = Pacer(self.values.speed)
 
     def run(self, commands: str, what: str) -> None:
@@ -116,9 +121,16 @@ class PacedSimulator(Node, ABC):
 
     # Time.
 
-    def take_command(self, command: tuple[float, float]) -> None:
-        """Take a command that has come; in lock-step it answers the newest state."""
-        self._command = command
+    def take_command(self, command: tuple[float, float], named: float | None) -> None:
+        """Take a command that has come; in lock-step only one that answers the newest state.
+
+        Args:
+            command: as it came.
+            named: stamp of the state that it names, s; None: the newest.
+        """
+        if self.values.lock_step and not answers(named, self.stamp):
+            return
+        self._command = (0.0, 0.0) if self._crowded else command
         if self.values.lock_step:
             self._unanswered = True
             self._go_on()
@@ -139,13 +151,17 @@ class PacedSimulator(Node, ABC):
         self.advance(self._command)
         if (delay := self._pacer.delay(self.stamp)) > 0.0:
             time.sleep(delay)
+        self._say_state()
+
+    def _say_state(self) -> None:
         self.publish_state()
+        self._said = time.monotonic()
 
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
         if not self.paused:
             self.advance(self._command)
-            self.publish_state()
+            self._say_state()
 
     def _look_around(self) -> None:
         paused = self.paused
@@ -154,22 +170,31 @@ class PacedSimulator(Node, ABC):
         self._go_on()
         if self.exit_code is None and self.values.leave_when_alone:
             self.exit_code = self._watch.end()
-        if self.exit_code is not None:
-            return
-        waiting = self.values.lock_step and not self._answered
-        if waiting and (rival := self.rival()):
+        if self.exit_code is None and (rival := self.rival()):
             self.get_logger().error(rival)
             self.exit_code = 1
-        elif waiting or paused:
-            # Said again until somebody is there to answer, and so that a robot whose time stands
-            # still is not taken for a dead one; the stamp stays the same.
-            self.publish_state()
-        elif self.values.lock_step and not self._warned and self._is_silent():
-            self._warned = True
-            self.get_logger().warning(
-                f"no command for {SILENCE} s of wall time: the robot's time stands still in "
-                "lock-step until one comes"
-            )
+        if self.exit_code is not None:
+            return
+        self._look_for_crowd()
+        if self.values.lock_step or paused:
+            # A state or its answer may have been lost, and a robot whose time stands still is not
+            # to be taken for a dead one; the stamp stays the same.
+            if time.monotonic() - self._said >= LOOK_PERIOD:
+                self._say_state()
+            if not self._warned and self._answered and self._is_silent():
+                self._warned = True
+                self.get_logger().warning(
+                    f"no command for {SILENCE} s of wall time: the robot's time stands still in "
+                    "lock-step until one comes"
+                )
+
+    def _look_for_crowd(self) -> None:
+        """Obey nobody while two nodes command: neither knows what the other makes of the robot."""
+        crowd = self._watch.crowd()
+        if crowd and not self._crowded:
+            self._command = (0.0, 0.0)
+            self.get_logger().error(crowd)
+        self._crowded = bool(crowd)
 
     def _is_silent(self) -> bool:
         """Whether those who command say nothing."""

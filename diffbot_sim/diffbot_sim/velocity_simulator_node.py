@@ -86,6 +86,11 @@ class VelocitySimulatorNode(PacedSimulator):
             values = getattr(self.values, name)
             if len(values) != length:
                 raise ValueError(f"parameter '{name}' = {list(values)}: must be {length} numbers")
+        if self.values.lock_step and not self.values.stamped:
+            raise ValueError(
+                "parameter 'stamped' = false: a Twist cannot say which odometry it answers, as "
+                "lock_step needs; set lock_step to false and speed to 1.0, or stamped to true"
+            )
         self._steps = 0
         self._silent = 0.0  # robot time since the last command, s
         self._changed = self.values.change_time < 0.0
@@ -130,9 +135,9 @@ class VelocitySimulatorNode(PacedSimulator):
         # Counted, not summed: a run of hours must not drift off the control grid.
         return self._steps * self.values.period
 
-    def _on_command(self, command: tuple[float, float]) -> None:
+    def _on_command(self, command: tuple[float, float], named: float | None) -> None:
         self._silent = 0.0
-        self.take_command(command)
+        self.take_command(command, named)
 
     def advance(self, command: tuple[float, float]) -> None:
         """One period with the command; sigma changes when its time has come."""

@@ -15,6 +15,7 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_ident.velocity.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import to_stamp
+from diffbot_node.answers import named_by
 from diffbot_sim.odometry_covariance import MeasuredMotion
 from diffbot_sim.simulator_topics import LATCHED, MotionTopic, rival_of
 
@@ -27,23 +28,26 @@ class VelocityTopic:
     Args:
         node: whose subscription it is.
         stamped: whether it is a TwistStamped; else a Twist.
-        on_command: called with every command; after one that is not finite with zero, as a robot's
-            driver stops on it.
+        on_command: called with every command and the stamp of the odometry that it names, s (None:
+            no name); after one that is not finite with zero, as a robot's driver stops on it.
     """
 
     def __init__(
-        self, node: Node, stamped: bool, on_command: Callable[[tuple[float, float]], None]
+        self,
+        node: Node,
+        stamped: bool,
+        on_command: Callable[[tuple[float, float], float | None], None],
     ) -> None:
         self._node = node
         self._on_command = on_command
         kind, callback = (
-            (TwistStamped, lambda message: self._receive(message.twist))
+            (TwistStamped, lambda message: self._receive(message.twist, named_by(message)))
             if stamped
-            else (Twist, self._receive)
+            else (Twist, lambda message: self._receive(message, None))
         )
         node.create_subscription(kind, COMMANDS, callback, 10)
 
-    def _receive(self, twist: Twist) -> None:
+    def _receive(self, twist: Twist, named: float | None) -> None:
         command = (twist.linear.x, twist.angular.z)
         if not all(map(math.isfinite, command)):
             self._node.get_logger().warning(
@@ -52,7 +56,7 @@ class VelocityTopic:
                 throttle_duration_sec=1.0,
             )
             command = (0.0, 0.0)
-        self._on_command(command)
+        self._on_command(command, named)
 
 
 class VelocitySimulatorTopics(MotionTopic):

@@ -164,13 +164,13 @@ class VelocityTrackingNode(ReferenceFollower):
             f"{limits.angular_velocity:g} rad/s"
         )
 
-    def message_of(self, command: tuple[float, float]) -> Twist | TwistStamped:
-        """The velocity, m/s and rad/s, with the stamp of the odometry that it answers."""
+    def message_of(self, command: tuple[float, float], answered: float) -> Twist | TwistStamped:
+        """The velocity, m/s and rad/s, with the stamp of the odometry that it answers, s."""
         message = self._twist
         twist = message
         if isinstance(message, TwistStamped):
             twist = message.twist
-            message.header.stamp = to_stamp(self._newest)
+            message.header.stamp = to_stamp(answered)
             message.header.frame_id = "base_link"
         twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
         return message

@@ -22,6 +22,7 @@ from rclpy.node import Node
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_node import declare, pose_from_text
+from diffbot_node.answers import answers
 from diffbot_sim.command_topic import COMMANDS, CommandTopic
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.engines import make_simulator
@@ -92,9 +93,11 @@ class GzSimulatorNode(Node):
 
     # A control period: command, torque seen, step, state.
 
-    def _on_command(self, command: tuple[float, float]) -> None:
+    def _on_command(self, command: tuple[float, float], named: float | None) -> None:
         if self._sample is None or self._sending or self._stepped.is_moving:
             return  # no state awaits an answer
+        if not answers(named, self._sample.stamp):
+            return
         if not self._answered:
             self._answered = True
             self._pacer.restart(self._sample.stamp)
@@ -167,11 +170,13 @@ class GzSimulatorNode(Node):
             return
         if self.values.leave_when_alone:
             self.exit_code = self._watch.end()
-        if not self._answered:
-            if rival := self._topics.rival():
-                self._fail(rival)
-            # Said again until somebody is there to answer; the stamp stays the same.
-            self._publish_first_state()
+        if rival := self._topics.rival():
+            self._fail(rival)
+        if not self._sending and not self._stepped.is_moving:
+            # Said again until it is answered; the stamp stays the same.
+            self._topics.publish_sample(self._sample)
+            if not self._answered:
+                self._topics.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
         elif self._sending and now - self._sent > REPEAT_PERIOD:
             self._send()
         if (self._sending or self._stepped.is_moving) and now - self._progress > SILENCE:
