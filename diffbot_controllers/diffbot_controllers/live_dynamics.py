@@ -52,6 +52,7 @@ class LiveDynamics:
         self._last_good = last_good
         self._delay = node.values.estimate_delay
         self._offers: deque[Offer] = deque(maxlen=1000)
+        self._known: deque[float] = deque(maxlen=10)  # stamps: estimates may be said again, s
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
         self._status = AdaptationStatus()
@@ -77,10 +78,7 @@ class LiveDynamics:
         newest = stamp - self._delay  # that counts
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(offer.stamp for offer in self._offers))
-        # One that is far ahead says nothing about those that are still to come.
-        return newest < -TOLERANCE or any(
-            due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
-        )
+        return newest < -TOLERANCE or any(due + TOLERANCE < s <= newest + TOLERANCE for s in stamps)
 
     def advance(self, stamp: float) -> None:
         """Judge the estimates that count from a stamp on, s."""
@@ -106,6 +104,7 @@ class LiveDynamics:
     def reset(self, stamp: float) -> None:
         """The joint states' time was set back to a stamp, s: what came before it is forgotten."""
         self._judged = LONG_AGO
+        self._known.clear()
         # The estimator may have been faster to notice: its first ones after the reset stay.
         kept = [offer for offer in self._offers if offer.stamp <= stamp + TOLERANCE]
         self._offers.clear()
@@ -117,8 +116,11 @@ class LiveDynamics:
             self._keep(lambda kept: kept.write(self.adaptation.in_use))
 
     def _on_message(self, message: DynamicParameters) -> None:
-        self._node.keep_waiting()  # an identification takes longer than anybody's patience
         offer = offer_of(message)
+        if offer.stamp in self._known:
+            return
+        self._node.keep_waiting()  # an identification takes longer than anybody's patience
+        self._known.append(offer.stamp)
         # In lock-step an estimate counts from its time on, whenever it came.
         if self._begun or self._node.values.wait_for_estimates:
             self._offers.append(offer)

@@ -30,6 +30,8 @@ LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
 # Estimates that are kept until somebody listens; in lock-step a controller waits for the next one
 # before it lets so many come.
 UNHEARD = 10
+# The newest estimate may be younger than the one that a controller waits for.
+SAID = 2
 # A rounding error of the stamps must not cost a control period, s.
 TOLERANCE = 1e-6
 
@@ -116,6 +118,7 @@ class EstimatorNode(Node):
         self._complaints = Complaints()
         self._topic: Publisher | None = None
         self._unheard: deque[DynamicParameters] = deque(maxlen=UNHEARD)
+        self._said: deque[DynamicParameters] = deque(maxlen=SAID)
         self._newest: float | None = None
         self._published = -values.period
         self._met = False
@@ -135,7 +138,11 @@ class EstimatorNode(Node):
         stamp = seconds(message.header.stamp)
         self._say_unheard()
         if stamp == self._newest:
-            return  # a simulator in lock-step says a state again until it is answered
+            # A simulator in lock-step says a state again until it is answered: perhaps nobody has
+            # heard what the answer waits for.
+            for said in self._said:
+                self._topic.publish(said)
+            return
         try:
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort
@@ -162,7 +169,8 @@ class EstimatorNode(Node):
     def _say_unheard(self) -> None:
         """Publish what there is once somebody listens: a publisher needs time to be found."""
         while self._unheard and self._topic.get_subscription_count():
-            self._topic.publish(self._unheard.popleft())
+            self._said.append(self._unheard.popleft())
+            self._topic.publish(self._said[-1])
 
     def _look_around(self) -> None:
         """Leave with the robot."""

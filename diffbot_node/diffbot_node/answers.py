@@ -5,7 +5,7 @@ then it goes on by one control period. A command may come twice, late, or unaske
 somebody pressed the emergency stop), so each names the newest state that its sender has answered:
 
 - std_msgs/Float64MultiArray by the label of its first dimension, "answers 12.340000000";
-- geometry_msgs/TwistStamped by its stamp.
+- geometry_msgs/TwistStamped by its stamp (0 without a frame is that of a tool without a clock).
 
 Both are left alone by the drivers of real robots: ros2_control's controllers read the data only. A
 command without a name, as other programs send it, answers whatever state waits. A Twist cannot say
@@ -41,7 +41,8 @@ def label(stamp: float) -> str:
 def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
     """Stamp of the state that a command names, s; None where it names none."""
     if isinstance(message, TwistStamped):
-        return seconds(message.header.stamp) or None
+        header = message.header
+        return seconds(header.stamp) or (0.0 if header.frame_id else None)
     for dimension in message.layout.dim[:1]:
         if dimension.label.startswith(PREFIX):
             try:
@@ -56,4 +57,4 @@ def answers(named: float | None, stamp: float) -> bool:
 
     One that names a later state answers it, too: programs that stamp by another clock.
     """
-    return named is None or named > stamp - TOLERANCE
+    return named is None or (named != NOTHING and named > stamp - TOLERANCE)

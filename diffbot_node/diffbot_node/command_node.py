@@ -25,7 +25,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.time import Time
 
 from diffbot_node.command_guard import GuardState
 from diffbot_node.command_output import CommandOutput
@@ -86,7 +85,7 @@ class CommandNode(Node, ABC):
         self.refused = 0
         self._age = StateAge(self.values.input_timeout, self.state_name)
         self._pending: Any = None
-        self._received: Time | None = None
+        self._received: float | None = None  # when the newest state came, the node's clock, s
         self._heard_wall = self._received_wall = time.monotonic()
         self._reminded = time.monotonic()
         self._left: float | None = None  # when a partner was first missed, wall time, s
@@ -274,10 +273,11 @@ class CommandNode(Node, ABC):
             self._refuse(self.awaits(self._pending))
             self._pending = None
             self.on_silence()
-        self._received = self.get_clock().now()
+        now, simulated = self._now(), self.get_clock().ros_time_is_active
+        # A simulator's clock that is behind its state is a message that is late.
+        self._received = max(now, stamp) if simulated else now
         self._guard.begin()
-        simulated = self.get_clock().ros_time_is_active
-        self._age.take(stamp, 1e-9 * self._received.nanoseconds, simulated)
+        self._age.take(stamp, self._received, simulated)
         try:
             sample = self.read(stamp, message)
         except ValueError as error:
@@ -313,7 +313,7 @@ class CommandNode(Node, ABC):
 
     def _answered_late(self) -> str:
         """Why the state that is answered now is too old for it; empty when it is not."""
-        age = self._since(self._received)
+        age = self._age_of(self._received)
         if age <= self.values.input_timeout:
             return ""
         return (
@@ -321,9 +321,18 @@ class CommandNode(Node, ABC):
             f"{self.values.input_timeout:g} s; see who sends what it needs"
         )
 
-    def _since(self, received: Time) -> float:
-        """Age by the node's clock, s; a clock that was set back hides it: that counts as old."""
-        return abs(1e-9 * (self.get_clock().now() - received).nanoseconds)
+    def _now(self) -> float:
+        """The node's clock, s."""
+        return 1e-9 * self.get_clock().now().nanoseconds
+
+    def _age_of(self, received: float) -> float:
+        """Time since a state was received, s, by the node's clock.
+
+        A clock that was set back hides it: that counts as old. A simulator's clock that is behind
+        is a message that is late; when it was set back, so were the stamps of its states.
+        """
+        age = self._now() - received
+        return max(age, 0.0) if self.get_clock().ros_time_is_active else abs(age)
 
     def _refuse(self, why: str) -> None:
         self.refused += 1
@@ -389,13 +398,13 @@ class CommandNode(Node, ABC):
         pending = "" if self._pending is None else self.awaits(self._pending)
         return self.waits_for() or pending
 
-    def _check_age(self, received: Time) -> None:
+    def _check_age(self, received: float) -> None:
         # The node's clock is the simulator's where there is one: a robot time that stands still
         # lets no robot run away, and a simulator slower than real time is no fault. One that is
         # paused says so again and again.
         if not self._guard.may_command or self._guard.silent:
             return
-        age, limit = self._since(received), f"{self.values.input_timeout} s"
+        age, limit = self._age_of(received), f"{self.values.input_timeout} s"
         silence = time.monotonic() - self._heard_wall
         if self.get_clock().ros_time_is_active and silence > LONGEST_PAUSE:
             age, limit = silence, f"{LONGEST_PAUSE:g} s of wall time, whatever the simulator's is"

@@ -19,7 +19,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
-from diffbot_node.answers import effort_command
+from diffbot_node.answers import effort_command, named_by
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.emergency_stop import LATCHED, EmergencyStop
@@ -82,6 +82,7 @@ class EffortWatchdogNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._told_holds: bool | None = None
+        self._named = 0.0  # stamp of the state that the newest command names, s
         EmergencyStop(self, self._on_emergency_stop)
         self.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -96,6 +97,7 @@ class EffortWatchdogNode(Node):
             self.watchdog.hold(clockless)
         # Whatever becomes of the torque: a simulator in lock-step has its answer.
         self._message.layout = message.layout
+        self._named = named_by(message) or 0.0
         self._send(self.watchdog.command(self._now(), message.data))
         self._message.layout = self._nothing
         self._report()
@@ -123,12 +125,12 @@ class EffortWatchdogNode(Node):
         self._send(self.watchdog.hold(why))
 
     def _follow_wheels(self) -> None:
-        """Take commands only while somebody takes them from here."""
+        """Take commands only while somebody takes them from here, and their age can be known."""
         if not self._wheels.get_subscription_count():
             if self._commands is not None:
                 self.destroy_subscription(self._commands)
                 self._commands = None
-        elif self._commands is None:
+        elif self._commands is None and not missing_clock(self):
             self._commands = self.create_subscription(
                 Float64MultiArray, self._topic, self._on_command, 10
             )
@@ -175,7 +177,9 @@ class EffortWatchdogNode(Node):
         self._diagnostics.publish(array)
 
     def _now(self) -> float:
-        return 1e-9 * self.get_clock().now().nanoseconds
+        """The clock, s; a simulator's that is behind the state that a command names is late."""
+        now = 1e-9 * self.get_clock().now().nanoseconds
+        return max(now, self._named) if self.get_clock().ros_time_is_active else now
 
     def _send(self, torque: Pair | None) -> None:
         if torque is not None:

@@ -276,7 +276,7 @@ class PlainNode(CommandNode):
     def read(self, stamp, message):
         return stamp
 
-    def message_of(self, command):
+    def message_of(self, command, answered):
         return Float64MultiArray(data=command)
 
     def on_sample(self, sample):

@@ -18,17 +18,20 @@ import functools
 import heapq
 import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
 
 from diffbot_bringup.faults.bus_graph import BusGraph
 from diffbot_bringup.faults.bus_node import on_bus
 from diffbot_bringup.faults.bus_time import BusTime, nanoseconds
-from diffbot_bringup.faults.bus_topics import BusTimer
+from diffbot_bringup.faults.bus_topics import BusSubscription, BusTimer
 from diffbot_bringup.faults.member import Member
 
 # A robot's time does not begin at 0, which some programs take for "no stamp".
@@ -41,6 +44,16 @@ def _context() -> Context:
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     atexit.register(context.try_shutdown)
     return context
+
+
+@dataclass
+class _Once:
+    """What happens once, at a time, ns."""
+
+    due: int
+    owner: Member | None
+    callback: Callable[[], None]
+    cancelled = False
 
 
 class Bus(BusGraph):
@@ -59,7 +72,7 @@ class Bus(BusGraph):
         super().__init__(nanoseconds(beginning))
         self.context = _context()
         self.members: list[Member] = []
-        self._timers: list[tuple[int, int, BusTimer]] = []
+        self._timers: list[tuple[int, int, BusTimer | _Once]] = []
         self._count = itertools.count()
         self._time = BusTime(lambda: self.now_ns, lambda seconds: self.advance(self.time + seconds))
 
@@ -123,7 +136,7 @@ class Bus(BusGraph):
     def kill(self, member: Member) -> None:
         """End a node as kill -9 does: it says nothing more."""
         if member.status is None:
-            self._leave(member, 137)
+            self._leave(member, 137, outright=True)
 
     def _end(self, member: Member, status: int) -> None:
         member.ending = True
@@ -135,16 +148,27 @@ class Bus(BusGraph):
         self.settle()
         self._leave(member, status)
 
-    def _leave(self, member: Member, status: int) -> None:
+    def _leave(self, member: Member, status: int, outright: bool = False) -> None:
         member.status = status
-        self.leave(member)
+        self.leave(member, outright)
         node, member.node = member.node, None
         if node is not None:
             node.destroy_node()
 
     # Time.
 
-    def schedule(self, timer: BusTimer) -> None:
+    def follow_clock(self, member: Member) -> None:
+        """Let a node's clock be what a simulator says on /clock."""
+        member.told_time = 0
+        self.join(
+            BusSubscription(self, member, Clock, "/clock", member.hear_clock, QoSProfile(depth=1))
+        )
+
+    def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
+        """Call a callback of a node, or of nobody, once, at a time, ns."""
+        heapq.heappush(self._timers, (due, next(self._count), _Once(due, owner, callback)))
+
+    def schedule(self, timer: BusTimer | _Once) -> None:
         """Fire a timer when it is due."""
         heapq.heappush(self._timers, (timer.due, next(self._count), timer))
 
@@ -158,9 +182,14 @@ class Bus(BusGraph):
             ended = owner is not None and owner.status is not None
             if ended or timer.cancelled or timer.due != due:  # it was reset meanwhile
                 continue
+            if self.network is not None and (later := self.network.awake(owner, due)) > due:
+                timer.due = later
+                self.schedule(timer)
+                continue
             self.now_ns = max(self.now_ns, due)
-            timer.due = due + timer.timer_period_ns
-            self.schedule(timer)
+            if isinstance(timer, BusTimer):
+                timer.due = due + timer.timer_period_ns
+                self.schedule(timer)
             self.run(owner, timer.callback)
             self.settle()
         self.now_ns = max(self.now_ns, end)

@@ -21,6 +21,7 @@ from diffbot_bringup.faults.bus_topics import (
     profile,
 )
 from diffbot_bringup.faults.member import Member
+from diffbot_bringup.faults.network import Network
 
 LOOK_PERIOD = 1_000_000  # ns between two looks at what injectors hold back
 
@@ -40,13 +41,16 @@ class BusGraph(ABC):
 
     Attributes:
         now_ns: time, ns.
+        network: between the nodes; None: messages arrive at once, in the order of sending.
     """
 
     def __init__(self, now_ns: int) -> None:
         self.now_ns = now_ns
+        self.network: Network | None = None
         self._ends: list[BusPublisher | BusSubscription | BusService] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._injectors: dict[str, tuple[Injector, list[BusPublisher]]] = {}
+        self._ghosts: list[Any] = []
         self._own: dict[tuple[str, type], BusPublisher] = {}
 
     @property
@@ -57,6 +61,10 @@ class BusGraph(ABC):
     @abstractmethod
     def schedule(self, timer: BusTimer) -> None:
         """Fire a timer when it is due."""
+
+    @abstractmethod
+    def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
+        """Call a callback of a node, or of nobody, once, at a time of the bus, ns."""
 
     @abstractmethod
     def run(self, owner: Member | None, callback: Callable[..., None], *arguments: Any) -> None:
@@ -121,7 +129,10 @@ class BusGraph(ABC):
     def _greet(self, publisher: BusPublisher, subscription: BusSubscription) -> None:
         def meet() -> None:
             for message in greet(publisher, subscription):
-                subscription.callback(copied(message))
+                if self.network is not None:
+                    self.network.deliver(publisher, subscription, copied(message))
+                else:
+                    subscription.callback(copied(message))
 
         self._queue.append(lambda: self.run(subscription.owner, meet))
 
@@ -155,6 +166,9 @@ class BusGraph(ABC):
     def _deliver(self, publisher: BusPublisher, message: Any) -> None:
         for subscription in self.subscriptions(publisher.topic):
             if matches(publisher, subscription):
+                if self.network is not None and publisher.owner is not subscription.owner:
+                    self.network.deliver(publisher, subscription, copied(message))
+                    continue
                 self._queue.append(
                     functools.partial(
                         self.run, subscription.owner, subscription.callback, copied(message)
@@ -166,9 +180,27 @@ class BusGraph(ABC):
         while self._queue:
             self._queue.popleft()()
 
-    def leave(self, member: Member) -> None:
-        """All that a node has leaves."""
+    def leave(self, member: Member, outright: bool = False) -> None:
+        """All that a node has leaves; where it was killed outright, the network may not know."""
+        if outright and self.network is not None:
+            self.network.keep_ghosts([end for end in self._ends if end.owner is member])
+            self._ghosts += [end for end in self._ends if end.owner is member]
         self._ends = [end for end in self._ends if end.owner is not member]
+
+    def known(self, who: object, ends: list[Any], kind: type, topic: str) -> int:
+        """How many of these ends a node, or an end, knows of, ghosts of the topic among them."""
+        if self.network is None:
+            return len(ends)
+        own = getattr(who, "owner", who)
+        ghosts = [
+            end
+            for end in self._ghosts
+            if isinstance(end, kind) and end.topic == topic and self.network.is_ghost(end)
+        ]
+        return sum(
+            (own is not None and end.owner is own) or self.network.knows(who, end)
+            for end in (*ends, *ghosts)
+        )
 
 
 def absolute(name: str) -> str:

@@ -121,11 +121,13 @@ class BusNode(Node):
 
     def count_publishers(self, topic_name: str) -> int:
         """Publishers of a topic."""
-        return len(self.bus.publishers(self.resolve_topic_name(topic_name)))
+        name = self.resolve_topic_name(topic_name)
+        return self.bus.known(self.member, self.bus.publishers(name), BusPublisher, name)
 
     def count_subscribers(self, topic_name: str) -> int:
         """Subscriptions of a topic."""
-        return len(self.bus.subscriptions(self.resolve_topic_name(topic_name)))
+        name = self.resolve_topic_name(topic_name)
+        return self.bus.known(self.member, self.bus.subscriptions(name), BusSubscription, name)
 
     def get_publishers_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Who publishes a topic; names only."""
@@ -140,7 +142,11 @@ class BusNode(Node):
 
     def get_clock(self) -> BusClock:
         """The time of the bus."""
-        return BusClock(lambda: self.bus.now_ns + self.member.clock_offset, self.member.simulated)
+        return BusClock(self._bus_now, self.member.simulated)
+
+    def _bus_now(self) -> int:
+        told = self.member.told_time
+        return self.bus.now_ns + self.member.clock_offset if told is None else told
 
     def get_logger(self) -> Any:
         """What is said is kept by the member."""

@@ -14,7 +14,8 @@ from rclpy.time import Time
 # Packages whose nodes are put on a bus; a simulator's own processes need the true time.
 PACKAGES = (
     *("diffbot_node.", "diffbot_controllers.", "diffbot_ident."),
-    *("pose2d_trajectories.", "diffbot_sim.faults."),
+    *("pose2d_trajectories.", "diffbot_sim.faults.", "diffbot_sim.paced_simulator."),
+    *("diffbot_sim.command_watch.", "diffbot_sim.pacing."),
 )
 
 

@@ -41,7 +41,8 @@ class BusPublisher:
 
     def get_subscription_count(self) -> int:
         """Subscriptions that get what is published here."""
-        return sum(matches(self, each) for each in self._bus.subscriptions(self.topic))
+        found = [each for each in self._bus.subscriptions(self.topic) if matches(self, each)]
+        return self._bus.known(self, found, BusSubscription, self.topic)
 
     def wait_for_all_acked(self, timeout: Any = None) -> bool:
         """Whether all has arrived: it has, as soon as the bus goes on."""
@@ -73,7 +74,8 @@ class BusSubscription:
 
     def get_publisher_count(self) -> int:
         """Publishers that are heard here."""
-        return sum(matches(each, self) for each in self._bus.publishers(self.topic))
+        found = [each for each in self._bus.publishers(self.topic) if matches(each, self)]
+        return self._bus.known(self, found, BusPublisher, self.topic)
 
     def destroy(self) -> None:
         """Leave the graph."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
 
 from diffbot_bringup.faults.bus_time import nanoseconds
 
@@ -28,6 +30,7 @@ class Member:
         status: exit status of the process; None while it runs.
         log: (level, text) of all that the node said.
         clock_offset: how far its clock is ahead of the bus, ns.
+        told_time: what a simulator has last said on /clock, ns; None: it goes by the bus.
     """
 
     def __init__(
@@ -44,12 +47,17 @@ class Member:
         self.simulated = simulated
         self.phase = nanoseconds(phase)
         self.clock_offset = 0
+        self.told_time: int | None = None
         self.name = ""
         self.node: Node | None = None
         self.status: int | None = None
         self.ending = False
         self.log: list[tuple[str, str]] = []
         self.logger = BusLogger(self.log)
+
+    def hear_clock(self, message: Clock) -> None:
+        """Take what a simulator says on /clock."""
+        self.told_time = Time.from_msg(message.clock).nanoseconds
 
     @property
     def runs(self) -> bool:

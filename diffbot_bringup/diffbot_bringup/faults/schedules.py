@@ -1,0 +1,265 @@
+"""Lock-step under random schedules: whatever is late, lost or stands still, a run stays the same.
+
+A schedule is drawn from a seed: when each process starts, how long it takes until they find each
+other, which messages are late or lost, who stands still when, and who is killed outright. The real
+nodes run it in virtual time (bus.py, network.py). Then
+
+- every state that the robot went on from was answered by the command that belongs to it: the
+  torques are those of a run that nothing disturbed, to the last digit;
+- the run ends, and with status 0 where nobody was killed;
+- where somebody was killed, the others end too, and the robot did only what it did undisturbed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from diffbot_bringup.faults.bus import BEGINNING, Bus
+from diffbot_bringup.faults.member import Member
+from diffbot_bringup.faults.network import Disturbance, Network
+from diffbot_controllers.backstep_node import BackstepNode
+from diffbot_controllers.linearizing_node import LinearizingNode
+from diffbot_controllers.velocity_tracking.velocity_tracking_node import VelocityTrackingNode
+from diffbot_ident.estimator_node import EstimatorNode
+from diffbot_ident.ident_node import IdentNode
+from diffbot_msgs.msg import IdentStatus
+from diffbot_node.effort_watchdog_node import EffortWatchdogNode
+from diffbot_sim.simulator_node import SimulatorNode
+from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode
+from pose2d_trajectories.trajectory_node import TrajectoryNode
+from pose2d_trajectories.velocity_steps_node import VelocityStepsNode
+
+# Messages that are said again until they are answered, so that they may be lost; the estimator of
+# an adaptive run answers none, and needs each joint state.
+LOSSY = (
+    *("/joint_states", "/odom", "/commands", "/effort_controller/commands", "/cmd_vel"),
+    *("/backstep_controller/reference", "/velocity_tracking_controller/reference"),
+)
+# Robot time of a run, s.
+DURATION = 0.5
+# Time of the bus after which a run that has not ended counts as one that never will, s.
+LONGEST = 120.0
+# Nobody stands still for longer where the run is to stay the same: a node gives its simulator up
+# after 3 s without a word.
+LONGEST_STALL = 2.5
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a graph: the class of its node, its parameters and remappings."""
+
+    kind: type
+    parameters: dict[str, Any] = field(default_factory=dict)
+    remap: dict[str, str] = field(default_factory=dict)
+
+
+_SIMULATOR = Process(SimulatorNode, {"engine": "ideal", "leave_when_alone": True, "patience": 60.0})
+_TRAJECTORY = {"listeners": 1, "leave_when_alone": True, "patience": 60.0}
+_REFERENCE = Process(
+    TrajectoryNode,
+    {"trajectory": "circle", **_TRAJECTORY},
+    {"reference": "backstep_controller/reference"},
+)
+_BACKSTEPPING = {"duration": DURATION, "wait_for_reference": True, "patience": 60.0, "listeners": 1}
+_WATCHDOG = Process(EffortWatchdogNode, {"leave_when_alone": True, "patience": 60.0})
+_GUARDED = {"effort_controller/commands": "effort_watchdog/commands"}
+
+GRAPHS: dict[str, tuple[Process, ...]] = {
+    "backstepping": (_SIMULATOR, Process(BackstepNode, _BACKSTEPPING), _REFERENCE),
+    "watchdog": (_SIMULATOR, Process(BackstepNode, _BACKSTEPPING, _GUARDED), _REFERENCE, _WATCHDOG),
+    "adaptive": (
+        _SIMULATOR,
+        Process(
+            BackstepNode,
+            {**_BACKSTEPPING, "parameters": "adaptive", "wait_for_estimates": True},
+            {"dynamic_parameters": "ident/dynamic_parameters"},
+        ),
+        _REFERENCE,
+        Process(EstimatorNode, {"leave_when_alone": True, "patience": 60.0}),
+    ),
+    "linearizing": (
+        _SIMULATOR,
+        Process(
+            LinearizingNode,
+            {"duration": DURATION, "wait_for_reference": True, "patience": 60.0, "listeners": 1},
+        ),
+        Process(VelocityStepsNode, _TRAJECTORY),
+    ),
+    "ident": (
+        _SIMULATOR,
+        Process(
+            IdentNode,
+            {"duration": DURATION, "verification": 0.0, "listeners": 1, "patience": 60.0},
+        ),
+    ),
+    "siwek": (
+        Process(VelocitySimulatorNode, {"leave_when_alone": True, "patience": 60.0}),
+        Process(VelocityTrackingNode, {**_BACKSTEPPING, "sigma": (3.446, 4.576, 0.86, 0.254)}),
+        Process(
+            TrajectoryNode,
+            {"trajectory": "circle", "driven_by": "odom", **_TRAJECTORY},
+            {"reference": "velocity_tracking_controller/reference"},
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    Attributes:
+        applied: (stamp, command) of each control period of the robot; s, N m or m/s and rad/s.
+        statuses: exit status of each process by the name of its class; None: it still runs.
+        took: time of the bus until all had ended, s.
+        killed: who was killed outright; None: nobody.
+        stalled: longest time that a process stood still, s.
+        log: what was said, errors and warnings.
+    """
+
+    applied: tuple[tuple[float, Pair], ...]
+    statuses: dict[str, int | None]
+    took: float
+    killed: str | None
+    stalled: float
+    log: tuple[str, ...]
+
+
+def undisturbed(graph: str) -> Outcome:
+    """The run as it should be."""
+    return _run(GRAPHS[graph], lambda bus: None, random.Random(0), calm=True)
+
+
+def disturbed(graph: str, seed: int) -> Outcome:
+    """The run by a schedule that the seed says."""
+    chance = random.Random(seed)
+    disturbance = Disturbance(
+        discovery=chance.choice((0.05, 0.5, 2.0)),
+        late=chance.choice((0.0, 0.01, 0.1)),
+        delay=chance.choice((0.02, 0.2, 1.0)),
+        lost=chance.choice((0.0, 0.02, 0.2)),
+        lossy=set(LOSSY) - ({"/joint_states"} if graph == "adaptive" else set()),
+    )
+    return _run(GRAPHS[graph], lambda bus: Network(bus, disturbance, seed), chance, calm=False)
+
+
+def problem(wanted: Outcome, found: Outcome) -> str:
+    """What a disturbed run did wrong; empty where it did nothing wrong."""
+    left = [name for name, status in found.statuses.items() if status is None]
+    if left:
+        return f"still running after {LONGEST:g} s: {', '.join(left)}; said: {found.log[-6:]}"
+    count = len(found.applied)
+    # The control periods after the last answer of a run are driven by zero, or not at all.
+    shared = min(count, len(wanted.applied))
+    for (stamp, command), (_, other) in zip(wanted.applied[:shared], found.applied, strict=False):
+        if command != other and not (found.killed and other == (0.0, 0.0)):
+            return f"at {stamp:g} s {other} instead of {command}; said: {found.log[-6:]}"
+    if found.killed is None:
+        if count < len(wanted.applied) - 1:
+            return f"{count} control periods instead of {len(wanted.applied)}: {found.log[-6:]}"
+        failed = {name: status for name, status in found.statuses.items() if status}
+        if failed:
+            return f"exit statuses {failed}; said: {found.log[-6:]}"
+    return ""
+
+
+def _run(
+    processes: tuple[Process, ...],
+    connect: Callable[[Bus], object],
+    chance: random.Random,
+    calm: bool,
+) -> Outcome:
+    with Bus(beginning=BEGINNING) as bus:
+        network = connect(bus)
+        _listen(bus)
+        applied: list[tuple[float, Pair]] = []
+        starts = sorted((0.0 if calm else 2.0 * chance.random(), n) for n in range(len(processes)))
+        members: dict[int, Member] = {}
+        for delay, number in starts:
+            bus.advance(max(bus.time, BEGINNING + delay))
+            members[number] = _start(bus, processes[number], applied, chance)
+        stalled, killed = 0.0, None
+        if isinstance(network, Network):
+            stalled = _stall(network, list(members.values()), bus.time, chance)
+            killed = _kill(bus, members, chance)
+        while bus.time < BEGINNING + LONGEST and any(m.status is None for m in members.values()):
+            bus.advance(bus.time + 0.05)
+        everybody = [members[number] for number in sorted(members)]
+        return Outcome(
+            tuple(applied),
+            {m.name: m.status for m in everybody if m.name != killed},
+            bus.time - BEGINNING,
+            killed,
+            stalled,
+            tuple(f"{m.name}: {text}" for m in everybody for _, text in m.log),
+        )
+
+
+def _listen(bus: Bus) -> None:
+    """Be the report that controllers and ident wait for."""
+    import diffbot_msgs.msg as messages
+
+    for name, kind in {
+        "backstep_controller": messages.BackstepStatus,
+        "linearizing_controller": messages.LinearizingStatus,
+        "velocity_tracking_controller": messages.VelocityTrackingStatus,
+        "ident": IdentStatus,
+    }.items():
+        bus.subscribe(kind, f"{name}/status", lambda _: None)
+    bus.subscribe(messages.DynamicParameters, "ident/dynamic_parameters", lambda _: None)
+
+
+def _start(
+    bus: Bus, process: Process, applied: list[tuple[float, Pair]], chance: random.Random
+) -> Member:
+    simulates = process.kind in (SimulatorNode, VelocitySimulatorNode)
+    member = bus.add(
+        process.kind,
+        remap=process.remap,
+        simulated=not simulates,
+        phase=0.01 * chance.random(),
+        **process.parameters,
+    )
+    if not simulates:
+        bus.follow_clock(member)
+    elif member.node is not None:
+        _record(member.node, applied)
+    return member
+
+
+def _record(simulator: Any, applied: list[tuple[float, Pair]]) -> None:
+    """Note what the robot is driven by."""
+    advance = simulator.advance
+
+    def noted(command: Pair) -> None:
+        applied.append((simulator.stamp, (float(command[0]), float(command[1]))))
+        advance(command)
+
+    simulator.advance = noted
+
+
+def _stall(network: Network, members: list[Member], now: float, chance: random.Random) -> float:
+    """Let some stand still for a while; returns the longest time, s."""
+    longest = 0.0
+    for _ in range(chance.randrange(4)):
+        duration = LONGEST_STALL * chance.random() ** 2
+        network.stall(chance.choice(members), now + 2.0 * chance.random(), duration)
+        longest = max(longest, duration)
+    return longest
+
+
+def _kill(bus: Bus, members: dict[int, Member], chance: random.Random) -> str | None:
+    """Kill one outright in a third of the schedules; returns its name."""
+    if chance.random() > 0.35:
+        return None
+    victim = chance.choice(list(members.values()))
+    bus.advance(bus.time + chance.choice((0.1, 2.0)) * chance.random())
+    if victim.status is not None:
+        return None
+    bus.kill(victim)
+    return victim.name
