@@ -52,7 +52,7 @@ class LiveDynamics:
         self._last_good = last_good
         self._delay = node.values.estimate_delay
         self._offers: deque[Offer] = deque(maxlen=1000)
-        self._known: deque[float] = deque(maxlen=10)  # stamps: estimates may be said again, s
+        self._known: deque[Offer] = deque(maxlen=10)  # an estimate may be said again
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
         self._status = AdaptationStatus()
@@ -117,10 +117,10 @@ class LiveDynamics:
 
     def _on_message(self, message: DynamicParameters) -> None:
         offer = offer_of(message)
-        if offer.stamp in self._known:
+        if offer in self._known:
             return
         self._node.keep_waiting()  # an identification takes longer than anybody's patience
-        self._known.append(offer.stamp)
+        self._known.append(offer)
         # In lock-step an estimate counts from its time on, whenever it came.
         if self._begun or self._node.values.wait_for_estimates:
             self._offers.append(offer)

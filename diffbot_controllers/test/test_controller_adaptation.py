@@ -183,9 +183,9 @@ def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(mak
     graph = make(BackstepNode, parameters="adaptive", wait_for_estimates=True, estimate_period=0.05)
     assert "nobody publishes dynamic_parameters" in graph.node.waits_for()
     estimator = Estimator(graph)
-    drive(graph)  # 0.1 s, within the delay of 0.1 s and a period
-    graph.run(0.06)
+    drive(graph)  # 0.1 s, the delay, in which none counts
     estimator.offer(stamp=0.0)
+    graph.run(0.05)
     estimator.offer(stamp=1e6)  # by another clock: it tells nothing of those that are to come
     count = len(graph.commands)
     graph.publish_state()

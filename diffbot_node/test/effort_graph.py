@@ -68,8 +68,8 @@ class Graph:
     def say(self, **fields):
         """Publish the next joint state and return the command that answers it."""
         now = time.monotonic()
-        # A robot's time goes on while it is silent.
-        self.stamp += 0.01 if now - self.said < 0.3 else now - self.said
+        # A robot's time goes on while it is silent, and on a busy machine.
+        self.stamp += max(0.01, now - self.said)
         self.said = now
         count = len(self.commands)
         self.publish(**fields)

@@ -111,18 +111,22 @@ def test_silence_is_followed_by_zero_torque(graph):
     assert graph.commands[-1] == (0.0, 0.0)
 
 
-def test_repeated_stamps_are_answered_once_and_reported(graph):
+def test_repeated_stamps_get_the_same_answer_and_are_reported(graph):
     for _ in range(5):
-        graph.say()
+        last = graph.say()
     count = len(graph.commands)
     # A simulator in lock-step does so until it has the answer; a robot that goes on is at fault.
     graph.repeat(6)
-    graph.spin_until(lambda: len(graph.commands) > count, "zero torque, as for silence")
+    graph.spin_until(lambda: len(graph.commands) > count + 6, "answers, and zero for silence")
+    again = graph.commands[count:]
+    assert set(again) == {last, (0.0, 0.0)}
+    assert again == sorted(again, key=lambda command: command == (0.0, 0.0))
     assert graph.node.refused == 0
     time.sleep(1.0)
+    count = len(graph.commands)
     graph.repeat(3)
     graph.spin_until(lambda: graph.node.refused == 3, "the last three to be refused")
-    assert set(graph.commands[count:]) <= {(0.0, 0.0)}  # of the silence, if it was long
+    assert set(graph.commands[count:]) <= {(0.0, 0.0)}
 
 
 def test_close_leaves_zero_torque_as_the_last_command(graph):

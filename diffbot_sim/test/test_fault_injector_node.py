@@ -136,12 +136,14 @@ def test_a_lock_step_simulation_is_the_same_to_the_last_digit(make):
     )
     runs = []
     for prefix, output in (("", "effort_controller/commands"), ("faulty/", "faulty/commands")):
-        peer = make(script, engine="ideal")
+        # Only one node may publish what the simulator takes.
+        peer = make(script if prefix else STATES, engine="ideal")
         simulator = SimulatorNode()
         peer.executor.add_node(simulator)
         commands = peer.peer.create_publisher(Float64MultiArray, output, 10)
         peer.until(commands.get_subscription_count)
-        peer.until(lambda p=peer: p.node_output("/effort_controller/commands"))
+        if prefix:
+            peer.until(lambda p=peer: p.node_output("/effort_controller/commands"))
         states = []
 
         def answer(message, states=states, commands=commands):
