@@ -16,6 +16,12 @@ from std_msgs.msg import Float64MultiArray
 PATIENCE = 120.0
 
 
+def default_signals():
+    """For a child before its program: tests may run under nohup, which the runner would obey."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(name, results, *arguments):
     """The launch, in a session of its own, as a terminal would start it."""
     return subprocess.Popen(
@@ -25,6 +31,7 @@ def start(name, results, *arguments):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=default_signals,
     )
 
 

@@ -1,11 +1,13 @@
 """``diffbot launch``: names, lists, wrong arguments, exit status."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from diffbot_bringup import domains
 from diffbot_bringup.commands.launch import main
 
 
@@ -110,3 +112,110 @@ def test_without_a_sourced_workspace(
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     assert main(["ident"]) == 2
     assert "is the workspace sourced?" in capsys.readouterr().err
+
+
+# A simulator writes its domain, and what the launch file has read of it.
+SAY_DOMAIN = """
+import json, os, sys
+json.dump([os.environ.get("ROS_DOMAIN_ID"), sys.argv[1]], open({report!r}, "w"))
+"""
+
+
+@pytest.fixture
+def simulated(suite: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A launch file with a simulator, unless sim:=none, and no domain that a user has chosen."""
+    body = SAY_DOMAIN.format(report=str(suite.report))
+    for package, name in (("diffbot_sim", "simulator"), ("diffbot_sim", "fault_injector")):
+        suite.executable(name, body, package=package)
+    suite.executable("robot", body)
+    (tmp_path / "run.launch.xml").write_text(
+        "<launch><arg name='sim' default='ideal'/><arg name='pkg' default='diffbot_sim'/>"
+        "<arg name='exec' default='simulator'/><arg name='results' default='results/x'/>"
+        "<let name='domain' value=\"$(env ROS_DOMAIN_ID '')\"/>"
+        "<node pkg='$(var pkg)' exec='$(var exec)' args='-$(var domain)'/></launch>"
+    )
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    monkeypatch.delenv("ROS_SECURITY_ENABLE", raising=False)
+    return suite
+
+
+def test_a_run_with_a_simulator_has_a_domain_of_its_own_and_says_which(
+    simulated: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run.launch.xml"]) == 0
+    domain, seen = json.loads(simulated.report.read_text())
+    assert int(domain) in domains.DOMAINS and seen == f"-{domain}"
+    first = capfd.readouterr().err.splitlines()[0]
+    assert first == f"[INFO] [launch]: domain {domain} (own; ROS_DOMAIN_ID={domain} joins it)"
+    assert domains.runs() == []
+    assert "ROS_DOMAIN_ID" not in os.environ
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sim:=none", "pkg:=robots", "exec:=robot"],
+        ["pkg:=robots", "exec:=robot"],
+        ["exec:=fault_injector"],
+    ],
+    ids=["none", "no simulator", "fault injector"],
+)
+def test_a_run_without_a_simulator_stays_where_it_is(
+    simulated: Any, arguments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run.launch.xml", *arguments]) == 0
+    assert json.loads(simulated.report.read_text()) == [None, "-"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [("ROS_DOMAIN_ID", "0", "0"), ("ROS_SECURITY_ENABLE", "true", None)],
+)
+def test_a_chosen_domain_and_a_secured_graph_stay_where_they_are(
+    simulated: Any, variable: str, value: str, expected: str | None, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert main(["run.launch.xml"]) == 0
+    assert json.loads(simulated.report.read_text())[0] == expected
+
+
+def test_a_domain_that_the_launch_file_sets_is_its_choice(
+    simulated: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = (tmp_path / "run.launch.xml").read_text()
+    chosen = text.replace("<let", "<set_env name='ROS_DOMAIN_ID' value='7'/><let")
+    (tmp_path / "run.launch.xml").write_text(chosen)
+    assert main(["run.launch.xml"]) == 0
+    assert json.loads(simulated.report.read_text()) == ["7", "-7"]
+    assert capfd.readouterr().err == ""
+
+
+def test_runs_at_the_same_time_are_listed_with_their_results(
+    simulated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = []
+
+    class Looker:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def run(self) -> int:
+            listed.extend(domains.runs())
+            return main(["run.launch.xml", "sim:=none", "results:=y"]) if len(listed) == 1 else 0
+
+    monkeypatch.setattr("diffbot_bringup.commands.launch.Supervisor", Looker)
+    assert main(["run.launch.xml"]) == 0
+    own, real, again = listed
+    assert (real.domain, real.name, real.where) == (0, "run", str(tmp_path / "y"))
+    assert own == again and own.domain in domains.DOMAINS
+    assert own.where == str(tmp_path / "results" / "x")
+
+
+def test_a_run_that_is_only_printed_takes_no_domain(
+    simulated: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run.launch.xml", "--print"]) == 0
+    assert capfd.readouterr().err == ""
+    assert domains.runs() == []

@@ -1,15 +1,18 @@
 """Running processes: ends, failures, signals, and that nothing is left behind."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launched import default_signals
 
 RUNNER = """
 import sys
@@ -19,6 +22,13 @@ import os
 resolver = Resolver(os.environ)
 resolver.file(Path(sys.argv[1]), [])
 sys.exit(Supervisor(resolver.processes, "test", grace=(0.5, 0.5)).run())
+"""
+# SIGKILL does not reach anybody.
+UNKILLABLE = """
+from diffbot_bringup.xml_launch import guard, process
+def harmless(group, number, send=guard.signal_group):
+    return send(group, 0 if number == 9 else number)
+guard.signal_group = process.signal_group = harmless
 """
 # Announces itself in the file named by its first argument, then waits for signals.
 WAIT = """
@@ -51,14 +61,13 @@ class Launch:
         self.prefix.executable(name, WAIT.format(leave=leave, code=code, before=before))
         return f'<node pkg="robots" exec="{name}" args="{self.folder / name}" output="screen"/>'
 
-    def start(self, text: str) -> subprocess.Popen[str]:
-        # Tests may run under nohup, which the runner would obey.
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    def start(self, text: str, before: str = "") -> subprocess.Popen[str]:
         self.runner = subprocess.Popen(
-            [sys.executable, "-c", RUNNER, str(self.prefix.launch_file(text))],
+            [sys.executable, "-c", before + RUNNER, str(self.prefix.launch_file(text))],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=default_signals,
         )
         return self.runner
 
@@ -93,6 +102,12 @@ def alive(pid: str) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def writes_in_vain(runner: subprocess.Popen[str]) -> bool:
+    """True when the pipe of the runner's output is full."""
+    held = fcntl.ioctl(runner.stdout, termios.FIONREAD, bytes(4))
+    return int.from_bytes(held, sys.byteorder) >= fcntl.fcntl(runner.stdout, fcntl.F_GETPIPE_SZ)
 
 
 @pytest.fixture
@@ -286,3 +301,41 @@ def test_parameters_directory_and_environment_arrive(launch: Launch, tmp_path: P
 
 def test_no_processes(launch: Launch) -> None:
     assert launch.run("<let name='a' value='b'/>") == (0, "", "")
+
+
+def test_output_that_nobody_reads_does_not_delay_a_stop(launch: Launch) -> None:
+    """As behind a terminal that Ctrl-S has stopped: the runner itself waits for its reader."""
+    chatty = "sys.stdout.write('x' * 79 + '\\n')" + "\nfor _ in range(20000): print('y' * 79)"
+    waiter = launch.waiter("a")
+    launch.prefix.executable("chatty", f"import sys, time\n{chatty}\ntime.sleep(20)\n")
+    runner = launch.start(waiter + node("chatty", 'output="both"'))
+    launch.said("a")
+    wait_for(lambda: writes_in_vain(runner))
+    begin = time.monotonic()
+    runner.send_signal(signal.SIGTERM)
+    assert runner.wait(timeout=15) == 143
+    assert time.monotonic() - begin < 3.0
+    assert launch.said("a")[1:] == ["SIGINT"]
+
+
+def test_who_writes_without_end_does_not_delay_a_stop(launch: Launch) -> None:
+    body = "import sys\nwhile True: sys.stdout.write('y' * 79 + '\\n')\n"
+    launch.prefix.executable("endless", body)
+    runner = launch.start(launch.waiter("a") + node("endless", ""))
+    launch.said("a")
+    assert launch.stop(signal.SIGINT)[0] == 130
+    assert runner.returncode == 130
+
+
+def test_who_cannot_be_killed_is_left_behind_and_named(launch: Launch) -> None:
+    """Nobody can make such a process at will: here the kernel's answer is kept back."""
+    launch.start(launch.waiter("stuck", leave=False), before=UNKILLABLE)
+    pid = launch.said("stuck")[0]
+    try:
+        code, seconds, err = launch.stop(signal.SIGINT)
+    finally:
+        os.kill(int(pid), signal.SIGKILL)
+    assert code == 1
+    assert 2.9 < seconds < 6.0  # 0.5 s, 0.5 s, and 2 s after SIGKILL
+    assert "not even SIGKILL ends stuck-1" in err
+    assert "failed: stuck-1 (left)" in err
