@@ -8,7 +8,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +64,15 @@ class Launch:
         self.prefix.executable(name, WAIT.format(leave=leave, code=code, before=before))
         return f'<node pkg="robots" exec="{name}" args="{self.folder / name}" output="screen"/>'
 
-    def start(self, text: str, before: str = "") -> subprocess.Popen[str]:
+    def start(
+        self, text: str, before: str = "", signals: Callable[[], None] = default_signals
+    ) -> subprocess.Popen[str]:
         self.runner = subprocess.Popen(
             [sys.executable, "-c", before + RUNNER, str(self.prefix.launch_file(text))],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=default_signals,
+            preexec_fn=signals,
         )
         return self.runner
 
@@ -190,6 +192,19 @@ def test_a_stop_signal_is_forwarded_once_as_sigint(
     assert seconds < 1.0
     assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
     assert not any(alive(pid) for pid in pids)
+
+
+def test_under_nohup_it_outlives_the_terminal(launch: Launch) -> None:
+    def nohup() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    launch.start(launch.waiter("a"), signals=nohup)
+    launch.said("a")
+    launch.runner.send_signal(signal.SIGHUP)
+    code, _, err = launch.stop(signal.SIGTERM)
+    assert code == 143
+    assert "SIGHUP" not in err
+    assert launch.said("a")[1:] == ["SIGINT"]
 
 
 def test_nodes_are_out_of_reach_of_the_terminals_own_ctrl_c(launch: Launch) -> None:
