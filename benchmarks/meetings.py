@@ -4,7 +4,7 @@
 All pairs of the launch files that drive an embedded robot, in the order of a seed. By default each
 has a domain of its own, and both have to leave what a lone run of the same arguments leaves. With
 --shared both get one ROS_DOMAIN_ID; who meets another is then right as well when it is refused: it
-ends with a status other than 0, at the latest 2 s after a node that looks on has seen two
+begins to end, with a status other than 0, at the latest 2 s after a node that looks on has seen two
 publishers of one topic that a robot has only once, and claims nothing ("completed").
 
 Either way no process may be left. Printed for each pair is how each ended, its wall time, and what
@@ -49,6 +49,8 @@ ONCE = ("joint_states", "odom", "clock", "ground_truth", "effort_controller/comm
 REFUSED_WITHIN = 2.0  # s of wall time after the meeting
 PATIENCE = 120.0  # s of wall time, after which a run hangs
 GONE_WITHIN = 1.0  # s that the kernel may take to bury who has ended
+STOPPING = b"[launch]: stopping: "
+"""What the runner says when it begins to end a run; nodes then have 10 s at most."""
 MARK = "DIFFBOT_MEETING"
 OF_THE_DAY = {"started", "real_time_factor"}
 """What a summary says of the machine and not of the robot."""
@@ -106,7 +108,7 @@ class Launch:
         variables = {key: text for key, text in os.environ.items() if key != domains.VARIABLE}
         if domain is not None:
             variables[domains.VARIABLE] = str(domain)
-        self.begun, self.ended = time.monotonic(), 0.0
+        self.begun, self.given_up, self.ended = time.monotonic(), 0.0, 0.0
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
@@ -119,9 +121,11 @@ class Launch:
             )
 
     def poll(self) -> bool:
-        """Whether it has ended."""
+        """Whether it has ended. Notes when, and when that began."""
         if not self.ended and self._process.poll() is not None:
             self.ended = time.monotonic()
+        if not self.given_up and (self.ended or STOPPING in self._log.read_bytes()):
+            self.given_up = time.monotonic()
         return bool(self.ended)
 
     def stop(self) -> None:
@@ -230,7 +234,7 @@ class Meetings:
     def _judge(self, launch: Launch, met: float | None, shared: bool) -> Ending:
         ending, found = launch.ending(), summary(launch.results)
         ending.differs = list(differences(found, self._lone[launch.name], self._tolerance))
-        late = met is not None and launch.ended - met > REFUSED_WITHIN
+        late = met is not None and launch.given_up - met > REFUSED_WITHIN
         if ending.status is None:
             ending.verdict = "hung"
         elif ending.status == 0 and not ending.differs:
@@ -240,7 +244,7 @@ class Meetings:
         else:
             ending.verdict = "wrong"
             if late and met is not None:
-                ending.differs.insert(0, f"ended {launch.ended - met:.1f} s after the meeting")
+                ending.differs.insert(0, f"gave up {launch.given_up - met:.1f} s after they met")
         return ending
 
 
