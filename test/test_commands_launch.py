@@ -219,3 +219,14 @@ def test_a_run_that_is_only_printed_takes_no_domain(
     assert main(["run.launch.xml", "--print"]) == 0
     assert capfd.readouterr().err == ""
     assert domains.runs() == []
+
+
+def test_a_run_that_stays_says_which_simulations_it_will_not_meet(
+    simulated: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with domains.claim("simulator", launch=True) as own, domains.claim("tests"):
+        assert main(["run.launch.xml", "sim:=none", "pkg:=robots", "exec:=robot"]) == 0
+    assert capfd.readouterr().err == (
+        "[INFO] [launch]: domain 0, not that of simulator, "
+        f"which ROS_DOMAIN_ID={own.domain} joins\n"
+    )

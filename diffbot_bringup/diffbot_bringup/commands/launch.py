@@ -99,11 +99,22 @@ def _launch(options: argparse.Namespace) -> int:
             for process in resolver.processes:
                 print(f"[{process.name}] {process}")
             return 0
-        if run and run.own:
-            say("INFO", f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)")
+        if run:
+            _say_domain(run)
         for message in resolver.messages:
             print(f"[INFO] [launch.user]: {message}", flush=True)
         return Supervisor(resolver.processes, name).run()
+
+
+def _say_domain(run: domains.Registration) -> None:
+    """Say where the run is, where a person may expect it elsewhere."""
+    if run.own:
+        say("INFO", f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)")
+        return
+    for other in domains.runs():
+        if other.launch and other.domain != run.domain:
+            text = f"not that of {other.name}, which {domains.VARIABLE}={other.domain} joins"
+            say("INFO", f"domain {run.domain}, {text}")
 
 
 def _in_its_domain(
