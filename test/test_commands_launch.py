@@ -2,10 +2,13 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launched import wait_for
 
 from diffbot_bringup import domains
 from diffbot_bringup.commands.launch import main
@@ -230,3 +233,35 @@ def test_a_run_that_stays_says_which_simulations_it_will_not_meet(
         "[INFO] [launch]: domain 0, not that of simulator, "
         f"which ROS_DOMAIN_ID={own.domain} joins\n"
     )
+
+
+# Takes its time after SIGINT: until a file is there, but not for ever.
+SLOW = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: open({stopped!r}, "w").close())
+print("ready", flush=True)
+for _ in range(200):
+    time.sleep(0.1)
+    if os.path.exists({go!r}):
+        sys.exit()
+"""
+
+
+def test_a_killed_runners_domain_is_free_only_when_its_last_process_has_gone(
+    simulated: Any, tmp_path: Path
+) -> None:
+    stopped, go = tmp_path / "stopped", tmp_path / "go"
+    body = SLOW.format(stopped=str(stopped), go=str(go))
+    simulated.executable("simulator", body, package="diffbot_sim")
+    text = (tmp_path / "run.launch.xml").read_text()
+    (tmp_path / "run.launch.xml").write_text(text.replace("<node", "<node output='screen'"))
+    command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", "run.launch.xml"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runner:
+        assert runner.stdout is not None and runner.stdout.readline() == "ready\n"
+        runner.kill()
+        assert runner.wait(timeout=15) == -9
+        wait_for(stopped.exists)
+        (run,) = domains.runs()
+        assert run.pid == runner.pid
+        go.touch()
+        wait_for(lambda: not domains.runs())

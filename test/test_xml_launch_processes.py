@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launched import default_signals
+from launched import default_signals, wait_for
 
 from diffbot_bringup.xml_launch.tee import Tee
 
@@ -92,13 +92,6 @@ class Launch:
         self.runner.send_signal(number)
         _, err = self.runner.communicate(timeout=15)
         return self.runner.returncode, time.monotonic() - begin, err
-
-
-def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 10.0
-    while not condition():
-        assert time.monotonic() < deadline, "not within 10 s"
-        time.sleep(0.01)
 
 
 def alive(pid: str) -> bool:
