@@ -1,5 +1,6 @@
 """Wheels are repaired, and what a killed pip left is found."""
 
+import shutil
 import sys
 
 import pytest
@@ -159,6 +160,11 @@ def test_each_python_has_an_environment_of_its_own(machine, tmp_path):
     assert first.is_ready() and second.is_ready()
     assert first.python.stat().st_mtime_ns == made
     assert (tmp_path / ".diffbot" / "venv").resolve() == second.prefix
+    shutil.rmtree(second.directory)
+    assert not first.is_ready()  # the link leads nowhere
+    first.prepare(-1)
+    assert first.is_ready() and first.python.stat().st_mtime_ns == made
+    assert (tmp_path / ".diffbot" / "venv").resolve() == first.prefix
 
 
 def test_the_environment_that_all_pythons_shared_is_removed_and_nothing_else(machine, tmp_path):

@@ -53,18 +53,22 @@ class WheelsEnvironment:
 
     def is_ready(self) -> bool:
         """Tell whether all is installed; a removed Python leaves a dangling link here."""
+        return self._is_installed() and self._link.exists()
+
+    def _is_installed(self) -> bool:
         return self._stamps.is_current(_WHEELS_STEP, self.key()) and self.python.exists()
 
     def prepare(self, lock: int) -> None:
         """Make the virtual environment and install the wheels."""
         if self.is_ready():
             return
-        check_machine()
-        self._remove_former()
-        self._make_environment(lock)
-        self._install(lock)
+        if not self._is_installed():
+            check_machine()
+            self._remove_former()
+            self._make_environment(lock)
+            self._install(lock)
+            self._stamps.set(_WHEELS_STEP, self.key())
         self._set_link()
-        self._stamps.set(_WHEELS_STEP, self.key())
 
     def _make_environment(self, lock: int) -> None:
         current = self._stamps.is_current(_ENVIRONMENT_STEP, self._place)
