@@ -7,9 +7,17 @@ when tests run in several: their nodes need the other processor.
 from __future__ import annotations
 
 import os
-import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+try:
+    from diffbot_bringup import domains
+except ImportError:  # one package by itself; the module needs nothing but itself
+    sys.path.append(str(Path(__file__).resolve().parent / "diffbot_bringup"))
+    from diffbot_bringup import domains
 
 try:
     from diffbot_sim.gazebo.installation import MISSING, find_installation
@@ -20,29 +28,19 @@ except ImportError:  # one package by itself, which does not need diffbot_sim
         """There is none."""
 
 
-# Of the process that started this one; the other tests' processes have it in their environment too.
-_INHERITED = os.environ.get("ROS_DOMAIN_ID", "")
-
-
-def _domain() -> int:
-    """A DDS domain from 1 to 100, of this process's half where tests run in two processes."""
-    first = 1 + 50 * (os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0")
-    free = [number for number in range(first, first + 50) if str(number) != _INHERITED]
-    return random.SystemRandom().choice(free)
-
-
 # Runs side by side must not meet: nodes in this process and the processes that it starts get this.
-os.environ["ROS_DOMAIN_ID"] = str(_domain())
+_session = domains.claim("tests")
+os.environ[domains.VARIABLE] = str(_session.domain)
 
 _left_out: list[pytest.Item] = []
 
 
 @pytest.fixture
-def domain(monkeypatch: pytest.MonkeyPatch) -> int:
+def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A DDS domain of the test's own: what an earlier test left running is not met."""
-    number = _domain()
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
-    return number
+    with domains.claim("test") as own:
+        monkeypatch.setenv(domains.VARIABLE, str(own.domain))
+        yield own.domain
 
 
 @pytest.fixture(scope="session")

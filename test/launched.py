@@ -16,6 +16,20 @@ from std_msgs.msg import Float64MultiArray
 PATIENCE = 120.0
 
 
+def wait_for(condition):
+    """Wait until something that takes a moment has happened."""
+    deadline = time.monotonic() + 10.0
+    while not condition():
+        assert time.monotonic() < deadline, "not within 10 s"
+        time.sleep(0.01)
+
+
+def default_signals():
+    """For a child before its program: tests may run under nohup, which the runner would obey."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(name, results, *arguments):
     """The launch, in a session of its own, as a terminal would start it."""
     return subprocess.Popen(
@@ -25,6 +39,7 @@ def start(name, results, *arguments):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=default_signals,
     )
 
 

@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import ByteMultiArray, Float64MultiArray, String  # noqa: E402
 
+from diffbot_bringup import domains  # noqa: E402
 from diffbot_bringup.commands.echo import main, text  # noqa: E402
 from diffbot_bringup.topic_echo import TopicError  # noqa: E402
 from diffbot_bringup.topic_echo.topic import matching_profile  # noqa: E402
@@ -176,3 +178,31 @@ def test_wrong_arguments(
 ) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_run_that_lives_is_joined_and_of_several_none(
+    domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    with domains.claim("ident", launch=True) as own:
+        context = rclpy.Context()
+        rclpy.init(context=context, domain_id=own.domain)
+        node = rclpy.create_node("publisher", context=context, enable_rosout=False)
+        profile = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        node.create_publisher(String, "/latched", profile).publish(String(data="kept"))
+        result = echo("/latched", "--once", "--timeout", "20")
+        assert (result.returncode, result.stdout) == (0, "data: kept\n---\n"), result.stderr
+        assert result.stderr == f"diffbot echo: in domain {own.domain}, of the run ident\n"
+        node.destroy_node()
+        context.try_shutdown()
+        with domains.claim("pose", launch=True) as other:
+            result = echo("/latched", "--once", "--timeout", "20")
+    assert (result.returncode, result.stdout) == (2, "")
+    first, *listed, last = result.stderr.splitlines()
+    assert first.startswith("diffbot echo: several runs are under way, set ROS_DOMAIN_ID")
+    assert {line.split(",")[0].strip() for line in listed} == {
+        f"domain {own.domain}: ident",
+        f"domain {other.domain}: pose",
+    }
+    assert last == "for example: ROS_DOMAIN_ID=N ./diffbot echo /latched"

@@ -1,11 +1,16 @@
 """``diffbot launch``: names, lists, wrong arguments, exit status."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launched import wait_for
 
+from diffbot_bringup import domains
 from diffbot_bringup.commands.launch import main
 
 
@@ -110,3 +115,153 @@ def test_without_a_sourced_workspace(
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     assert main(["ident"]) == 2
     assert "is the workspace sourced?" in capsys.readouterr().err
+
+
+# A simulator writes its domain, and what the launch file has read of it.
+SAY_DOMAIN = """
+import json, os, sys
+json.dump([os.environ.get("ROS_DOMAIN_ID"), sys.argv[1]], open({report!r}, "w"))
+"""
+
+
+@pytest.fixture
+def simulated(suite: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A launch file with a simulator, unless sim:=none, and no domain that a user has chosen."""
+    body = SAY_DOMAIN.format(report=str(suite.report))
+    for package, name in (("diffbot_sim", "simulator"), ("diffbot_sim", "fault_injector")):
+        suite.executable(name, body, package=package)
+    suite.executable("robot", body)
+    (tmp_path / "run.launch.xml").write_text(
+        "<launch><arg name='sim' default='ideal'/><arg name='pkg' default='diffbot_sim'/>"
+        "<arg name='exec' default='simulator'/><arg name='results' default='results/x'/>"
+        "<let name='domain' value=\"$(env ROS_DOMAIN_ID '')\"/>"
+        "<node pkg='$(var pkg)' exec='$(var exec)' args='-$(var domain)'/></launch>"
+    )
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    monkeypatch.delenv("ROS_SECURITY_ENABLE", raising=False)
+    return suite
+
+
+def test_a_run_with_a_simulator_has_a_domain_of_its_own_and_says_which(
+    simulated: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run.launch.xml"]) == 0
+    domain, seen = json.loads(simulated.report.read_text())
+    assert int(domain) in domains.DOMAINS and seen == f"-{domain}"
+    first = capfd.readouterr().err.splitlines()[0]
+    assert first == f"[INFO] [launch]: domain {domain} (own; ROS_DOMAIN_ID={domain} joins it)"
+    assert domains.runs() == []
+    assert "ROS_DOMAIN_ID" not in os.environ
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sim:=none", "pkg:=robots", "exec:=robot"],
+        ["pkg:=robots", "exec:=robot"],
+        ["exec:=fault_injector"],
+    ],
+    ids=["none", "no simulator", "fault injector"],
+)
+def test_a_run_without_a_simulator_stays_where_it_is(
+    simulated: Any, arguments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run.launch.xml", *arguments]) == 0
+    assert json.loads(simulated.report.read_text()) == [None, "-"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [("ROS_DOMAIN_ID", "0", "0"), ("ROS_SECURITY_ENABLE", "true", None)],
+)
+def test_a_chosen_domain_and_a_secured_graph_stay_where_they_are(
+    simulated: Any, variable: str, value: str, expected: str | None, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert main(["run.launch.xml"]) == 0
+    assert json.loads(simulated.report.read_text())[0] == expected
+
+
+def test_a_domain_that_the_launch_file_sets_is_its_choice(
+    simulated: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = (tmp_path / "run.launch.xml").read_text()
+    chosen = text.replace("<let", "<set_env name='ROS_DOMAIN_ID' value='7'/><let")
+    (tmp_path / "run.launch.xml").write_text(chosen)
+    assert main(["run.launch.xml"]) == 0
+    assert json.loads(simulated.report.read_text()) == ["7", "-7"]
+    assert capfd.readouterr().err == ""
+
+
+def test_runs_at_the_same_time_are_listed_with_their_results(
+    simulated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = []
+
+    class Looker:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def run(self) -> int:
+            listed.extend(domains.runs())
+            return main(["run.launch.xml", "sim:=none", "results:=y"]) if len(listed) == 1 else 0
+
+    monkeypatch.setattr("diffbot_bringup.commands.launch.Supervisor", Looker)
+    assert main(["run.launch.xml"]) == 0
+    own, real, again = listed
+    assert (real.domain, real.name, real.where) == (0, "run", str(tmp_path / "y"))
+    assert own == again and own.domain in domains.DOMAINS
+    assert own.where == str(tmp_path / "results" / "x")
+
+
+def test_a_run_that_is_only_printed_takes_no_domain(
+    simulated: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run.launch.xml", "--print"]) == 0
+    assert capfd.readouterr().err == ""
+    assert domains.runs() == []
+
+
+def test_a_run_that_stays_says_which_simulations_it_will_not_meet(
+    simulated: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with domains.claim("simulator", launch=True) as own, domains.claim("tests"):
+        assert main(["run.launch.xml", "sim:=none", "pkg:=robots", "exec:=robot"]) == 0
+    assert capfd.readouterr().err == (
+        "[INFO] [launch]: domain 0, not that of simulator, "
+        f"which ROS_DOMAIN_ID={own.domain} joins\n"
+    )
+
+
+# Takes its time after SIGINT: until a file is there, but not for ever.
+SLOW = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: open({stopped!r}, "w").close())
+print("ready", flush=True)
+for _ in range(200):
+    time.sleep(0.1)
+    if os.path.exists({go!r}):
+        sys.exit()
+"""
+
+
+def test_a_killed_runners_domain_is_free_only_when_its_last_process_has_gone(
+    simulated: Any, tmp_path: Path
+) -> None:
+    stopped, go = tmp_path / "stopped", tmp_path / "go"
+    body = SLOW.format(stopped=str(stopped), go=str(go))
+    simulated.executable("simulator", body, package="diffbot_sim")
+    text = (tmp_path / "run.launch.xml").read_text()
+    (tmp_path / "run.launch.xml").write_text(text.replace("<node", "<node output='screen'"))
+    command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", "run.launch.xml"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runner:
+        assert runner.stdout is not None and runner.stdout.readline() == "ready\n"
+        runner.kill()
+        assert runner.wait(timeout=15) == -9
+        wait_for(stopped.exists)
+        (run,) = domains.runs()
+        assert run.pid == runner.pid
+        go.touch()
+        wait_for(lambda: not domains.runs())

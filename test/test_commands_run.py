@@ -1,11 +1,14 @@
 """``diffbot run``: the executable takes the place of the command."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from diffbot_bringup import domains
 from diffbot_bringup.commands.run import main
 
 CALL = "import sys; from diffbot_bringup.commands.run import main; sys.exit(main(sys.argv[1:]))"
@@ -69,3 +72,30 @@ def test_without_a_sourced_workspace(
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     assert "usage: diffbot run PACKAGE EXECUTABLE" in capsys.readouterr().out
+
+
+def test_it_joins_the_one_run_that_lives_and_none_of_several(
+    prefix: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix.executable("node", "import os; print(os.environ.get('ROS_DOMAIN_ID'))")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+    def said(**variables: str) -> tuple[str, str]:
+        command = [sys.executable, "-c", CALL, "robots", "node"]
+        result = subprocess.run(
+            command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=15
+        )
+        assert result.returncode == 0
+        return result.stdout, result.stderr
+
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    assert said() == ("None\n", "")
+    with domains.claim("pose", launch=True) as own:
+        expected = f"diffbot run: in domain {own.domain}, of the run pose\n"
+        assert said() == (f"{own.domain}\n", expected)
+        assert said(ROS_DOMAIN_ID="9") == ("9\n", "")
+        with domains.claim("ident", launch=True) as other:
+            out, err = said()
+            assert out == "None\n"
+            assert err.startswith("diffbot run: in domain 0; several runs are under way")
+            assert f"domain {own.domain}: pose" in err and f"domain {other.domain}: ident" in err

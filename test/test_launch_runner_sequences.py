@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from launched import default_signals
 
 RUNNER = """
 import os, sys
@@ -98,7 +99,6 @@ def test_all_processes_are_gone_and_the_status_is_right(prefix, processes, sent,
         prefix.executable(name, SAY + BODIES[kind])
         end = ' on_exit="shutdown"' if required and kind == "ends late" else ""
         lines.append(f'<node pkg="robots" exec="{name}" args="{pids}" output="screen"{end}/>')
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
     runner = subprocess.Popen(
         [
             *(sys.executable, "-c", RUNNER, str(prefix.launch_file("\n".join(lines)))),
@@ -107,6 +107,7 @@ def test_all_processes_are_gone_and_the_status_is_right(prefix, processes, sent,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=default_signals,
     )
     try:
         if sent is not None:

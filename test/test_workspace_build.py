@@ -1,5 +1,6 @@
 """The workspace is built with colcon, and only what has changed; colcon is a fake here."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from diffbot_bringup.workspace.build import Workspace
+from diffbot_bringup.workspace.entry import set_up
 from diffbot_bringup.workspace.failure import SetupError
 
 # Writes what it was asked to build, and "builds" it; FAIL names a package that fails.
@@ -28,6 +30,8 @@ done
 
 
 class FakeEnvironment:
+    title = "a fake"
+
     def __init__(self, root):
         self.directory = root / ".diffbot"
         self.python = root / "bin" / "python"
@@ -37,6 +41,12 @@ class FakeEnvironment:
 
     def key(self):
         return self.version
+
+    def is_ready(self):
+        return True
+
+    def prepare(self, lock):
+        pass
 
     def has_package(self, name):
         return name in self.has
@@ -132,3 +142,18 @@ def test_forgets_a_package_that_is_gone(environment, tmp_path):
     assert build(environment) == []
     assert not (environment.directory / "install" / "alpha").exists()
     assert Workspace(tmp_path, environment).is_ready()
+
+
+def test_nothing_is_built_under_a_run_until_that_has_ended(environment, tmp_path):
+    set_up(tmp_path, environment)
+    calls = Path(os.environ["CALLS"])
+    calls.unlink()
+    with (environment.directory / "in_use").open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        set_up(tmp_path, environment)  # nothing has changed: others may run beside it
+        (tmp_path / "beta" / "setup.py").write_text("")
+        with pytest.raises(SetupError, match=f"in use by .*process {os.getpid()}"):
+            set_up(tmp_path, environment)
+    assert not calls.exists()
+    set_up(tmp_path, environment)
+    assert "--packages-select beta" in calls.read_text()

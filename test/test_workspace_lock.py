@@ -1,10 +1,15 @@
-"""Two set-ups of one checkout never run at the same time."""
+"""Two set-ups of one checkout never run at the same time, and none changes what a run uses."""
 
 import subprocess
 import sys
 import time
 
+import pytest
+
+from diffbot_bringup.workspace import in_use
 from diffbot_bringup.workspace.checkout_lock import CheckoutLock
+from diffbot_bringup.workspace.entry import main
+from diffbot_bringup.workspace.failure import SetupError
 
 HOLDER = """
 import sys
@@ -53,3 +58,78 @@ def test_a_child_that_outlives_its_parent_keeps_the_lock(tmp_path):
     assert waiting.stdout.readline() == "held\n"
     assert time.monotonic() - start < 5
     waiting.communicate("")
+
+
+# Becomes, as ./diffbot does, another program, which goes on holding the folder.
+USER = """
+import os, sys
+from pathlib import Path
+from diffbot_bringup.workspace import in_use
+print(in_use.hold(Path(sys.argv[1])), flush=True)
+words = ["-c", "import sys; sys.stdin.read()", "diffbot_bringup.cli", "launch", "ident", "seed:=3"]
+os.execv(sys.executable, [sys.executable, *words])
+"""
+
+
+@pytest.fixture
+def user():
+    """Start who uses a folder."""
+    made = []
+
+    def start(folder):
+        made.append(
+            subprocess.Popen(
+                [sys.executable, "-c", USER, str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+        return made[-1]
+
+    yield start
+    for process in made:
+        process.kill()
+        process.communicate()
+
+
+def refused(folder):
+    """Why a folder cannot be changed."""
+    with pytest.raises(SetupError) as error, in_use.alone(folder):
+        pass
+    return str(error.value)
+
+
+def test_what_a_run_uses_is_not_changed_and_the_run_is_named(tmp_path, user):
+    folder = tmp_path / "python3.11"
+    first, second = user(folder), user(folder)
+    assert [each.stdout.readline() for each in (first, second)] == ["True\n"] * 2
+    while "seed:=3" not in refused(folder):  # until it has become the other program
+        assert first.poll() is None
+    text = refused(folder)
+    assert text.startswith(f"{folder} has to be changed, and is in use by ")
+    for each in (first, second):
+        assert f"./diffbot launch ident seed:=3 (process {each.pid})" in text
+        each.communicate("")
+    with in_use.alone(folder):
+        pass
+
+
+def test_who_comes_while_it_is_changed_waits_and_looks_again(tmp_path, user):
+    with in_use.alone(tmp_path):
+        late = user(tmp_path)
+        assert "waiting" in late.stderr.readline()
+    assert late.stdout.readline() == "False\n"
+
+
+def test_clean_removes_nothing_under_a_run(tmp_path, user, capsys):
+    folder = tmp_path / ".diffbot" / "python3.11"
+    process = user(folder)
+    assert process.stdout.readline() == "True\n"
+    assert main(tmp_path, ["clean"]) == 1
+    assert f"(process {process.pid})" in capsys.readouterr().err
+    assert folder.exists()
+    process.communicate("")
+    assert main(tmp_path, ["clean"]) == 0
+    assert not (tmp_path / ".diffbot").exists()

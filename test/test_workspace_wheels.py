@@ -1,13 +1,15 @@
 """Wheels are repaired, and what a killed pip left is found."""
 
+import shutil
 import sys
 
 import pytest
 
-from diffbot_bringup.workspace import cmake_files, installed, pip
+from diffbot_bringup.workspace import cmake_files, installed, pip, wheels
 from diffbot_bringup.workspace.child import ChildError
 from diffbot_bringup.workspace.failure import SetupError
 from diffbot_bringup.workspace.progress import Step
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 EXPORT = (
     'INTERFACE_INCLUDE_DIRECTORIES "${_IMPORT_PREFIX}/include;'
@@ -123,3 +125,58 @@ def test_a_step_prints_plain_lines_where_there_is_no_terminal(capsys):
     assert lines[0] == "diffbot: Working ..."
     assert [line.split()[2] for line in lines[1:-1]] == ["25%", "50%", "75%"]
     assert lines[-1].startswith("diffbot: Working: done (")
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A checkout, where pip does nothing; the function returns the environment of a Python."""
+    constraints(tmp_path)
+    monkeypatch.setattr(wheels, "check_machine", lambda: None)
+    monkeypatch.setattr(wheels.pip, "install", lambda *_: None)
+    monkeypatch.setattr(wheels.cmake_files, "rewrite", lambda *_: None)
+    # Without pip, which takes seconds.
+    run = wheels.run
+    monkeypatch.setattr(wheels, "run", lambda words, *rest: run([*words, "--without-pip"], *rest))
+
+    def environment(base_prefix=None):
+        with monkeypatch.context() as other:
+            if base_prefix:
+                other.setattr(sys, "base_prefix", base_prefix)
+            return WheelsEnvironment(tmp_path)
+
+    return environment
+
+
+def test_each_python_has_an_environment_of_its_own(machine, tmp_path):
+    first, second = machine(), machine("/another/of/the/same/version")
+    assert first.directory != second.directory
+    assert first.directory.parent == second.directory.parent == tmp_path / ".diffbot"
+    assert machine().directory == first.directory
+    first.prepare(-1)
+    made = first.python.stat().st_mtime_ns
+    assert first.is_ready() and not second.is_ready()
+    assert (tmp_path / ".diffbot" / "venv").resolve() == first.prefix
+    second.prepare(-1)
+    assert first.is_ready() and second.is_ready()
+    assert first.python.stat().st_mtime_ns == made
+    assert (tmp_path / ".diffbot" / "venv").resolve() == second.prefix
+    shutil.rmtree(second.directory)
+    assert not first.is_ready()  # the link leads nowhere
+    first.prepare(-1)
+    assert first.is_ready() and first.python.stat().st_mtime_ns == made
+    assert (tmp_path / ".diffbot" / "venv").resolve() == first.prefix
+
+
+def test_the_environment_that_all_pythons_shared_is_removed_and_nothing_else(machine, tmp_path):
+    made = tmp_path / ".diffbot"
+    for name in ("venv/bin", "build/x", "install/x", "stamps/packages", "log", "gazebo"):
+        (made / name).mkdir(parents=True)
+    for name in ("hooks.json", "stamps/wheels", "stamps/packages/x", "stamps/gazebo", "log/a.log"):
+        (made / name).touch()
+    environment = machine()
+    environment.prepare(-1)
+    assert environment.is_ready()
+    left = {path.name for path in made.iterdir()}
+    assert left == {"venv", environment.directory.name, "stamps", "log", "gazebo"}
+    assert [path.name for path in (made / "stamps").iterdir()] == ["gazebo"]
+    assert (made / "venv" / "bin" / "python").exists()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from diffbot_bringup.commands.launch import main
 from diffbot_bringup.xml_launch import LaunchError
 
 
@@ -203,7 +204,9 @@ def test_names_of_processes_and_default_output(prefix: Any) -> None:
 
 
 def test_log(prefix: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    prefix.resolve("<log message='at $(find-pkg-share robots)'/>")
+    prefix.package("robots")
+    file = prefix.launch_file("<log message='at $(find-pkg-share robots)'/>")
+    assert main([str(file)]) == 0
     assert capsys.readouterr().out == f"[INFO] [launch.user]: at {prefix.path}/share/robots\n"
 
 

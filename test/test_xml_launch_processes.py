@@ -1,15 +1,21 @@
 """Running processes: ends, failures, signals, and that nothing is left behind."""
 
+import fcntl
+import io
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launched import default_signals, wait_for
+
+from diffbot_bringup.xml_launch.tee import Tee
 
 RUNNER = """
 import sys
@@ -19,6 +25,13 @@ import os
 resolver = Resolver(os.environ)
 resolver.file(Path(sys.argv[1]), [])
 sys.exit(Supervisor(resolver.processes, "test", grace=(0.5, 0.5)).run())
+"""
+# SIGKILL does not reach anybody.
+UNKILLABLE = """
+from diffbot_bringup.xml_launch import guard, process
+def harmless(group, number, send=guard.signal_group):
+    return send(group, 0 if number == 9 else number)
+guard.signal_group = process.signal_group = harmless
 """
 # Announces itself in the file named by its first argument, then waits for signals.
 WAIT = """
@@ -51,14 +64,15 @@ class Launch:
         self.prefix.executable(name, WAIT.format(leave=leave, code=code, before=before))
         return f'<node pkg="robots" exec="{name}" args="{self.folder / name}" output="screen"/>'
 
-    def start(self, text: str) -> subprocess.Popen[str]:
-        # Tests may run under nohup, which the runner would obey.
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    def start(
+        self, text: str, before: str = "", signals: Callable[[], None] = default_signals
+    ) -> subprocess.Popen[str]:
         self.runner = subprocess.Popen(
-            [sys.executable, "-c", RUNNER, str(self.prefix.launch_file(text))],
+            [sys.executable, "-c", before + RUNNER, str(self.prefix.launch_file(text))],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=signals,
         )
         return self.runner
 
@@ -80,19 +94,24 @@ class Launch:
         return self.runner.returncode, time.monotonic() - begin, err
 
 
-def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 10.0
-    while not condition():
-        assert time.monotonic() < deadline, "not within 10 s"
-        time.sleep(0.01)
-
-
 def alive(pid: str) -> bool:
     """True while a process runs; one that waits to be collected by its parent has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def unread(runner: subprocess.Popen[str]) -> int:
+    """Bytes of the runner's output that wait for a reader."""
+    return int.from_bytes(fcntl.ioctl(runner.stdout, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def writes_in_vain(runner: subprocess.Popen[str]) -> bool:
+    """True when the runner has filled the pipe of its output and waits."""
+    before = unread(runner)
+    time.sleep(0.3)
+    return before == unread(runner) > fcntl.fcntl(runner.stdout, fcntl.F_GETPIPE_SZ) // 2
 
 
 @pytest.fixture
@@ -166,6 +185,19 @@ def test_a_stop_signal_is_forwarded_once_as_sigint(
     assert seconds < 1.0
     assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
     assert not any(alive(pid) for pid in pids)
+
+
+def test_under_nohup_it_outlives_the_terminal(launch: Launch) -> None:
+    def nohup() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    launch.start(launch.waiter("a"), signals=nohup)
+    launch.said("a")
+    launch.runner.send_signal(signal.SIGHUP)
+    code, _, err = launch.stop(signal.SIGTERM)
+    assert code == 143
+    assert "SIGHUP" not in err
+    assert launch.said("a")[1:] == ["SIGINT"]
 
 
 def test_nodes_are_out_of_reach_of_the_terminals_own_ctrl_c(launch: Launch) -> None:
@@ -286,3 +318,49 @@ def test_parameters_directory_and_environment_arrive(launch: Launch, tmp_path: P
 
 def test_no_processes(launch: Launch) -> None:
     assert launch.run("<let name='a' value='b'/>") == (0, "", "")
+
+
+def test_output_that_nobody_reads_does_not_delay_a_stop(launch: Launch) -> None:
+    """As behind a terminal that Ctrl-S has stopped: the runner itself waits for its reader."""
+    chatty = "sys.stdout.write('x' * 79 + '\\n')" + "\nfor _ in range(20000): print('y' * 79)"
+    waiter = launch.waiter("a")
+    launch.prefix.executable("chatty", f"import sys, time\n{chatty}\ntime.sleep(20)\n")
+    runner = launch.start(waiter + node("chatty", 'output="both"'))
+    launch.said("a")
+    wait_for(lambda: writes_in_vain(runner))
+    begin = time.monotonic()
+    runner.send_signal(signal.SIGTERM)
+    assert runner.wait(timeout=15) == 143
+    assert time.monotonic() - begin < 3.0
+    assert launch.said("a")[1:] == ["SIGINT"]
+
+
+def test_who_writes_without_end_does_not_keep_the_runner_from_all_else() -> None:
+    class Sink:
+        size = 0
+
+        def write(self, data: bytes) -> None:
+            self.size += len(data)
+            assert self.size < 10_000_000, "it reads on and on"
+
+    with open("/dev/zero", "rb", 0) as source:
+        tee = Tee(source, io.StringIO(), "endless", Sink())  # type: ignore[arg-type]
+        assert tee.pump()
+        tee.close()
+
+
+def test_who_cannot_be_killed_is_left_behind_and_named(launch: Launch) -> None:
+    """Nobody can make such a process at will: here the kernel's answer is kept back."""
+    runner = launch.start(launch.waiter("stuck", leave=False), before=UNKILLABLE)
+    pid = launch.said("stuck")[0]
+    begin = time.monotonic()
+    try:
+        runner.send_signal(signal.SIGINT)
+        assert runner.wait(timeout=15) == 1
+        seconds = time.monotonic() - begin
+    finally:
+        os.kill(int(pid), signal.SIGKILL)
+    assert 2.9 < seconds < 6.0  # 0.5 s, 0.5 s, and 2 s after SIGKILL
+    err = runner.communicate(timeout=15)[1]
+    assert "not even SIGKILL ends stuck-1" in err
+    assert "failed: stuck-1 (left)" in err

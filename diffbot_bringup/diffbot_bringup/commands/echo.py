@@ -9,10 +9,13 @@ import sys
 import time
 from typing import Any
 
+from diffbot_bringup import domains
+
 SUMMARY = "print the messages of a topic: echo TOPIC [TYPE] [--once]"
 
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
+Without ROS_DOMAIN_ID it is the domain of the run that `diffbot launch` has under way.
 exit status: 0 printed; 1 no message in time (the topics that exist are listed); 2 wrong
 arguments; 130 stopped by Ctrl-C."""
 
@@ -51,6 +54,14 @@ def main(argv: list[str]) -> int:
         options = _parser().parse_args(argv)
     except SystemExit as error:
         return int(error.code or 0)
+    try:
+        run = domains.join(os.environ)
+    except domains.DomainError as error:
+        print(f"diffbot echo: {error}", file=sys.stderr)
+        print(f"for example: {domains.VARIABLE}=N ./diffbot echo {options.topic}", file=sys.stderr)
+        return 2
+    if run:
+        print(f"diffbot echo: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
     from diffbot_bringup.topic_echo import TopicError  # needs rclpy: not for --help
 
     try:

@@ -7,6 +7,7 @@ import sys
 
 from ament_index_python.packages import get_packages_with_prefixes
 
+from diffbot_bringup import domains
 from diffbot_bringup.xml_launch import LaunchError
 from diffbot_bringup.xml_launch.errors import suggestion
 from diffbot_bringup.xml_launch.node import executables, find_executable
@@ -18,7 +19,8 @@ usage: diffbot run PACKAGE EXECUTABLE [ARGUMENTS ...]
 
 Replaces this process by the executable; all ARGUMENTS go to it as they are, for example
   diffbot run diffbot_sim simulator --ros-args -p engine:=ideal
-Without EXECUTABLE, lists those of PACKAGE; without both, lists the packages that have any."""
+Without EXECUTABLE, lists those of PACKAGE; without both, lists the packages that have any.
+Without ROS_DOMAIN_ID it joins the domain of the run that `diffbot launch` has under way."""
 
 
 def main(argv: list[str]) -> int:
@@ -32,6 +34,7 @@ def main(argv: list[str]) -> int:
     except ValueError as error:
         print(f"diffbot run: {error}", file=sys.stderr)
         return 2
+    _join()
     sys.stdout.flush()
     sys.stderr.flush()
     try:
@@ -39,6 +42,17 @@ def main(argv: list[str]) -> int:
     except OSError as error:
         print(f"diffbot run: cannot run {program}: {error.strerror}", file=sys.stderr)
         return 2
+
+
+def _join() -> None:
+    """Join the run that is under way; with several, stay where the user is."""
+    try:
+        run = domains.join(os.environ)
+    except domains.DomainError as error:
+        print(f"diffbot run: in domain 0; {error}", file=sys.stderr)
+        return
+    if run:
+        print(f"diffbot run: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
 
 
 def _find(argv: list[str]) -> str:

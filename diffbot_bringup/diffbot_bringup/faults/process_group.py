@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.faults.process_domain import free_domain
+from diffbot_bringup import domains
 from diffbot_bringup.faults.process_nodes import NodeSpec
 from diffbot_bringup.faults.process_nursery import NodeProcess
 from diffbot_bringup.faults.process_priority import urgent
@@ -35,7 +35,8 @@ class ProcessGroup:
     """
 
     def __init__(self, engine: str, nodes: Mapping[str, NodeSpec]) -> None:
-        self.domain = free_domain()
+        self._own = domains.claim("faults")
+        self.domain = self._own.domain
         # The server of the processes, their threads and this thread's own inherit it.
         self._urgent = contextlib.ExitStack()
         self._urgent.enter_context(urgent())
@@ -103,3 +104,4 @@ class ProcessGroup:
             self.end(node)
         shutil.rmtree(self.folder, ignore_errors=True)
         self._urgent.close()
+        self._own.release()

@@ -6,12 +6,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from ..cli import COMMANDS, help_text
+from . import in_use
 from .arguments import check_arguments
 from .build import Workspace
 from .checkout_lock import CheckoutLock
@@ -61,9 +62,10 @@ def _main(root: Path, argv: list[str]) -> int:
     environment = choose(root)
     check_arguments(root, command, words, isinstance(environment, SystemEnvironment))
     workspace = set_up(root, environment)
+    used = [environment.directory]
     if wants_gazebo(command, words):
         try:
-            set_up_gazebo(root, environment, workspace)
+            used.append(set_up_gazebo(root, environment, workspace))
         except SetupError as error:
             if command != "test":
                 raise
@@ -71,6 +73,8 @@ def _main(root: Path, argv: list[str]) -> int:
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
+    if not all([in_use.hold(folder) for folder in used]):
+        return _main(root, argv)  # another set-up has come between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
     _replace(root, environment, workspace, argv)
@@ -82,19 +86,24 @@ def set_up(root: Path, environment: Environment) -> Workspace:
     if environment.is_ready() and workspace.is_ready():
         return workspace
     with _setting_up(root) as lock:
-        say(f"using {environment.title}")
-        environment.prepare(lock.descriptor)
-        workspace = Workspace(root, environment)  # another set-up may have run meanwhile
-        workspace.build(lock.descriptor)
+        workspace = Workspace(root, environment)
+        if environment.is_ready() and workspace.is_ready():
+            return workspace  # another set-up has run meanwhile
+        with in_use.alone(environment.directory):
+            say(f"using {environment.title}")
+            environment.prepare(lock.descriptor)
+            workspace = Workspace(root, environment)
+            workspace.build(lock.descriptor)
     return workspace
 
 
-def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) -> None:
-    """Get Gazebo and build its plugin; return at once when both are there."""
+def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) -> Path:
+    """Get Gazebo and build its plugin; return at once when both are there, with their folder."""
     gazebo = GazeboSetup(root, environment.python, workspace.variables(os.environ))
     if not gazebo.is_ready():
-        with _setting_up(root) as lock:
+        with _setting_up(root) as lock, in_use.alone(gazebo.folder):
             gazebo.prepare(lock.descriptor)
+    return gazebo.folder
 
 
 @contextmanager
@@ -130,7 +139,10 @@ def _replace(
 
 
 def _clean(root: Path) -> int:
-    with CheckoutLock(root / ".diffbot" / "lock"):
-        shutil.rmtree(root / ".diffbot")
+    made = root / ".diffbot"
+    with CheckoutLock(made / "lock"), ExitStack() as stack:
+        for folder in in_use.held_folders(made):
+            stack.enter_context(in_use.alone(folder))
+        shutil.rmtree(made)
     say("removed .diffbot")
     return 0

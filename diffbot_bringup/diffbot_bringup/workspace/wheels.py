@@ -19,18 +19,30 @@ _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
 
 
+# What the suite made in .diffbot itself when there was one environment for all interpreters.
+_FORMER = ("build", "install", "hooks.json", "log/colcon", "venv")
+_FORMER_STAMPS = ("environment", "wheels", "hooks", "packages")
+
+
 class WheelsEnvironment:
-    """A virtual environment in the checkout that holds everything but compiler and headers."""
+    """A virtual environment in the checkout that holds everything but compiler and headers.
+
+    Each Python has one of its own, beside its build, and `.diffbot/venv` is a link to the one that
+    was made last.
+    """
 
     def __init__(self, root: Path) -> None:
-        self.directory = root / ".diffbot"
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        # Two Pythons of one version, of the system and of a user, are different ones.
+        name = f"python{version}-{digest(sys.base_prefix)[:6]}"
+        self.directory = root / ".diffbot" / name
+        self._link = root / ".diffbot" / "venv"
         self.prefix = self.directory / "venv"
         self.python = self.prefix / "bin" / "python"
-        self.title = "ROS 2 Kilted from wheels, in .diffbot/venv"
+        self.title = f"ROS 2 Kilted from wheels, in .diffbot/{name}"
         self.cmake_arguments = ["-GNinja", f"-DPython3_EXECUTABLE={self.python}"]
         self._constraints = root / "constraints.txt"
         self._stamps = Stamps(self.directory / "stamps")
-        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
         # Virtual environments hold their own path and that of their Python: they do not move.
         self._place = digest(str(self.prefix), version, sys.base_prefix)
@@ -41,16 +53,22 @@ class WheelsEnvironment:
 
     def is_ready(self) -> bool:
         """Tell whether all is installed; a removed Python leaves a dangling link here."""
+        return self._is_installed() and self._link.exists()
+
+    def _is_installed(self) -> bool:
         return self._stamps.is_current(_WHEELS_STEP, self.key()) and self.python.exists()
 
     def prepare(self, lock: int) -> None:
         """Make the virtual environment and install the wheels."""
         if self.is_ready():
             return
-        check_machine()
-        self._make_environment(lock)
-        self._install(lock)
-        self._stamps.set(_WHEELS_STEP, self.key())
+        if not self._is_installed():
+            check_machine()
+            self._remove_former()
+            self._make_environment(lock)
+            self._install(lock)
+            self._stamps.set(_WHEELS_STEP, self.key())
+        self._set_link()
 
     def _make_environment(self, lock: int) -> None:
         current = self._stamps.is_current(_ENVIRONMENT_STEP, self._place)
@@ -58,7 +76,7 @@ class WheelsEnvironment:
             return
         self._stamps.clear(_ENVIRONMENT_STEP)
         self._stamps.clear(_WHEELS_STEP)
-        with Step("Making a virtual environment in .diffbot/venv"):
+        with Step(f"Making a virtual environment in .diffbot/{self.directory.name}"):
             for leftover in ("venv", "build", "install"):
                 shutil.rmtree(self.directory / leftover, ignore_errors=True)
             command = [sys.executable, "-m", "venv", self.prefix]
@@ -68,6 +86,23 @@ class WheelsEnvironment:
             except ChildError as error:
                 raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
         self._stamps.set(_ENVIRONMENT_STEP, self._place)
+
+    def _remove_former(self) -> None:
+        former = self._link.parent
+        if self._link.is_symlink() or not self._link.is_dir():
+            return
+        with Step("Removing the environment that all Pythons of this checkout shared"):
+            for name in (*(f"stamps/{stamp}" for stamp in _FORMER_STAMPS), *_FORMER):
+                path = former / name
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+    def _set_link(self) -> None:
+        new = self._link.with_name(f".venv.{os.getpid()}")
+        new.symlink_to(self.prefix.relative_to(self._link.parent))
+        os.replace(new, self._link)
 
     def _install(self, lock: int) -> None:
         self._stamps.clear(_WHEELS_STEP)

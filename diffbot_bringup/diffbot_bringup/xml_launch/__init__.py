@@ -23,7 +23,7 @@ from .errors import LaunchError
 from .process_description import ProcessDescription
 from .resolver import Resolver
 from .schema import check
-from .supervisor import Supervisor
+from .supervisor import Supervisor, say
 
 __all__ = [
     "LaunchError",
@@ -36,4 +36,5 @@ __all__ = [
     "describe",
     "parse",
     "read",
+    "say",
 ]

@@ -26,6 +26,7 @@ class Resolver:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.scope = Scope(environment)
         self.processes: list[ProcessDescription] = []
+        self.messages: list[str] = []  # of <log>
         self.declared: set[str] = set()  # names of all arguments met on the way
         self._including: list[Path] = []
 
@@ -155,7 +156,7 @@ class Resolver:
         self.scope.configurations.setdefault("ros_remaps", []).append(remap)
 
     def _log(self, element: Element) -> None:
-        print(f"[INFO] [launch.user]: {self._text(element, 'message')}", flush=True)
+        self.messages.append(self._text(element, "message"))
 
     def _node(self, element: Element) -> None:
         self._add(element, node.command(element, self.scope), self._text(element, "exec_name"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import sys
@@ -27,6 +28,8 @@ from .process import Process
 from .process_description import ProcessDescription
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
+_STUCK = 0.3  # s for which nobody has read our output, after which it does not delay a stop
 # Exit codes of a process that has stopped because it was asked to, by the signal sent.
 _STOPPED_WELL = {
     signal.SIGINT: (0, -signal.SIGINT, 128 + signal.SIGINT),
@@ -52,7 +55,8 @@ class Supervisor:
         self._received: list[int] = []
         self._stopped_by: int | None = None
         self._failed: list[str] = []
-        self._ladder: list[tuple[int, float]] | None = None  # (signal, when), None: not stopping
+        # (signal, when), 0: give up; None: not stopping
+        self._ladder: list[tuple[int, float]] | None = None
         self._sent = signal.SIGINT
 
     def run(self) -> int:
@@ -75,7 +79,7 @@ class Supervisor:
             finally:
                 self._guard.close()
         if self._failed:
-            _say("ERROR", f"failed: {', '.join(self._failed)}")
+            say("ERROR", f"failed: {', '.join(self._failed)}")
             return 1
         return 0 if self._stopped_by is None else 128 + self._stopped_by
 
@@ -88,6 +92,7 @@ class Supervisor:
 
         def receive(number: int, _frame: FrameType | None) -> None:
             self._received.append(number)
+            _drop_stuck_output()
 
         old_wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         old = {signal.SIGCHLD: signal.signal(signal.SIGCHLD, lambda *_: None)}
@@ -115,7 +120,7 @@ class Supervisor:
             try:
                 process = Process(description, self._guard, self._log, files / str(number))
             except OSError as error:
-                _say("ERROR", f"{description.place}: cannot start {description}: {error}")
+                say("ERROR", f"{description.place}: cannot start {description}: {error}")
                 self._failed.append(description.name)
                 self._stop("a process could not be started")
                 return
@@ -153,7 +158,8 @@ class Supervisor:
     def _interrupt(self, number: int) -> None:
         name = signal.Signals(number).name
         if self._stopped_by is not None:
-            _say("WARNING", f"{name} again: already stopping")
+            when = self._ladder[0][1] - time.monotonic() if self._ladder else 0.0
+            say("WARNING", f"{name} again: already stopping, by force in {max(when, 0.0):.0f} s")
             return
         self._stopped_by = number
         self._stop("Ctrl-C (SIGINT)" if number == signal.SIGINT else name)
@@ -163,16 +169,27 @@ class Supervisor:
         if self._ladder is not None:
             return
         if self._running:
-            _say("INFO", f"stopping: {reason}")
+            say("INFO", f"stopping: {reason}")
         now = time.monotonic()
         after_term = now + self._grace[0] + self._grace[1]
-        self._ladder = [(signal.SIGTERM, now + self._grace[0]), (signal.SIGKILL, after_term)]
+        self._ladder = [
+            (signal.SIGTERM, now + self._grace[0]),
+            (signal.SIGKILL, after_term),
+            (0, after_term + _GIVE_UP),
+        ]
         self._signal_all(signal.SIGINT)
 
     def _climb(self) -> None:
         number, _ = self._ladder.pop(0)  # type: ignore[union-attr]
         names = ", ".join(process.description.name for process in self._running)
-        _say("WARNING", f"still running: {names}; sending {signal.Signals(number).name}")
+        if not number:
+            say("ERROR", f"not even SIGKILL ends {names}; left behind")
+            self._failed += [f"{process.description.name} (left)" for process in self._running]
+            for process in self._running:
+                self._guard.remove(process.pid)
+            self._running.clear()
+            return
+        say("WARNING", f"still running: {names}; sending {signal.Signals(number).name}")
         self._signal_all(number)
 
     def _signal_all(self, number: int) -> None:
@@ -193,7 +210,7 @@ class Supervisor:
         if code not in well:
             description = process.description
             self._failed.append(f"{description.name} (exit code {code})")
-            _say(
+            say(
                 "ERROR",
                 f"process has died [pid {process.pid}, exit code {code}, cmd '{description}']",
                 description.name,
@@ -206,5 +223,19 @@ class Supervisor:
             self._stop(f"{process.description.name} has ended")
 
 
-def _say(level: str, text: str, source: str = "launch") -> None:
+def _drop_stuck_output() -> None:
+    """Let a write that blocks, to a stopped terminal or an unread pipe, go on to nowhere.
+
+    Called in a signal handler: afterwards Python repeats the write that the signal has interrupted.
+    """
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError, ValueError):
+            if not select.select((), (descriptor,), (), _STUCK)[1]:
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, descriptor)
+                os.close(null)
+
+
+def say(level: str, text: str, source: str = "launch") -> None:
+    """Tell the person who waits, as `ros2 launch` does."""
     print(f"[{level}] [{source}]: {text}", file=sys.stderr, flush=True)

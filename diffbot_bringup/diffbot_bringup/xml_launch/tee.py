@@ -6,6 +6,8 @@ import contextlib
 import os
 from typing import IO, TextIO
 
+_READS = 16  # at a time: who writes without end must not keep the runner from all else
+
 
 class Tee:
     """The runner's end of a process's output pipe; reading never blocks."""
@@ -23,8 +25,8 @@ class Tee:
         return self._source.fileno()
 
     def pump(self) -> bool:
-        """Copy what is there; False at the end of the output."""
-        while True:
+        """Copy what is there, of much only a part; False at the end of the output."""
+        for _ in range(_READS):
             try:
                 data = os.read(self.fileno(), 65536)
             except BlockingIOError:
@@ -34,6 +36,7 @@ class Tee:
             self._sink.write(data)
             *lines, self._rest = (self._rest + data).split(b"\n")
             self._show(lines)
+        return True
 
     def _show(self, lines: list[bytes]) -> None:
         if not lines:

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""Launches that are started in the same second, in pairs: each is right, or is refused at once.
+
+All pairs of the launch files that drive an embedded robot, in the order of a seed. By default each
+has a domain of its own, and both have to leave what a lone run of the same arguments leaves. With
+--shared both get one ROS_DOMAIN_ID; who meets another is then right as well when it is refused: it
+begins to end, with a status other than 0, at the latest 2 s after a node that looks on has seen two
+publishers of one topic that a robot has only once, and claims nothing ("completed").
+
+Either way no process may be left. Printed for each pair is how each ended, its wall time, and what
+differs from the lone run; the exit status is 1 when anything is not as it has to be.
+
+    ./diffbot python benchmarks/meetings.py [--pairs 21] [--shared] [--seed 0] [--apart 0.0]
+        [--only ident,pose] [--tolerance 0] [--output meetings.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from diffbot_bringup import domains
+
+LAUNCHES = {
+    "ident": ("sim:=ideal", "duration:=5", "verification:=2"),
+    "backstepping": ("sim:=ideal", "goal:=1,0,0", "duration:=4"),
+    "pose": ("sim:=ideal", "goal:=1,0.5,0", "duration:=4"),
+    "linearizing": ("sim:=ideal", "duration:=4"),
+    "adaptive": ("sim:=ideal", "laps:=1", "duration:=6", "payload_time:=3"),
+    "siwek": ("duration:=6",),
+}
+ONCE = ("joint_states", "odom", "clock", "ground_truth", "effort_controller/commands", "cmd_vel")
+"""Topics of which a robot has one publisher."""
+REFUSED_WITHIN = 2.0  # s of wall time after the meeting
+PATIENCE = 120.0  # s of wall time, after which a run hangs
+GONE_WITHIN = 1.0  # s that the kernel may take to bury who has ended
+STOPPING = b"[launch]: stopping: "
+"""What the runner says when it begins to end a run; nodes then have 10 s at most."""
+MARK = "DIFFBOT_MEETING"
+OF_THE_DAY = {"started", "real_time_factor"}
+"""What a summary says of the machine and not of the robot."""
+
+
+@dataclass
+class Ending:
+    """How a run ended: `verdict` is right, refused, wrong or hung."""
+
+    name: str
+    status: int | None
+    seconds: float
+    verdict: str = ""
+    differs: list[str] = field(default_factory=list)
+    said: str = ""
+
+    def __str__(self) -> str:
+        """Return a few words."""
+        text = f"{self.name}: {self.verdict}, status {self.status} after {self.seconds:.1f} s"
+        if self.verdict in ("right", "refused"):
+            return text
+        return f"{text} ({', '.join(self.differs[:4])}; {self.said[-200:]!r})"
+
+
+class Watcher:
+    """Looks on in a domain, and notes when two are there of whom a robot has one."""
+
+    def __init__(self, domain: int) -> None:
+        import rclpy
+
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self._node = rclpy.create_node("looks_on", context=self._context, enable_rosout=False)
+        self.met: float | None = None
+        self.topic = ""
+
+    def look(self) -> None:
+        """Look once; cheap."""
+        for topic in ONCE if self.met is None else ():
+            if self._node.count_publishers(f"/{topic}") > 1:
+                self.met, self.topic = time.monotonic(), topic
+
+    def close(self) -> None:
+        """Leave the domain."""
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+
+class Launch:
+    """A launch under way. Its processes carry a mark in their environment."""
+
+    def __init__(self, name: str, folder: Path, mark: str, domain: int | None) -> None:
+        self.name, self.results, self._log = name, folder / "results", folder / "log"
+        folder.mkdir()
+        variables = {key: text for key, text in os.environ.items() if key != domains.VARIABLE}
+        if domain is not None:
+            variables[domains.VARIABLE] = str(domain)
+        self.begun, self.given_up, self.ended = time.monotonic(), 0.0, 0.0
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
+                + [f"results:={self.results}", *LAUNCHES[name]],
+                env={**variables, MARK: mark},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def poll(self) -> bool:
+        """Whether it has ended. Notes when, and when that began."""
+        if not self.ended and self._process.poll() is not None:
+            self.ended = time.monotonic()
+        if not self.given_up and (self.ended or STOPPING in self._log.read_bytes()):
+            self.given_up = time.monotonic()
+        return bool(self.ended)
+
+    def stop(self) -> None:
+        """End a run that hangs; its runner obeys within 15 s."""
+        for number in (signal.SIGINT, signal.SIGKILL):
+            if self._process.poll() is None:
+                self._process.send_signal(number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(15.0)
+
+    def ending(self) -> Ending:
+        """Return how it ended; the verdict is left open."""
+        said = self._log.read_text(errors="replace")
+        status = self._process.returncode if self.ended else None
+        return Ending(self.name, status, (self.ended or time.monotonic()) - self.begun, said=said)
+
+
+def summary(results: Path) -> dict[str, Any]:
+    """Return the summary of a run; empty where it has left none."""
+    try:
+        text = (results / "summary.json").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    return {key: value for key, value in json.loads(text).items() if key not in OF_THE_DAY}
+
+
+def differences(a: Any, b: Any, tolerance: float, where: str = "") -> Iterator[str]:
+    """Yield the places in which two summaries differ, numbers by more than a share."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted({*a, *b}):
+            yield from differences(a.get(key), b.get(key), tolerance, f"{where}.{key}".lstrip("."))
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for number, pair in enumerate(zip(a, b, strict=True)):
+            yield from differences(*pair, tolerance, f"{where}[{number}]")
+    elif isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        if not math.isclose(a, b, rel_tol=tolerance, abs_tol=0.0):
+            yield f"{where} {a:g} instead of {b:g}"
+    elif a != b:
+        yield f"{where} {str(a)[:40]} instead of {str(b)[:40]}"
+
+
+def marked(mark: str) -> list[str]:
+    """Return the command lines of the processes that carry a mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and f"{MARK}={mark}".encode() in (
+                (entry / "environ").read_bytes().split(b"\0")
+            ):
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+def left(mark: str) -> list[str]:
+    """Return who is left, after a moment."""
+    deadline = time.monotonic() + GONE_WITHIN
+    while (found := marked(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+class Meetings:
+    """Runs pairs and judges them against lone runs, which are made when they are first needed."""
+
+    def __init__(self, folder: Path, apart: float, tolerance: float) -> None:
+        self._folder, self._apart, self._tolerance = folder, apart, tolerance
+        self._lone: dict[str, dict[str, Any]] = {}
+
+    def pair(self, names: tuple[str, str], shared: bool) -> dict[str, Any]:
+        """Run a pair; returns its endings, when they met, and who is left."""
+        for name in names:
+            self._lone_run(name)
+        mark = uuid.uuid4().hex
+        with contextlib.ExitStack() as stack:
+            watcher, domain = None, None
+            if shared:
+                domain = stack.enter_context(domains.claim("meetings")).domain
+                watcher = Watcher(domain)
+                stack.callback(watcher.close)
+            launches = []
+            for name in names:
+                if launches:
+                    time.sleep(self._apart)
+                folder = self._folder / f"{mark[:8]}-{len(launches)}"
+                launches.append(Launch(name, folder, mark, domain))
+            _wait(launches, watcher)
+            met = watcher.met if watcher else None
+            endings = [self._judge(launch, met, shared) for launch in launches]
+            return {
+                "endings": endings,
+                "left": left(mark),
+                "met": None if met is None else met - launches[0].begun,
+                "topic": watcher.topic if watcher else "",
+            }
+
+    def _lone_run(self, name: str) -> None:
+        if name in self._lone:
+            return
+        launch = Launch(name, self._folder / f"lone-{name}", uuid.uuid4().hex, None)
+        _wait([launch], None)
+        ending = launch.ending()
+        self._lone[name] = summary(launch.results)
+        if ending.status != 0 or not self._lone[name]:
+            raise SystemExit(f"meetings: a lone run of {name} fails:\n{ending.said[-2000:]}")
+
+    def _judge(self, launch: Launch, met: float | None, shared: bool) -> Ending:
+        ending, found = launch.ending(), summary(launch.results)
+        ending.differs = list(differences(found, self._lone[launch.name], self._tolerance))
+        late = met is not None and launch.given_up - met > REFUSED_WITHIN
+        if ending.status is None:
+            ending.verdict = "hung"
+        elif ending.status == 0 and not ending.differs:
+            ending.verdict = "right"
+        elif shared and ending.status != 0 and not late and found.get("outcome") != "completed":
+            ending.verdict = "refused"
+        else:
+            ending.verdict = "wrong"
+            if late and met is not None:
+                ending.differs.insert(0, f"gave up {launch.given_up - met:.1f} s after they met")
+        return ending
+
+
+def _wait(launches: list[Launch], watcher: Watcher | None) -> None:
+    """Wait until all have ended; end those that hang."""
+    deadline = time.monotonic() + PATIENCE
+    while not all([launch.poll() for launch in launches]) and time.monotonic() < deadline:
+        if watcher:
+            watcher.look()
+        time.sleep(0.02)
+    for launch in launches:
+        if not launch.poll():
+            launch.stop()
+
+
+def main() -> int:
+    """Run the pairs; returns the exit status."""
+    options = _options()
+    names = [name for name in LAUNCHES if name in options.only.split(",") or not options.only]
+    pairs = list(itertools.combinations_with_replacement(names, 2))
+    order = random.Random(options.seed)
+    order.shuffle(pairs)
+    wanted = itertools.islice(itertools.cycle(pairs), options.pairs or len(pairs))
+    results, bad = [], 0
+    with tempfile.TemporaryDirectory(prefix="meetings-") as folder:
+        meetings = Meetings(Path(folder), options.apart, options.tolerance)
+        for number, pair in enumerate(wanted, 1):
+            result = meetings.pair(pair, options.shared)
+            fine = all(each.verdict in ("right", "refused") for each in result["endings"])
+            fine = fine and not result["left"]
+            bad += not fine
+            met = "" if result["met"] is None else f"met at {result['met']:.1f} s, "
+            print(
+                f"{number:3d} {'ok ' if fine else 'BAD'} {met}"
+                f"{'; '.join(map(str, result['endings']))}; {len(result['left'])} left",
+                flush=True,
+            )
+            for line in result["left"]:
+                print(f"      left: {line}", flush=True)
+            results.append({**result, "endings": [asdict(each) for each in result["endings"]]})
+    verdicts = [each["verdict"] for result in results for each in result["endings"]]
+    counts = ", ".join(f"{verdicts.count(name)} {name}" for name in sorted(set(verdicts)))
+    print(f"{len(results)} pairs, {'shared' if options.shared else 'own'} domains: {counts}")
+    print(f"{bad} pairs not as they have to be")
+    if options.output:
+        options.output.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    return 1 if bad else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("meetings", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=0, help="how many; 0: each pair once")
+    parser.add_argument("--shared", action="store_true", help="both in one ROS_DOMAIN_ID")
+    parser.add_argument("--seed", type=int, default=0, help="of the order")
+    parser.add_argument(
+        "--apart", type=float, default=0.0, metavar="S", help="the second starts later, s"
+    )
+    parser.add_argument("--only", default="", metavar="NAMES", help="launch files, by commas")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.0, help="share by which a number may differ"
+    )
+    parser.add_argument("--output", type=Path, help="JSON file of all that was found")
+    options = parser.parse_args()
+    unknown = sorted({*filter(None, options.only.split(","))} - {*LAUNCHES})
+    if unknown:
+        parser.error(f"--only {', '.join(unknown)}: it can be {', '.join(LAUNCHES)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

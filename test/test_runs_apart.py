@@ -1,0 +1,56 @@
+"""Runs on one machine do not hear each other, and who looks for the one that lives finds it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import PATIENCE, processes_of, run, start  # noqa: E402
+
+from diffbot_bringup import domains  # noqa: E402
+
+
+@pytest.fixture
+def unset(domain, tmp_path, monkeypatch):
+    """A user who has chosen no domain, and has nothing else running."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+
+
+def own_domain(line):
+    return int(re.fullmatch(r"\[INFO\] \[launch\]: domain (\d+) \(own; .*\)\n", line)[1])
+
+
+def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset, tmp_path):
+    lasting = start("pose", tmp_path / "a", "sim:=ideal", "speed:=1.0", "duration:=600.0")
+    try:
+        first = own_domain(lasting.stdout.readline())
+        assert [run.domain for run in domains.runs()] == [first]
+        words = ["echo", "/joint_states", "--once", "--timeout", str(PATIENCE)]
+        echo = subprocess.run(
+            [sys.executable, "-m", "diffbot_bringup.cli", *words], capture_output=True, text=True
+        )
+        assert echo.returncode == 0, echo.stderr
+        assert "left_wheel_joint" in echo.stdout
+        assert f"in domain {first}, of the run pose" in echo.stderr
+        status, output = run("pose", tmp_path / "b", "sim:=ideal", "duration:=1.0")
+        assert status == 0, output
+        second = own_domain(output.splitlines(keepends=True)[0])
+        said = json.loads((tmp_path / "b" / "summary.json").read_text())
+        assert (said["outcome"], said["duration"]) == ("completed", pytest.approx(1.0, abs=0.1))
+        assert second != first
+        assert lasting.poll() is None
+        lasting.send_signal(signal.SIGINT)
+        output, _ = lasting.communicate(timeout=PATIENCE)
+        assert lasting.returncode == 130, output
+    finally:
+        if lasting.poll() is None:
+            os.killpg(lasting.pid, signal.SIGKILL)
+    assert processes_of(first) == processes_of(second) == []
+    assert domains.runs() == []
