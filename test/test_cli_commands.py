@@ -1,5 +1,6 @@
 """The table of commands, and `diffbot test`."""
 
+import fcntl
 import json
 import os
 import re
@@ -76,6 +77,11 @@ def test_a_message_field_of_the_wrong_type_is_an_error():
     messages = pytest.importorskip("std_msgs.msg")
     with pytest.raises(AssertionError):
         messages.Float64(data=1)
+
+
+def test_a_test_of_a_graph_has_the_checkout_to_itself(domain):
+    with open(ROOT / "conftest.py") as checkout, pytest.raises(BlockingIOError):
+        fcntl.flock(checkout, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize(
