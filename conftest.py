@@ -1,17 +1,26 @@
 """Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
 
 Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
-when tests run in several: their nodes need the other processor.
+when tests run in several: their nodes need the other processor. ``colcon test`` tests packages side
+by side; only one such test at a time runs in a checkout.
+
+This file is in force for a package by itself, too: pytest finds it beside pyproject.toml, in the
+folder above the package.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# A message field of the wrong type is an error; ROS lets it pass otherwise. Messages read it once,
+# when they are imported.
+os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 
 try:
     from diffbot_bringup import domains
@@ -49,10 +58,25 @@ def gazebo() -> object:
     return find_installation()
 
 
+def _runs_a_graph(item: pytest.Item) -> bool:
+    return bool({"domain", "gazebo"} & set(getattr(item, "fixturenames", ())))
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let a test of a whole graph wait until no other process of this checkout runs one."""
+    if not _runs_a_graph(item):
+        yield
+        return
+    with open(__file__) as checkout:
+        fcntl.flock(checkout, fcntl.LOCK_EX)  # the kernel frees it, however this process ends
+        yield
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Group the tests of graphs; leave out those that need Gazebo where there is none."""
     for item in items:
-        if {"domain", "gazebo"} & set(getattr(item, "fixturenames", ())):
+        if _runs_a_graph(item):
             item.add_marker(pytest.mark.xdist_group("graph"))
     if find_installation() is not None:
         return

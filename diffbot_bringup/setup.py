@@ -18,6 +18,7 @@ setup(
         (f"{SHARE}/config", glob("config/*.yaml") + glob("config/*.xml")),
     ],
     install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "pillow", "rich", "scipy"],
+    extras_require={"recordings": ["rosbags"], "test": ["pytest", "hypothesis"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

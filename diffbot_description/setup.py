@@ -21,7 +21,7 @@ setup(
     ],
     install_requires=["setuptools", "numpy", "pyyaml"],
     # colcon test runs pytest only where this names it.
-    extras_require={"test": ["pytest", "hypothesis"]},
+    extras_require={"test": ["pytest", "hypothesis", "mujoco"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

@@ -16,7 +16,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
         (f"share/{PACKAGE}/worlds", glob("worlds/gz_floor.sdf") + glob("worlds/*.world")),
     ],
-    install_requires=["setuptools"],
+    install_requires=["setuptools", "numpy", "pyyaml"],
     extras_require={"mujoco": ["mujoco"], "test": ["pytest", "hypothesis", "scipy"]},
     zip_safe=True,
     maintainer="diffbot maintainers",

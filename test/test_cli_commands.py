@@ -1,12 +1,18 @@
 """The table of commands, and `diffbot test`."""
 
+import fcntl
+import json
 import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from diffbot_bringup import cli
 from diffbot_bringup.commands import test as command
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_every_command_has_a_summary_of_one_line():
@@ -39,12 +45,43 @@ def checkout(tmp_path):
 
 def test_each_test_folder_is_run_once(checkout):
     top, own = checkout / "test", checkout / "a" / "test"
-    assert command.test_folders(checkout, []) == [top, own]
+    assert command.test_folders(checkout, []) == [own, top]
     assert command.test_folders(checkout, ["b"]) == [top]
     assert command.test_folders(checkout, ["c"]) == []
 
 
-FAILING = "import os\n\n\ndef test_a():\n    assert os.environ['ROS_PYTHON_CHECK_FIELDS'] != '1'\n"
+FAILING = "def test_a():\n    assert 1 + 1 == 3\n"
+
+
+def test_pytest_by_itself_runs_the_same_folders():
+    settings = (ROOT / "pyproject.toml").read_text()
+    (patterns,) = re.findall(r"^testpaths = \[(.*)\]", settings, re.MULTILINE)
+    found = {
+        path.resolve() for pattern in json.loads(f"[{patterns}]") for path in ROOT.glob(pattern)
+    }
+    assert found == set(command.test_folders(ROOT, []))
+    assert ROOT / "test" in found
+
+
+def test_every_test_file_is_in_such_a_folder():
+    made = {"build", "install", "log", "results"}
+    parts = [path for path in ROOT.iterdir() if path.is_dir() and path.name not in made]
+    parts = [path for path in parts if not path.name.startswith(".")]
+    files = [file for path in parts for file in path.rglob("test_*.py")]
+    folders = command.test_folders(ROOT, [])
+    assert Path(__file__).resolve() in files
+    assert [file for file in files if not {*file.parents} & {*folders}] == []
+
+
+def test_a_message_field_of_the_wrong_type_is_an_error():
+    messages = pytest.importorskip("std_msgs.msg")
+    with pytest.raises(AssertionError):
+        messages.Float64(data=1)
+
+
+def test_a_test_of_a_graph_has_the_checkout_to_itself(domain):
+    with open(ROOT / "conftest.py") as checkout, pytest.raises(BlockingIOError):
+        fcntl.flock(checkout, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +89,12 @@ FAILING = "import os\n\n\ndef test_a():\n    assert os.environ['ROS_PYTHON_CHECK
     [
         ("def test_a():\n    assert True\n", 0),
         (FAILING, 1),
-        ("import os\n\n\ndef test_a():\n    assert True\n", 1),  # ruff: unused import
+        pytest.param(
+            "import os\n\n\ndef test_a():\n    assert True\n",
+            1,
+            marks=pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed"),
+            id="an unused import",
+        ),
     ],
 )
 def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch, text, status):

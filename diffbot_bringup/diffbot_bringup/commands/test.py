@@ -23,11 +23,9 @@ def main(argv: list[str]) -> int:
     names, pytest_arguments = split(argv)
     folders = test_folders(Path(root), names)
     style = _check_style(Path(root), names)
-    # In the tests a message field of the wrong type is an error; ROS lets it pass otherwise.
-    environment = {**os.environ, "ROS_PYTHON_CHECK_FIELDS": "1"}
     workers = worker_arguments(pytest_arguments)
     command = [sys.executable, "-m", "pytest", *workers, *map(str, folders), *pytest_arguments]
-    status = subprocess.run(command, cwd=root, env=environment).returncode
+    status = subprocess.run(command, cwd=root).returncode
     return status or style
 
 
@@ -52,11 +50,13 @@ def worker_arguments(pytest_arguments: list[str]) -> list[str]:
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:
-    """Return the test folders of the named packages, or of all and the top level's; each once."""
+    """Return the test folders of the named packages, or of all.
+
+    These are the folders `test` of the packages, as for colcon; diffbot_bringup's is a link to the
+    one at the top level.
+    """
     packages = {package.name: package.path for package in find_packages(root)}
-    chosen = [packages[name] for name in names] if names else [root, *packages.values()]
-    folders = (folder / "test" for folder in chosen)
-    # diffbot_bringup's folder is a link to the one at the top level.
+    folders = [packages[name] / "test" for name in names or packages]
     return list(dict.fromkeys(folder.resolve() for folder in folders if folder.is_dir()))
 
 
