@@ -121,7 +121,7 @@ class BusGraph(ABC):
     def _greet(self, publisher: BusPublisher, subscription: BusSubscription) -> None:
         def meet() -> None:
             for message in greet(publisher, subscription):
-                subscription.callback(copied(message))
+                subscription.tell(publisher, copied(message))
 
         self._queue.append(lambda: self.run(subscription.owner, meet))
 
@@ -157,7 +157,11 @@ class BusGraph(ABC):
             if matches(publisher, subscription):
                 self._queue.append(
                     functools.partial(
-                        self.run, subscription.owner, subscription.callback, copied(message)
+                        self.run,
+                        subscription.owner,
+                        subscription.tell,
+                        publisher,
+                        copied(message),
                     )
                 )
 
