@@ -5,6 +5,8 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 
 NANOSECONDS = 1_000_000_000
+# A stamp of a later second leaves no room to add to it: seconds have 32 bits with a sign.
+LATEST = 2**31 - 3600
 
 
 def seconds(stamp: Time) -> float:
@@ -20,9 +22,9 @@ def to_stamp(time: float) -> Time:
 
 def stamp_problem(stamp: Time) -> str:
     """Why a stamp cannot be used, as a sentence; empty where it can."""
-    if stamp.sec >= 0 and stamp.nanosec < NANOSECONDS:
+    if 0 <= stamp.sec < LATEST and stamp.nanosec < NANOSECONDS:
         return ""
     return (
-        f"stamp = {stamp.sec} s and {stamp.nanosec} ns: must be >= 0 s, with less than "
-        f"{NANOSECONDS} ns; check the clock of who stamps it"
+        f"stamp = {stamp.sec} s and {stamp.nanosec} ns: must be >= 0 s and < {LATEST} s, with less "
+        f"than {NANOSECONDS} ns; left out; check the clock of who stamps it"
     )

@@ -98,7 +98,8 @@ class _Line:
     def misses(self, stamp: float) -> bool:
         """Whether a message of this stamp, s, is missing among its last ones."""
         apart = min(abs(stamp - known) for known, _ in self.points)
-        return stamp > self.points[0][0] and apart > 0.6 * self.period() > 0.0
+        among = self.points[0][0] < stamp < self.points[-1][0]
+        return among and apart > 0.6 * self.period() > 0.0
 
     def add(self, stamp: float, values: Values, turn: Values, count: float) -> bool:
         """Append a message; whether the one before it stood out of its neighbours."""
