@@ -331,7 +331,12 @@ class CommandNode(Node, ABC):
             return
         try:
             wanted = self.on_sample(sample)
-            if problem := self._age.problem or self._answered_late() or self._doubt() or self.held_by():
+            if (
+                problem := self._age.problem
+                or self._answered_late()
+                or self._doubt()
+                or self.held_by()
+            ):
                 raise ValueError(problem)
             command = self._guard.apply(wanted, self._age.period)
         except ValueError as error:

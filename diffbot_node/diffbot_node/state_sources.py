@@ -101,6 +101,16 @@ class _Line:
         among = self.points[0][0] < stamp < self.points[-1][0]
         return among and apart > 0.6 * self.period() > 0.0
 
+    def without_newest(self, stamp: float, values: Values) -> _Line | None:
+        """The line as it is where this message was next, and its newest somebody else's."""
+        if len(self.points) < 2 or stamp <= self.points[-2][0]:
+            return None
+        other = _Line(stamp, values)
+        other.points = deque([*self.points], maxlen=POINTS)
+        other.points[-1] = (stamp, values)
+        other.number, other.came = self.number - 1, self.came
+        return other
+
     def add(self, stamp: float, values: Values, turn: Values, count: float) -> bool:
         """Append a message; whether the one before it stood out of its neighbours."""
         step = stamp - self.points[-1][0]
@@ -199,8 +209,12 @@ class SourceWatch:
             if (turn := line.turn(stamp, values)) is not None
         ]
         if not followed:
-            if not self._lines[0].misses(stamp):
+            newest = self._lines[0]
+            if not newest.misses(stamp):
                 self._begin(stamp, values, now)
+            elif other := newest.without_newest(stamp, values):
+                # It is late, or the newest ahead: the next one will tell.
+                self._lines = [newest, other, *self._lines[1 : LINES - 1]]
             return None
         _, index, turn = min(followed)
         return self._follow(index, stamp, values, turn, now, sender)
