@@ -95,11 +95,15 @@ class Second:
         period: s.
         relayed: whether it speaks through the robot's own publisher, as after a relay that merges
             topics; else it is a node of its own.
+
+    Attributes:
+        said: whether it has said anything yet.
     """
 
     def __init__(self, scene: Scene, change: Change, period: float, relayed: bool) -> None:
         robot, bus = scene.robot, scene.bus
         self._newest: Any = None
+        self.said = False
         self._bus, self._change, self._says = bus, change, True
 
         def driver(message: Any) -> tuple[Any]:
@@ -117,6 +121,7 @@ class Second:
             message = deepcopy(self._newest)
             self._change(message, self._bus.time)
             self._topic.publish(message)
+            self.said = True
 
     def end(self) -> None:
         """Say nothing more; its publisher stays, as that of a process that was killed outright."""
@@ -220,7 +225,7 @@ def _driver_restarts(subject: Subject, engine: str) -> Outcome:
 
 
 def _glitches(subject: Subject, engine: str) -> Outcome:
-    """One of each, half a second apart: a spoilt, a late, a doubled message, a clock that is set."""
+    """Spoilt, late, doubled, a wrong angle, a gap, a clock that is set, half a second apart."""
     field = "position" if subject.states == "joint_states" else "pose.pose.position.x"
     at = [FAULT + 0.5 * k - 0.002 for k in range(6)]
     topic, stamp = subject.states, ("header.stamp",)
