@@ -61,9 +61,14 @@ class JointReader:
         """The wheels' sample, from the fields of a sensor_msgs/JointState and its stamp in s.
 
         Raises:
-            ValueError: a wheel's joint is missing or there twice, or a required value is missing
+            ValueError: the stamp is negative, as a message's cannot be; a wheel's joint is missing
+                or there twice, or a required value is missing,
                 not finite, or absurdly large. The message names the joint and the field.
         """
+        if not stamp >= 0.0:
+            raise ValueError(
+                f"stamp of a joint state = {stamp} s: must be >= 0; check the clock of the driver"
+            )
         indices = []
         for wanted in self._names:
             found = [index for index, name in enumerate(names) if name == wanted]

@@ -32,9 +32,10 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.pair_limiter import Pair, PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.sim_clock import missing_clock
-from diffbot_node.stamps import seconds
+from diffbot_node.stamps import seconds, stamp_problem
 from diffbot_node.state_age import StateAge
-from diffbot_node.state_subscription import subscribe_to_states
+from diffbot_node.state_sources import SourceWatch
+from diffbot_node.state_subscription import WithSender, subscribe_to_states, who_publishes
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01
@@ -47,6 +48,9 @@ WAITING_PERIOD = 3.0
 LONGEST_PAUSE = 3.0
 # A partner of a run that has not been seen for so long does not come back, s of wall time.
 PARTING = 1.0
+# After its process stood still a node answers the newest state only, at this look of its timer.
+LOOKS_AFTER_STALL = 2
+OLDER = "a newer {} came while this process stood still"
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5
 
@@ -87,8 +91,9 @@ class CommandNode(Node, ABC):
         self._pending: Any = None
         self._received: float | None = None  # when the newest state came, the node's clock, s
         self._heard_wall = self._received_wall = time.monotonic()
-        self._reminded = time.monotonic()
+        self._reminded = self._looked = time.monotonic()
         self._left: float | None = None  # when a partner was first missed, wall time, s
+        self._looks_due = 0
         self._complaints = Complaints()
 
     def connect(
@@ -110,7 +115,10 @@ class CommandNode(Node, ABC):
             self, commands, limiter, self.message_of, self.command_name, hardware
         )
         self._guard = self._output.guard
-        self._states = subscribe_to_states(self, *states, self._on_state)
+        self._sources = SourceWatch(
+            lambda: self.count_publishers(self._states.topic_name), self.counts()
+        )
+        self._states = subscribe_to_states(self, *states, WithSender(self._on_state))
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     # What a subclass gives.
@@ -143,6 +151,14 @@ class CommandNode(Node, ABC):
     def concerns(self, message: Any) -> bool:
         """Whether a message is about this robot."""
         return True
+
+    def outline(self, sample: Any) -> tuple[float, ...]:
+        """What tells states of two sources apart besides stamps: wheels' angles, rad."""
+        return ()
+
+    def counts(self) -> int:
+        """Encoder counts per turn of these angles; 0: not known."""
+        return 0
 
     def contradiction(self, sample: Any) -> str:
         """Why the robot does not do what it was commanded, which stops it; empty when it does."""
@@ -186,6 +202,11 @@ class CommandNode(Node, ABC):
         return self._guard.reason if self._guard.state is GuardState.STOPPED else ""
 
     @property
+    def knows_senders(self) -> bool:
+        """Whether the middleware says who sends states, so that two are told apart for sure."""
+        return self._sources.knows_senders
+
+    @property
     def is_pending(self) -> bool:
         """Whether a sample waits for what `awaits` names."""
         return self._pending is not None
@@ -193,7 +214,9 @@ class CommandNode(Node, ABC):
     def resume(self) -> None:
         """Answer the sample that waits, if nothing is missing any more."""
         sample = self._pending
-        if sample is not None and (self.stopped_by or not self.awaits(sample)):
+        if sample is None or self._looks_due:
+            return
+        if self.stopped_by or not self.awaits(sample):
             self._pending = None
             self._answer(sample)
 
@@ -258,11 +281,15 @@ class CommandNode(Node, ABC):
 
     # The loop.
 
-    def _on_state(self, message: Any) -> None:
+    def _on_state(self, message: Any, sender: Any = None) -> None:
         if self.exit_code is not None or not self.concerns(message):
             return
         self._heard_wall = time.monotonic()
         stamp = seconds(message.header.stamp)
+        self._watch_sources(stamp, message, sender)
+        if problem := stamp_problem(message.header.stamp):
+            self._leave_out(f"{self.state_name}: {problem}")
+            return
         if stamp == self._age.newest:
             self._repeated(stamp)
             return
@@ -270,9 +297,8 @@ class CommandNode(Node, ABC):
             return
         if self._pending is not None:
             self._output.answered = self._age.newest
-            self._refuse(self.awaits(self._pending))
+            self._leave_out(self.awaits(self._pending) or OLDER.format(self.state_name))
             self._pending = None
-            self.on_silence()
         now, simulated = self._now(), self.get_clock().ros_time_is_active
         # A simulator's clock that is behind its state is a message that is late.
         self._received = max(now, stamp) if simulated else now
@@ -282,12 +308,42 @@ class CommandNode(Node, ABC):
             sample = self.read(stamp, message)
         except ValueError as error:
             self._output.answered = stamp
-            self._refuse(str(error))
-            self.on_silence()
+            self._leave_out(str(error))
             return
         self._received_wall = time.monotonic()
         self._pending = sample
+        self._notice_stall()
         self.resume()
+
+    def _leave_out(self, why: str) -> None:
+        if not self._guard.began:
+            self.refused += 1
+            self.complain(why)
+            return
+        self._refuse(why)
+        self.on_silence()
+
+    def _watch_sources(self, stamp: float, message: Any, sender: Any) -> None:
+        """Stop where the states of this robot come from two sources."""
+        try:
+            outline = self.outline(self.read(stamp, message))
+        except ValueError:
+            outline = None
+        finding = self._sources.update(stamp, outline, self._heard_wall, sender)
+        if finding is not None and finding.sure and self._guard.may_command:
+            self._output.stop(
+                f"two sources tell {self.state_name}s of this robot: {finding.text}; "
+                f"{who_publishes(self, self._states.topic_name)}; stop all sources but one"
+            )
+
+    def _notice_stall(self) -> None:
+        """Where this process stood still let the newest of the states that wait be answered.
+
+        Those before it are as old as the stop was long, and by a simulator's clock, which waits,
+        too, nobody would see that.
+        """
+        if time.monotonic() - self._looked > self.values.input_timeout:
+            self._looks_due = LOOKS_AFTER_STALL
 
     def _answer(self, sample: Any) -> None:
         self._output.answered = self._age.newest
@@ -300,7 +356,12 @@ class CommandNode(Node, ABC):
             return
         try:
             wanted = self.on_sample(sample)
-            if problem := self._age.problem or self._answered_late() or self.held_by():
+            if (
+                problem := self._age.problem
+                or self._answered_late()
+                or self._doubt()
+                or self.held_by()
+            ):
                 raise ValueError(problem)
             command = self._guard.apply(wanted, self._age.period)
         except ValueError as error:
@@ -310,6 +371,13 @@ class CommandNode(Node, ABC):
         if self.exit_code is None:
             self._output.send(command)
         self.on_commanded(sample, command)
+
+    def _doubt(self) -> str:
+        """Why the newest states may come from two sources; empty where nothing speaks for it."""
+        doubt = self._sources.doubt(time.monotonic())
+        return doubt and (
+            f"two sources may tell {self.state_name}s on {self._states.topic_name}: {doubt}"
+        )
 
     def _answered_late(self) -> str:
         """Why the state that is answered now is too old for it; empty when it is not."""
@@ -364,6 +432,11 @@ class CommandNode(Node, ABC):
     def _watch(self) -> None:
         if self.exit_code is not None:
             return
+        self._looked = time.monotonic()
+        if self._looks_due > 0:
+            self._looks_due -= 1
+            if not self._looks_due:
+                self.resume()
         self._output.look(self.waits_for, self.refused)
         if self._received is not None and self._is_left():
             return

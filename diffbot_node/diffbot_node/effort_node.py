@@ -91,6 +91,14 @@ class EffortNode(CommandNode):
             stamp, message.name, message.position, message.velocity, message.effort
         )
 
+    def outline(self, sample: JointSample) -> tuple[float, float]:
+        """The wheels' angles [left, right], rad."""
+        return sample.position
+
+    def counts(self) -> int:
+        """Of the robot's YAML."""
+        return self.robot.encoder.counts
+
     def contradiction(self, sample: JointSample) -> str:
         """What WheelWatch says of the wheels' motion under the torque commanded so far."""
         if self.stopped_by or self._age.problem:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 
 NANOSECONDS = 1_000_000_000
+# A stamp of a later second leaves no room to add to it: seconds have 32 bits with a sign.
+LATEST = 2**31 - 3600
 
 
 def seconds(stamp: Time) -> float:
@@ -16,3 +18,13 @@ def to_stamp(time: float) -> Time:
     """A time in s, >= 0, as a stamp, to the nearest nanosecond."""
     whole, rest = divmod(round(time * NANOSECONDS), NANOSECONDS)
     return Time(sec=whole, nanosec=rest)
+
+
+def stamp_problem(stamp: Time) -> str:
+    """Why a stamp cannot be used, as a sentence; empty where it can."""
+    if 0 <= stamp.sec < LATEST and stamp.nanosec < NANOSECONDS:
+        return ""
+    return (
+        f"stamp = {stamp.sec} s and {stamp.nanosec} ns: must be >= 0 s and < {LATEST} s, with less "
+        f"than {NANOSECONDS} ns; left out; check the clock of who stamps it"
+    )

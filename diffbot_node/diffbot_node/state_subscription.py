@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from rclpy.node import Node
@@ -17,14 +18,55 @@ except ImportError:  # Humble
 DEPTH = 10  # messages
 
 
+class WithSender:
+    """A callback that is told who has sent a message, as a subscription takes it.
+
+    rclpy gives a callback of two arguments what it knows of the message besides; its
+    EventsExecutor gives both as one tuple (Kilted), which no function of two arguments takes.
+
+    Args:
+        callback: is called with the message and with what tells publishers apart, None where the
+            middleware does not say (rclpy before Kilted).
+    """
+
+    __signature__ = Signature(
+        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
+    )
+
+    def __init__(self, callback: Callable[[Any, Any], None]) -> None:
+        self._callback = callback
+
+    def __call__(self, *arguments: Any) -> None:
+        """Hand a message on."""
+        message, information = arguments[0] if len(arguments) == 1 else arguments
+        gid = information.get("publisher_gid") if isinstance(information, dict) else None
+        self._callback(message, None if gid is None else bytes(gid["data"]))
+
+
+def who_publishes(node: Node, topic: str) -> str:
+    """How many publish a topic and which nodes they are, for messages."""
+    names = sorted(
+        f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        for info in node.get_publishers_info_by_topic(topic)
+    )
+    publish = "publishes" if len(names) == 1 else "publish"
+    return f"{len(names)} {publish} {topic} ({', '.join(names)})"
+
+
 def subscribe_to_states(
-    node: Node, message_type: type, topic: str, callback: Callable[[Any], None]
+    node: Node, message_type: type, topic: str, callback: Callable[..., None]
 ) -> Subscription:
     """Subscribe to the states of a robot.
 
     The subscription is reliable: a lost message would stop a lock-step simulation for ever. A
     driver that offers best effort only, as is usual for sensors, never matches such a one; it gets
     a second subscription as soon as it shows.
+
+    Args:
+        node: subscribes.
+        message_type: of the states.
+        topic: name of the topic.
+        callback: takes a message; WithSender where it matters who has sent it.
 
     Returns:
         The reliable subscription.

@@ -26,6 +26,8 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from diffbot_node import Parameter, declare, subscribe_to_states
+from diffbot_node.complaints import Complaints
+from diffbot_node.stamps import stamp_problem
 
 NANOSECONDS = 1_000_000_000
 # What the robot says, by the name of its topic.
@@ -101,6 +103,7 @@ class PacedNode(Node, ABC):
         self._start: int | None = None  # stamp for which the time is 0, ns
         self._newest = 0  # stamp, ns
         self._ended = False
+        self._complaints = Complaints()
         self._met = False
         self._created = self._reminded = time.monotonic()
         if self.values.driven_by == "clock":
@@ -130,7 +133,12 @@ class PacedNode(Node, ABC):
         self._advance(self.get_clock().now().nanoseconds)
 
     def _on_state(self, message: JointState | Odometry) -> None:
-        self._advance(Time.from_msg(message.header.stamp).nanoseconds)
+        stamp = message.header.stamp
+        if problem := stamp_problem(stamp):
+            if self._complaints.due(problem):
+                self.get_logger().warning(f"a message on {self.values.driven_by}: {problem}")
+            return
+        self._advance(stamp.sec * NANOSECONDS + stamp.nanosec)
 
     def _advance(self, now: int) -> None:
         """Publish what is for the stamp `now` plus the lead, ns."""

@@ -71,6 +71,16 @@ def test_time_begins_with_a_listener_and_again_when_it_goes_back(graph):
     assert fields(graph.step(graph.references, 10**9)) == fields(first)
 
 
+@pytest.mark.parametrize("graph", [(TrajectoryNode, "ramp_up:=0")], indirect=True)
+def test_stamps_that_cannot_be_used_are_left_out(graph):
+    graph.listen()
+    first = graph.step(graph.references, 10**9)
+    for stamp in (-(10**9), -1, (2**31 - 1) * 10**9):
+        graph.say(stamp)
+    later = graph.step(graph.references, 10**9 + PERIOD)
+    assert len(graph.references) == 2 and nanoseconds(later) == nanoseconds(first) + PERIOD
+
+
 @pytest.mark.parametrize(
     "graph",
     [(TrajectoryNode, "driven_by:=clock", "rate:=50.0", "use_sim_time:=true", "trajectory:=line")],

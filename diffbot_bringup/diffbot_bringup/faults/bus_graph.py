@@ -132,7 +132,7 @@ class BusGraph(ABC):
                 if self.network is not None:
                     self.network.deliver(publisher, subscription, copied(message))
                 else:
-                    subscription.callback(copied(message))
+                    subscription.tell(publisher, copied(message))
 
         self._queue.append(lambda: self.run(subscription.owner, meet))
 
@@ -171,7 +171,11 @@ class BusGraph(ABC):
                     continue
                 self._queue.append(
                     functools.partial(
-                        self.run, subscription.owner, subscription.callback, copied(message)
+                        self.run,
+                        subscription.owner,
+                        subscription.tell,
+                        publisher,
+                        copied(message),
                     )
                 )
 

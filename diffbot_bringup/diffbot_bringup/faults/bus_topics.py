@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -71,6 +72,15 @@ class BusSubscription:
         self.callback = callback
         self.qos_profile = qos
         self.events = events
+        self._told_more = _takes_two(callback)
+
+    def tell(self, publisher: BusPublisher, message: Any) -> None:
+        """Call back with a message, and with who has sent it where the callback takes that."""
+        if self._told_more:
+            gid = id(publisher).to_bytes(16, "little")
+            self.callback(message, {"publisher_gid": {"data": gid}})
+        else:
+            self.callback(message)
 
     def get_publisher_count(self) -> int:
         """Publishers that are heard here."""
@@ -80,6 +90,15 @@ class BusSubscription:
     def destroy(self) -> None:
         """Leave the graph."""
         self._bus.drop(self)
+
+
+def _takes_two(callback: Callable[..., None]) -> bool:
+    """Whether a callback wants to know more of a message, by rclpy's rule."""
+    try:
+        inspect.signature(callback).bind(object())
+    except TypeError:
+        return True
+    return False
 
 
 class BusService:

@@ -83,7 +83,7 @@ class Network:
         arrival = max(now + self._latency(), self._known_from(subscription, publisher))
         pair = (id(publisher), id(subscription))
         arrival = self._newest[pair] = max(arrival, self._newest.get(pair, 0) + 1)
-        self._later(arrival, subscription.owner, lambda: subscription.callback(message))
+        self._later(arrival, subscription.owner, lambda: subscription.tell(publisher, message))
 
     def _latency(self) -> int:
         if self._chance.random() < self._how.late:

@@ -91,8 +91,9 @@ class VelocityTrackingNode(ReferenceFollower):
         return (self.stream, self.resolve_topic_name("odom"))
 
     def held_by(self) -> str:
-        """A second node that publishes odometry, as long as it is there."""
-        return super().held_by() or self.crowd(self.resolve_topic_name("odom"))
+        """A second node that publishes odometry, where nobody says who has sent what."""
+        alone = self.knows_senders or not (crowd := self.crowd(self.resolve_topic_name("odom")))
+        return super().held_by() or ("" if alone else crowd)
 
     @property
     def status_listeners(self) -> int:

@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 from diffbot_bringup.faults.bus_robot import PERIOD
 from diffbot_bringup.faults.row import Outcome, Promise
 from diffbot_bringup.faults.rows.making import INSTANT, lasting, rows
+from diffbot_bringup.faults.rows.stopping import enable
 from diffbot_bringup.faults.scene import FAULT, Scene
 from diffbot_bringup.faults.subjects import TRACKING, Subject
 from diffbot_controllers.velocity_tracking.pose_continuity import SETTLING
@@ -38,9 +39,10 @@ def _two_nodes(apart: float):
 
             alone, scene.robot.driver = scene.robot.driver, driver
             scene.advance(since + 1.0)
-            outcome = scene.zero(since, since + 1.0, "more than one node publishes /odom")
+            outcome = scene.zero(since, since + 1.0, "two sources tell", "/odom")
             other.destroy()
             scene.robot.driver = alone
+            enable(scene, True)
             return _goes_on(scene, outcome, since)
 
     return run

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""How soon a node stops whose robot's states come from two sources, and whether it lets one drive.
+
+First table: the real nodes on the bus of the fault table, with engine, speed, encoder counts, the
+second source's rate, phase and beginning (in mid-drive or from the start) drawn at random; by kind
+of second source and by node.
+
+ - zero: time from its first message until zero that stays, median and worst;
+ - moving: commands that were not zero, of those later than 0.1 s after it;
+ - stopped: runs that ended STOPPED, or with the node, as they all must.
+
+With `--relay` both speak through one publisher, and only what they say tells them apart.
+
+Second table: drives of one robot alone, by the laws and excitations of wheel_watch.py, periods of
+2 to 40 ms, 50 to 512 counts, losses, jitter of stamps and arrivals and bunches after a stall; how
+many of them the watch called two sources (stopped), or doubted (0.3 s of zero).
+
+    ./diffbot python benchmarks/two_sources.py --minutes 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import closing
+
+import numpy as np
+from impaired_robot import DRIVES, make_drive, torque_limit
+
+from arc_odometry import JointSample
+from diffbot_bringup.drive_rehearsal import rehearse_drive
+from diffbot_bringup.faults.rows.sources import SOURCES, TOGETHER, Change, Second
+from diffbot_bringup.faults.scene import FAULT, Scene
+from diffbot_bringup.faults.subjects import DRIVERS, TRACKING, Subject
+from diffbot_description import load_robot
+from diffbot_node.state_sources import SourceWatch
+from diffbot_sim.engines import make_simulator
+
+RUN = 10.0  # s of a drive alone
+LOOKED_AT = 1.0  # s after the second source's first message
+PROMISED = 0.1  # s
+STALL = 0.4  # s
+Measured = tuple[float, int, int, bool]
+
+
+def detection(
+    subject: Subject, change: Change, period: float, random: np.random.Generator, relayed: bool
+) -> Measured:
+    """Time to zero, s, commands later than PROMISED that were not zero, all those, and stopped."""
+    mid_drive = random.random() < 0.7
+    engine = str(random.choice(["ideal", "mujoco"]))
+    with Scene(
+        subject,
+        "none" if subject is TRACKING else engine,
+        speed=float(random.uniform(0.5, 1.5)),
+        counts=None if subject is TRACKING else int(random.integers(256, 4097)),
+    ) as scene:
+        if mid_drive:
+            scene.advance(FAULT + float(random.uniform(0.0, 1.0)))
+        second = Second(scene, change, period * float(random.uniform(0.7, 2.0)), relayed)
+        since: float | None = None
+        end = scene.bus.time + 2.0 + LOOKED_AT
+        while scene.bus.time < end:
+            scene.advance(scene.bus.time + 0.001)
+            if since is None and second.said:
+                since = scene.bus.time - 0.001
+                end = since + LOOKED_AT
+        history = scene.robot.history
+        late = [pair for at, *pair in history.entries if at > since + PROMISED]
+        zero = history.zero_after(since, end)
+        moving = sum(any(pair) for pair in late)
+        node = scene.member.node  # None: it has ended
+        stopped = node is None or bool(node.stopped_by)
+        return math.inf if zero is None else zero, moving, len(late), stopped
+
+
+def alone(random: np.random.Generator) -> tuple[str, bool, int]:
+    """A drive of one robot: its conditions, whether it was called two, and how often doubted."""
+    robot_name, drive = str(random.choice(["twil", "agv"])), str(random.choice(DRIVES))
+    robot = load_robot(robot_name)
+    period, counts = float(random.uniform(0.002, 0.04)), int(random.integers(50, 513))
+    lost, jitter = float(random.uniform(0.0, 0.5)), float(random.uniform(0.0, 0.3)) * period
+    delay, publishers = float(random.uniform(0.0, 0.03)), int(random.integers(1, 3))
+    limit, seed = torque_limit(robot, drive), int(random.integers(2**31))
+    law, reference = make_drive(drive, robot, limit, seed, period)
+    watch, stall = SourceWatch(lambda: publishers, counts), float(random.uniform(2.0, 8.0))
+    came, sure, doubts = 0.0, False, 0
+
+    def look(sample: JointSample) -> None:
+        nonlocal came, sure, doubts
+        now = sample.stamp
+        if random.random() < lost:
+            return
+        came = max(came, now + delay * random.random())
+        if stall < now < stall + STALL:
+            came = max(came, stall + STALL)
+        finding = watch.update(now + jitter * random.random(), sample.position, came)
+        sure, doubts = sure or (finding is not None and finding.sure), doubts + bool(finding)
+
+    with closing(make_simulator(str(random.choice(["ideal", "mujoco"])), robot)) as engine:
+        rehearse_drive(
+            engine,
+            robot,
+            law,
+            reference,
+            RUN,
+            encoder_counts=counts,
+            torque_limit=limit,
+            torque_noise=float(random.uniform(0.0, 0.1)),
+            seed=seed,
+            period=period,
+            on_sample=look,
+        )
+    words = (
+        f"{robot_name} {drive}, {1e3 * period:.1f} ms, {counts} counts, {lost:.0%} lost, jitter "
+        f"{1e3 * jitter:.1f} ms, delay {1e3 * delay:.1f} ms, {publishers} publishers"
+    )
+    return words, sure, doubts
+
+
+def lines(runs: dict[str, list[Measured]]) -> Iterable[str]:
+    """The first table, a line per key."""
+    yield f"{'':32} | runs | zero ms, median, worst |    moving | stopped"
+    for key, measured in runs.items():
+        zeros = 1e3 * np.array([zero for zero, *_ in measured])
+        moving, all_ = (sum(m[k] for m in measured) for k in (1, 2))
+        stopped = sum(m[3] for m in measured)
+        yield (
+            f"{key:32} | {len(measured):4d} | {np.median(zeros):10.1f} {zeros.max():10.1f} | "
+            f"{100.0 * moving / max(all_, 1):7.2f} % | {stopped} of {len(measured)}"
+        )
+
+
+def main() -> int:
+    """Print both tables; 1 where a run was not stopped, moved on, or one source was called two."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=2.0, help="wall time for each table")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn")
+    parser.add_argument("--relay", action="store_true", help="both speak through one publisher")
+    arguments = parser.parse_args()
+    random = np.random.default_rng(arguments.seed)
+    kinds = [each for each in SOURCES if not arguments.relay or each[0] in TOGETHER]
+    subjects = DRIVERS if arguments.relay else (*DRIVERS, TRACKING)
+    by_kind: dict[str, list[Measured]] = defaultdict(list)
+    by_node: dict[str, list[Measured]] = defaultdict(list)
+    end, count = time.monotonic() + 60.0 * arguments.minutes, 0
+    while time.monotonic() < end:
+        name, change, period = kinds[count % len(kinds)]
+        subject = subjects[(count + count // len(kinds)) % len(subjects)]
+        measured = detection(subject, change, period, random, arguments.relay)
+        by_kind[name].append(measured)
+        by_node[subject.name].append(measured)
+        count += 1
+    print("\n".join((*lines(by_kind), "", *lines(by_node))), flush=True)
+    wrong = sum(not m[3] or m[1] > 0 for runs in by_kind.values() for m in runs)
+    end, drives = time.monotonic() + 60.0 * arguments.minutes, []
+    while time.monotonic() < end:
+        drives.append(alone(random))
+    called = [words for words, sure, _ in drives if sure]
+    doubted = sum(bool(doubts) for _, _, doubts in drives)
+    print(
+        f"\none source: {len(called)} of {len(drives)} drives of {RUN:g} s called two, "
+        f"{doubted} doubted at some time",
+        *called,
+        sep="\n    ",
+    )
+    return int(bool(wrong or called))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,130 @@
+"""A commanding node whose robot's states come from two, with bad stamps, or after a stop."""
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from effort_graph import TORQUE, drive, made_graphs  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+from diffbot_node.command_node import LOOKS_AFTER_STALL  # noqa: E402
+from diffbot_node.running import _make_executor  # noqa: E402
+from diffbot_node.state_subscription import WithSender  # noqa: E402
+
+ZERO = (0.0, 0.0)
+WHEELS = ["left_wheel_joint", "right_wheel_joint"]
+
+
+@pytest.fixture
+def make_graph():
+    with made_graphs() as make:
+        yield make
+
+
+@pytest.fixture
+def graph(make_graph):
+    return make_graph()
+
+
+def state(stamp, position=(0.0, 0.0), names=WHEELS):
+    message = JointState(name=names, position=list(position))
+    message.velocity, message.effort = [0.0, 0.0], [0.0, 0.0]
+    message.header.stamp.sec = int(stamp // 1)
+    message.header.stamp.nanosec = int(stamp % 1 * 1e9)
+    return message
+
+
+@pytest.mark.parametrize("make", [SingleThreadedExecutor, _make_executor])
+def test_senders_are_told_apart_by_each_executor(graph, make):
+    heard, node = [], graph.robot
+    others = [node.create_publisher(JointState, "others", 10) for _ in range(2)]
+    listener = rclpy.create_node("listener")
+    listener.create_subscription(
+        JointState, "others", WithSender(lambda *told: heard.append(told)), 10
+    )
+    executor = make()
+    executor.add_node(listener)
+    graph.spin_until(lambda: all(o.get_subscription_count() for o in others), "the match")
+    for topic in (*others, *others):
+        topic.publish(state(1.0))
+    for _ in range(200):
+        executor.spin_once(timeout_sec=0.05)
+        if len(heard) == 4:
+            break
+    executor.remove_node(listener)
+    listener.destroy_node()
+    senders = [sender for _, sender in heard]
+    assert len(senders) == 4 and isinstance(heard[0][0], JointState)
+    if None not in senders:  # rclpy before Kilted does not say
+        assert len(set(senders)) == 2
+
+
+def test_rclpy_before_kilted_knows_no_senders():
+    heard = []
+    WithSender(lambda *told: heard.append(told))("a message", {"source_timestamp": 1})
+    assert heard == [("a message", None)]
+
+
+def test_a_second_publisher_of_the_wheels_stops_it_until_it_is_enabled(graph):
+    drive(graph)
+    second = graph.robot.create_publisher(JointState, "joint_states", 10)
+    graph.spin_until(lambda: graph.node.count_publishers("joint_states") == 2, "the second")
+    assert graph.say() == TORQUE  # it has said nothing yet
+    for _ in range(5):
+        second.publish(state(graph.stamp + 0.005))
+        graph.say()
+    assert graph.say() == ZERO
+    why = graph.node.stopped_by
+    assert "two sources" in why and "2 publish /joint_states" in why and "/robot" in why
+
+
+def test_a_publisher_of_other_joints_is_welcome(graph):
+    drive(graph)
+    arm = graph.robot.create_publisher(JointState, "joint_states", 10)
+    graph.spin_until(lambda: graph.node.count_publishers("joint_states") == 2, "the arm")
+    for _ in range(20):
+        arm.publish(state(3.0, names=["shoulder", "elbow"]))
+        assert graph.say() == TORQUE
+    assert not graph.node.stopped_by
+
+
+@pytest.mark.parametrize("stamp", [-1.0, -0.5, 2**31 - 1.0])
+def test_a_stamp_that_cannot_be_used_is_left_out(graph, stamp):
+    drive(graph)
+    refused, count = graph.node.refused, len(graph.commands)
+    graph.states.publish(state(stamp))
+    graph.stamp += 0.01  # in the place of a good one
+    graph.spin_until(lambda: len(graph.commands) > count, "zero")
+    assert graph.commands[-1] == ZERO and graph.node.refused == refused + 1
+    graph.say()
+    assert graph.say() == TORQUE
+
+
+def test_a_stamp_that_cannot_be_used_before_the_start_is_no_command(make_graph):
+    graph = make_graph("enabled:=true")
+    graph.states.publish(state(-1.0))
+    graph.spin_until(lambda: graph.node.refused, "the refusal")
+    assert graph.commands == []
+
+
+def test_of_states_that_waited_the_newest_is_answered(graph):
+    drive(graph)
+    node, sent = graph.node, []
+    node._output.send = sent.append
+    node._looked -= 10.0  # the process stood still
+    for k in range(5):
+        node._on_state(state(graph.stamp + 0.01 * (k + 1)))
+    assert sent == [ZERO] * 4 and node.is_pending
+    node.resume()  # a reference comes
+    assert node.is_pending
+    for _ in range(LOOKS_AFTER_STALL):
+        node._watch()
+    assert len(sent) == 5 and sent[4] != ZERO and not node.is_pending
+
+
+def test_a_lone_state_that_waited_is_answered(graph):
+    """As in lock-step, where none comes before it is."""
+    drive(graph)
+    graph.node._looked -= 10.0
+    assert graph.say() == TORQUE
