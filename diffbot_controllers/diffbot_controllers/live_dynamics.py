@@ -13,7 +13,7 @@ from diffbot_controllers.gates import Offer
 from diffbot_controllers.judgement import Judgement
 from diffbot_controllers.last_good import LastGood
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
-from diffbot_node import EffortNode, to_stamp
+from diffbot_node import EffortNode, KeptTopic, to_stamp
 
 TOPIC = "dynamic_parameters"
 TOLERANCE = 1e-6  # s; stamps go through floats
@@ -37,6 +37,9 @@ class LiveDynamics:
         use: called with parameters that change. A ValueError refuses the estimate, and those of
             before stay.
         last_good: where they are kept; None: nowhere.
+
+    Attributes:
+        topic: `~/adaptation`.
     """
 
     def __init__(
@@ -56,7 +59,8 @@ class LiveDynamics:
         self._begun = False
         self._status = AdaptationStatus()
         self._status.header.frame_id = node.values.base_frame
-        self._topic = node.create_publisher(AdaptationStatus, "~/adaptation", 100)
+        resume = node.resume if node.values.wait_for_reference else None
+        self.topic = KeptTopic(node, AdaptationStatus, "~/adaptation", resume)
         self._estimates = node.create_subscription(DynamicParameters, TOPIC, self._on_message, 100)
 
     @property
@@ -115,12 +119,16 @@ class LiveDynamics:
 
     def _on_message(self, message: DynamicParameters) -> None:
         self._node.keep_waiting()  # an identification takes longer than anybody's patience
-        offer = offer_of(message)
-        if self._begun:
-            self._offers.append(offer)
-        else:
-            self._judge(offer)
+        self._offers.append(offer_of(message))
+        self.look()
         self._node.resume()
+
+    def look(self) -> None:
+        """Before the run: judge at once, when those are there who are to hear of it."""
+        if self._begun or self.topic.missing(self._node.values.listeners):
+            return
+        while self._offers:
+            self._judge(self._offers.popleft())
 
     def _judge(self, offer: Offer) -> None:
         self._judged = max(self._judged, offer.stamp)
@@ -130,7 +138,7 @@ class LiveDynamics:
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
         self._status.header.stamp = to_stamp(max(offer.stamp, 0.0))
         fill_adaptation(self._status, self.adaptation, offer, judgement)
-        self._topic.publish(self._status)
+        self.topic.publish(self._status)
         if not judgement.refused:
             self._keep(lambda kept: kept.keep(self.adaptation.in_use, offer.stamp))
 

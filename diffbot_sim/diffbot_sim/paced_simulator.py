@@ -15,7 +15,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
-from diffbot_node import Parameter, declare
+from diffbot_node import KeptTopic, Parameter, declare
+from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.pacing import Pacer
 from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
@@ -25,6 +26,13 @@ PACE = (
     Parameter("lock_step", True, "wait for the command that answers each state of the robot"),
     Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
     Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
+    Parameter(
+        "listeners",
+        0,
+        "in lock-step: subscribers of ground_truth to wait for before the first state, and "
+        "whenever they fall behind; see kept_topic.py",
+        minimum=0,
+    ),
     LEAVE_WHEN_ALONE,
     Parameter(
         "patience",
@@ -114,6 +122,26 @@ class PacedSimulator(Node, ABC):
     def rival(self) -> str | None:
         """What is wrong when somebody else publishes states, too; else None."""
 
+    @abstractmethod
+    def awaits(self) -> str:
+        """In lock-step: what has to come before time goes on; empty when nothing has to."""
+
+    # What a subclass may use.
+
+    def awaits_listeners(self, topic: KeptTopic) -> str:
+        """Listeners of a topic that are not there yet, or have fallen behind."""
+        if not self.values.lock_step:
+            return ""
+        return topic.missing(0 if self._answered else self.values.listeners) or topic.holds()
+
+    def await_arrival(self, topic: KeptTopic) -> None:
+        """Wait until its listeners have all messages of it, which an ending process loses."""
+        topic.await_readers(HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE)
+
+    def resume(self) -> None:
+        """Go on if nothing is awaited any more."""
+        self._go_on()
+
     # Time.
 
     def take_command(self, command: tuple[float, float]) -> None:
@@ -125,7 +153,7 @@ class PacedSimulator(Node, ABC):
 
     def _go_on(self) -> None:
         """Answer the command that waits, unless time stands still."""
-        if self._unanswered and not self.paused:
+        if self._unanswered and not self.paused and not self.awaits():
             self._unanswered = False
             self._answer()
 
@@ -157,6 +185,11 @@ class PacedSimulator(Node, ABC):
         if self.exit_code is not None:
             return
         waiting = self.values.lock_step and not self._answered
+        if waiting and (missing := self.awaits()):
+            if not self._warned and time.monotonic() - self._last_answer > SILENCE:
+                self._warned = True
+                self.get_logger().info(f"waiting: {missing}")
+            return
         if waiting and (rival := self.rival()):
             self.get_logger().error(rival)
             self.exit_code = 1

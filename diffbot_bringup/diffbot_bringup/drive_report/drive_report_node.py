@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
@@ -55,8 +55,6 @@ PARAMETERS = (
     Parameter("animation", True, "whether drive.gif is made"),
 )
 
-# Lasts 0.4 s at 5000 messages per second: not one sample may be lost while matplotlib loads.
-QUEUE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Once a run is done, samples that are still on their way have this long, s of wall time.
 QUIET = 0.1
@@ -72,11 +70,9 @@ class DriveReport(WatchingNode):
         controller = self.values.controller
         self._fields = fields = CONTROLLERS[controller]
         self._type = getattr(diffbot_msgs.msg, fields.message)
-        self._truth_topic = self.create_polled(Odometry, "ground_truth", QUEUE)
+        self._truth_topic = self.create_kept(Odometry, "ground_truth")
         self._state_topic = self.create_polled(ControllerState, f"{controller}/state", LATCHED)
-        self._adaptation_topic = self.create_polled(
-            AdaptationStatus, f"{controller}/adaptation", QUEUE
-        )
+        self._adaptation_topic = self.create_kept(AdaptationStatus, f"{controller}/adaptation")
         self._parameters_topic = self.create_polled(
             DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
         )
@@ -102,7 +98,7 @@ class DriveReport(WatchingNode):
     def take_all(self, now: float) -> None:
         """Take in all samples."""
         recording = self._recording
-        truth = list(self.take(self._truth_topic))
+        truth = self.take_kept(self._truth_topic)
         if truth:
             recording.add_truth(*self._truth_reader.read(truth))
         for message in self.take(self._state_topic):
@@ -112,8 +108,8 @@ class DriveReport(WatchingNode):
         self._take_adaptation()
         if self._status_topic is None and self._listens(now):
             topic = f"{self.values.controller}/status"
-            self._status_topic = self.create_polled(self._type, topic, QUEUE)
-        status = list(self.take(self._status_topic)) if self._status_topic else []
+            self._status_topic = self.create_kept(self._type, topic)
+        status = self.take_kept(self._status_topic) if self._status_topic else []
         if status:
             self._newest = status[-1]
             recording.add_status(*self._status_reader.read(status))
@@ -127,7 +123,7 @@ class DriveReport(WatchingNode):
             recording.add_truth(*true_parameters(message))
         for message in self.take(self._sigma_topic):
             recording.add_truth(*true_sigma(message))
-        judged = list(self.take(self._adaptation_topic))
+        judged = self.take_kept(self._adaptation_topic)
         if judged:
             recording.add(tuple(judged[0].gates), *self._adaptation_reader.read(judged))
 

@@ -7,7 +7,7 @@ completed or stopped by the user, 1 when it failed.
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
 
@@ -29,8 +29,6 @@ from diffbot_node import Parameter
 
 PARAMETERS = (Parameter("name", "ident", "name of the run, for the summary"),)
 
-# Lasts 0.1 s at 5000 messages per second; loading matplotlib can hold a poll up that long.
-QUEUE = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -39,12 +37,12 @@ class IdentReport(WatchingNode):
 
     def __init__(self) -> None:
         super().__init__("ident_report", PARAMETERS)
-        self._status_topic = self.create_polled(IdentStatus, "ident/status", QUEUE, raw=True)
+        self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
         self._truth_topic = self.create_polled(
             DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
         )
-        self._parameters_topic = self.create_polled(
-            DynamicParameters, "ident/dynamic_parameters", QUEUE, raw=True
+        self._parameters_topic = self.create_kept(
+            DynamicParameters, "ident/dynamic_parameters", raw=True
         )
         self._verification_topic = self.create_polled(Verification, "ident/verification", LATCHED)
         drawing = Drawing()
@@ -61,14 +59,14 @@ class IdentReport(WatchingNode):
         for message in self.take(self._truth_topic):
             sample = parameter_sample(message)
             recording.add_truth(sample.time, sample.values)
-        batch = list(self.take(self._status_topic))
+        batch = self.take_kept(self._status_topic)
         for serialized in batch:
             # The last one counts whether or not it is drawn: it may say that the run is over.
             if serialized is batch[-1] or recording.wants_status(stamp_of(serialized)):
                 recording.add_status(status_sample(deserialize_message(serialized, IdentStatus)))
         if batch and recording.status.phase == EXCITING:
             self.pace.update(recording.elapsed, now)
-        for serialized in self.take(self._parameters_topic):
+        for serialized in self.take_kept(self._parameters_topic):
             self._newest = serialized
             if recording.wants_parameters(stamp_of(serialized)):
                 self._unpack_newest()

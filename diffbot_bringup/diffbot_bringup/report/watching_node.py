@@ -168,6 +168,7 @@ class WatchingNode(PolledNode):
 
     def _report(self, ending: Ending, deadline: float) -> None:
         self._reported = True
+        self.leave()
         self._show(time.monotonic())
         self._display.close()
         self.write(ending, deadline)
