@@ -28,7 +28,8 @@ WITHOUT_KEYS = {"diffbot", "identify", "show_parameters"}
 WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
-ADAPTIVE = "-p wait_for_reference:=true -p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"
+ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"
+ADAPTIVE += " -p wait_for_reference:=true"
 WORDS = {
     "simulator": "--ros-args -p engine:=ideal",
     "backstep_controller": f"--ros-args {ADAPTIVE}",

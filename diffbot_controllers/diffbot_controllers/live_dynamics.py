@@ -158,4 +158,4 @@ class LiveDynamics:
         try:
             write(self._last_good)
         except OSError as error:
-            self._node.complain(f"{self._last_good.path} cannot be written: {error.strerror}")
+            self._node.complain(str(error))

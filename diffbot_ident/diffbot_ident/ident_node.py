@@ -208,7 +208,7 @@ class IdentNode(EffortNode):
             try:
                 self._save(self._folder)
             except OSError as error:
-                self.get_logger().error(f"results were not written: {error}; free the folder")
+                self.get_logger().error(str(error))
                 self.exit_code = 1
         self._status.effort[:] = self._status.command[:] = (0.0, 0.0)
         self._publish_status()

@@ -69,6 +69,7 @@ class KeptTopic:
         self._publisher = node.create_publisher(message_type, topic, KEPT)
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
         self._taken: dict[str, int] = {}  # newest stamp taken, by reader, ns
+        self._newest = -1  # stamp published last, ns
         self._looked = -1e9
         self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
         self._receipts: Any = None
@@ -101,9 +102,10 @@ class KeptTopic:
             message.count = self.count
         if self._resume is not None:
             stamp = _nanoseconds(message.header)
-            if self._open and stamp < self._open[-1]:  # time was set back
+            if stamp < self._newest:  # time was set back
                 self._open.clear()
                 self._taken = dict.fromkeys(self._taken, -1)
+            self._newest = stamp
             self._open.append(stamp)
         self._publisher.publish(message)
 
@@ -150,7 +152,9 @@ class KeptTopic:
             self._resume()
 
     def _note(self, receipt: Header) -> None:
-        self._taken[receipt.frame_id] = _nanoseconds(receipt)
+        stamp = _nanoseconds(receipt)
+        # One from before time was set back says nothing about what came after it.
+        self._taken[receipt.frame_id] = stamp if stamp <= self._newest else -1
         self._drop()
 
     def _drop(self) -> None:

@@ -1,4 +1,4 @@
-"""Nothing is lost on a kept topic in lock-step, whenever its reader comes and however slow it is."""
+"""On a kept topic nothing is lost in lock-step, whenever a reader comes and however slow it is."""
 
 from __future__ import annotations
 

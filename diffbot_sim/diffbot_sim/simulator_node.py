@@ -73,7 +73,9 @@ class SimulatorNode(PacedSimulator):
         return VirtualRobot(engine, actuator, encoders, values.period)
 
     def _make_topics(self) -> None:
-        self._topics = SimulatorTopics(self, self.robot, self.resume if self.values.lock_step else None)
+        self._topics = SimulatorTopics(
+            self, self.robot, self.resume if self.values.lock_step else None
+        )
         self._commands = CommandTopic(self, self.robot, self.take_command)
         self.create_service(SetPayload, "~/set_payload", self._on_set_payload)
         draw = getattr(self._virtual.engine, "draw_line", None)

@@ -96,9 +96,7 @@ class SimulatorTopics(TruthTopics):
         resume: see KeptTopic; None: nobody is waited for.
     """
 
-    def __init__(
-        self, node: Node, robot: Robot, resume: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, node: Node, robot: Robot, resume: Callable[[], None] | None = None) -> None:
         super().__init__(node, resume)
         self._node = node
         self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)

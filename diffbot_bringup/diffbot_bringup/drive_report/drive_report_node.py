@@ -34,7 +34,7 @@ from diffbot_bringup.drive_report.drive_writer import DriveWriter
 from diffbot_bringup.drive_report.live_table import live_table
 from diffbot_bringup.drive_report.message_reader import MessageReader
 from diffbot_bringup.report.run_end import Ending
-from diffbot_bringup.report.samples import DONE
+from diffbot_bringup.report.samples import DONE, STOPPED
 from diffbot_bringup.report.watching_node import WatchingNode
 from diffbot_msgs.msg import (
     AdaptationStatus,
@@ -56,6 +56,8 @@ PARAMETERS = (
 )
 
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Simulators that tell the true pose for each state of the robot, with its stamp.
+TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # Once a run is done, samples that are still on their way have this long, s of wall time.
 QUIET = 0.1
 # Wall time to wait for the first true pose of a simulator, s.
@@ -85,7 +87,9 @@ class DriveReport(WatchingNode):
         self._status_reader = MessageReader(fields.names)
         self._truth_reader = MessageReader(TRUTH)
         self._adaptation_reader = MessageReader((*FIELDS, "passed"))
-        self._recording = DriveRecording(fields)
+        self._recording = DriveRecording(
+            fields, truth_due=self.run.simulator in TRUTHFUL_SIMULATORS
+        )
         self._writer = DriveWriter(self.run, controller, self.folder, self.console, drawing)
         self._newest: Any = None
         self._begin = self._received = time.monotonic()
@@ -105,19 +109,20 @@ class DriveReport(WatchingNode):
             recording.add_state(controller_sample(message))
             if recording.state.phase == DRIVING:
                 self.pace.update(recording.elapsed, now)
-        self._take_adaptation()
+        judged = self._take_adaptation()
         if self._status_topic is None and self._listens(now):
             topic = f"{self.values.controller}/status"
             self._status_topic = self.create_kept(self._type, topic)
         status = self.take_kept(self._status_topic) if self._status_topic else []
         if status:
             self._newest = status[-1]
-            recording.add_status(*self._status_reader.read(status))
-        if status or truth:
+            counts = [message.count for message in status]
+            recording.add_status(*self._status_reader.read(status), counts)
+        if status or truth or judged:
             self._received = now
 
-    def _take_adaptation(self) -> None:
-        """Take in what becomes of live parameters, and the true ones."""
+    def _take_adaptation(self) -> bool:
+        """Take in what becomes of live parameters, and the true ones; whether some came."""
         recording = self._recording.adaptation
         for message in self.take(self._parameters_topic):
             recording.add_truth(*true_parameters(message))
@@ -125,7 +130,10 @@ class DriveReport(WatchingNode):
             recording.add_truth(*true_sigma(message))
         judged = self.take_kept(self._adaptation_topic)
         if judged:
-            recording.add(tuple(judged[0].gates), *self._adaptation_reader.read(judged))
+            counts = [message.count for message in judged]
+            gates = tuple(judged[0].gates)
+            recording.add(gates, *self._adaptation_reader.read(judged), counts)
+        return bool(judged)
 
     def _listens(self, now: float) -> bool:
         """Whether to subscribe to the status, for which a controller may wait (its `listeners`).
@@ -144,17 +152,29 @@ class DriveReport(WatchingNode):
     def newest(self) -> float | None:
         """The time of the last state, s, once nothing more comes; see RunEnd."""
         state = self._recording.state
-        if state is None or state.phase != DONE:
+        if state is None or state.phase not in (DONE, STOPPED) or self.missing():
             return None
-        return state.time if time.monotonic() - self._received >= QUIET else None
+        return state.time if state.statuses or self._is_quiet() else None
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing more comes from a controller that does not count its messages."""
+        return time.monotonic() - self._received >= QUIET
+
+    def missing(self) -> list[str]:
+        """What should have come and did not."""
+        return self._recording.missing()
+
+    def received(self) -> float:
+        """When the newest sample came."""
+        return self._received
 
     def table(self) -> RenderableType:
         """The newest sample."""
         return live_table(self._recording)
 
-    def write(self, ending: Ending, deadline: float) -> None:
+    def write(self, ending: Ending, deadline: float) -> bool:
         """The final table, the pictures and summary.json."""
         gains = {}
         if self._newest is not None:
             gains = gains_of(self._newest, self._fields)
-        self._writer.write(self._recording, gains, ending, self.pace.factor, deadline)
+        return self._writer.write(self._recording, gains, ending, self.pace.factor, deadline)

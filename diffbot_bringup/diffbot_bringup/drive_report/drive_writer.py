@@ -51,8 +51,8 @@ class DriveWriter:
         ending: Ending,
         factor: float | None,
         deadline: float,
-    ) -> None:
-        """Print the final table, write the files and print their paths.
+    ) -> bool:
+        """Print the final table, write the files and print their paths; whether all were written.
 
         Args:
             recording: the run.
@@ -61,7 +61,7 @@ class DriveWriter:
             factor: robot time over wall time; None where unknown.
             deadline: time.monotonic() after which no further picture is begun, s.
         """
-        run = recording.run()
+        run, missing = recording.run(), recording.missing()
         results = drive_results(run, recording)
         lived = recording.adaptation_run()
         changes = changes_of(run, lived, results.metrics.window)
@@ -74,10 +74,11 @@ class DriveWriter:
             factor,
             {**keys, "adaptation": adaptation_keys(lived, changes, names)},
             _counts(recording),
+            missing,
         )
         drawn = len(run) > 1
         title = headline(self._run, recording.elapsed, ending)
-        hand_over(
+        return hand_over(
             self._console,
             results_table(results, recording, title) if len(run) else Text(title),
             content,
@@ -86,6 +87,8 @@ class DriveWriter:
             if drawn
             else iter(()),
             lambda: self._drawing.problem if drawn else "nothing was recorded",
+            missing,
+            lambda: self._drawing.unwritten,
         )
 
 

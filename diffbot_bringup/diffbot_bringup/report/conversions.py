@@ -84,6 +84,8 @@ def status_sample(message: IdentStatus) -> StatusSample:
         position=tuple(message.pose[:2].tolist()),
         arena=arena if min(arena) > 0.0 else None,
         information=(message.information, message.predicted_information),
+        count=message.count,
+        estimates=message.estimates,
     )
 
 

@@ -7,6 +7,8 @@ completed or stopped by the user, 1 when it failed.
 
 from __future__ import annotations
 
+import time
+
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
@@ -51,15 +53,18 @@ class IdentReport(WatchingNode):
         self._writer = ReportWriter(self.run, model, self.folder, self.console, drawing)
         self._recording = IdentRecording()
         self._newest: bytes | None = None
+        self._received = time.monotonic()
         self.watch("ident", (self._status_topic, self._parameters_topic))
 
     def take_all(self, now: float) -> None:
         """Unpack what the pictures need and, always, the last status."""
         recording = self._recording
+        before = recording.statuses, recording.estimates
         for message in self.take(self._truth_topic):
             sample = parameter_sample(message)
             recording.add_truth(sample.time, sample.values)
         batch = self.take_kept(self._status_topic)
+        recording.statuses += len(batch)
         for serialized in batch:
             # The last one counts whether or not it is drawn: it may say that the run is over.
             if serialized is batch[-1] or recording.wants_status(stamp_of(serialized)):
@@ -68,8 +73,12 @@ class IdentReport(WatchingNode):
             self.pace.update(recording.elapsed, now)
         for serialized in self.take_kept(self._parameters_topic):
             self._newest = serialized
+            recording.estimates += 1
+            recording.newest = stamp_of(serialized)
             if recording.wants_parameters(stamp_of(serialized)):
                 self._unpack_newest()
+        if (recording.statuses, recording.estimates) != before:
+            self._received = now
         # Last, as it is sent before the status that ends the run.
         for message in self.take(self._verification_topic):
             recording.verification = verification_sample(message)
@@ -79,8 +88,16 @@ class IdentReport(WatchingNode):
         return self._recording.status
 
     def newest(self) -> float | None:
-        """Stamp of the newest estimate, s."""
-        return None if self._newest is None else stamp_of(self._newest)
+        """Stamp of the newest estimate, s, once all before has come; see RunEnd."""
+        return None if self.missing() else self._recording.newest
+
+    def missing(self) -> list[str]:
+        """What should have come and did not."""
+        return self._recording.missing()
+
+    def received(self) -> float:
+        """When the newest message came."""
+        return self._received
 
     def _unpack_newest(self) -> None:
         if self._newest is not None:
@@ -92,6 +109,6 @@ class IdentReport(WatchingNode):
         self._unpack_newest()
         return self._writer.table(self._recording)
 
-    def write(self, ending: Ending, deadline: float) -> None:
+    def write(self, ending: Ending, deadline: float) -> bool:
         """The final table, the pictures and summary.json."""
-        self._writer.write(self._recording, ending, self.pace.factor, deadline)
+        return self._writer.write(self._recording, ending, self.pace.factor, deadline)
