@@ -190,12 +190,16 @@ class ReferenceFollower(CommandNode):
 
     def _reference_left(self) -> bool:
         """Whether nobody has published references for two looks, though more are needed."""
-        needed = self.is_pending if self.values.wait_for_reference else self.input.is_stream
+        needed = self._lacks_reference() if self.values.wait_for_reference else self.input.is_stream
         if self.count_publishers(self.stream) or not needed:
             self._left_since = None
         elif self._left_since is None:
             self._left_since = time.monotonic()
         return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
+
+    def _lacks_reference(self) -> bool:
+        """Whether a sample waits, and not for those who listen to what the node tells."""
+        return self.is_pending and not any(topic.holds() for topic in self.kept_topics)
 
     def _end_without_reference(self) -> None:
         newest = self.input.newest

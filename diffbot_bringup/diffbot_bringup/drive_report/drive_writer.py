@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -92,11 +93,19 @@ class DriveWriter:
         )
 
 
+def _told_poses(recording: DriveRecording) -> int:
+    """True poses that belong to a sample; a simulator goes on until it is left alone."""
+    truth, status = recording.truth, recording.status
+    if not len(status):
+        return 0
+    return int(np.isin(truth.stamps, status.stamps).sum()) * truth.every
+
+
 def _counts(recording: DriveRecording) -> dict[str, int]:
     """How much the figures rest on."""
     return {
         "samples": recording.status.taken,
-        "samples_true": recording.truth.taken,
+        "samples_true": _told_poses(recording),
         "kept_one_in": recording.status.every,
         "refused": recording.state.refused if recording.state else 0,
     }
