@@ -29,6 +29,7 @@ WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
 ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"
+ADAPTIVE += " -p wait_for_reference:=true"
 WORDS = {
     "simulator": "--ros-args -p engine:=ideal",
     "backstep_controller": f"--ros-args {ADAPTIVE}",
@@ -37,7 +38,9 @@ WORDS = {
     "pose_step": "1,0,0 --ros-args -r command:=pose_controller/command",
     "trajectory_publisher": "--ros-args -r reference:=backstep_controller/reference "
     "-r command:=trajectory_publisher/command",
-    "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0]",
+    "ident": "--ros-args -p lock_step:=true",
+    "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] "
+    "-p wait_for_reference:=true",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
     "drive_report": "--ros-args -p controller:=backstep_controller",
 }
@@ -53,8 +56,12 @@ LATER = {
         ("publish", "/velocity_tracking_controller/reference"),
         ("subscribe", "/odom"),
     },
-    "drive_report": {("subscribe", "/backstep_controller/status")}
-    | {("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")},
+    "drive_report": {
+        ("subscribe", "/backstep_controller/status"),
+        ("publish", "/backstep_controller/status/receipts"),
+    }
+    | {("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")}
+    | {("publish", f"/{c}/{t}/receipts") for c in REPORTED for t in ("adaptation", "status")},
 } | {commander: {("publish", WATCHED)} for commander in COMMANDERS}
 # References are subscribed to when the law is ready.
 LATER["linearizing_controller"] |= {("subscribe", "/cmd_vel")}

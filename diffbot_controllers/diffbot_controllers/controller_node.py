@@ -21,7 +21,7 @@ from diffbot_controllers.node_parameters import CONTROLLER_PARAMETERS
 from diffbot_controllers.reference_follower import ReferenceFollower
 from diffbot_controllers.reference_input import ReferenceInput
 from diffbot_controllers.telemetry import Telemetry
-from diffbot_node import EffortNode, Parameter, pose_from_text
+from diffbot_node import EffortNode, KeptTopic, Parameter, pose_from_text
 
 
 class ControllerNode(ReferenceFollower, EffortNode):
@@ -80,9 +80,9 @@ class ControllerNode(ReferenceFollower, EffortNode):
             self.law.dynamics = dynamics
 
     @property
-    def status_listeners(self) -> int:
-        """Subscribers of `~/status`."""
-        return self._telemetry.listeners
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """`~/status` and, where parameters are live, `~/adaptation`."""
+        return (self._telemetry.status_topic, *self._dynamics.kept_topics)
 
     @property
     def dynamics(self) -> BodyDynamics | None:
@@ -167,6 +167,10 @@ class ControllerNode(ReferenceFollower, EffortNode):
         super().close()
         self._dynamics.close()
 
+    def on_look(self) -> None:
+        """Estimates that came before their listeners are judged once these are there."""
+        self._dynamics.look()
+
     # Telemetry.
 
     def _publish_odometry(self) -> None:
@@ -176,4 +180,5 @@ class ControllerNode(ReferenceFollower, EffortNode):
         """What the node is doing, with the parameters in use."""
         state = self._telemetry.state
         state.elapsed, state.refused = self.elapsed, self.refused
+        state.judgements = sum(topic.count for topic in self._dynamics.kept_topics)
         self._telemetry.publish_state(stamp, phase, message, self.dynamics)

@@ -11,7 +11,7 @@ from diffbot_controllers.last_good import LastGood
 from diffbot_controllers.live_dynamics import LiveDynamics
 from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_description import Robot, RobotModel, closed_form, urdf
-from diffbot_node import EffortNode
+from diffbot_node import EffortNode, KeptTopic
 
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
 
@@ -58,6 +58,16 @@ class DynamicsSource:
             return self._newest
         adaptation = self._live.adaptation
         return adaptation.in_use if adaptation.is_started else None
+
+    @property
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """`~/adaptation` where they are live."""
+        return (self._live.topic,) if self._live else ()
+
+    def look(self) -> None:
+        """Called now and then."""
+        if self._live is not None:
+            self._live.look()
 
     def waits_for(self) -> str:
         """What is missing before the robot may be driven; empty when nothing is."""

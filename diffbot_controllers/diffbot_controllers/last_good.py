@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import yaml
 
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_controllers.parameter_file import NAMES, read_dynamics
+from diffbot_description import write_atomically
 
 HEADER = """\
 # Dynamic parameters k5 to k8 that an adaptive controller had in use, for a run to begin with.
@@ -72,7 +72,5 @@ class LastGood:
         values = {name: getattr(dynamics, name) for name in NAMES}
         parameters = {**values, "state": "estimated", "robot": self._robot}
         document = {"/**": {"ros__parameters": parameters}}
-        partial = self.path.with_name(f"{self.path.name}.partial")
-        partial.write_text(HEADER + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-        os.replace(partial, self.path)
+        write_atomically(self.path, HEADER + yaml.safe_dump(document, sort_keys=False))
         self._kept = dynamics

@@ -13,7 +13,7 @@ from diffbot_controllers.gates import Offer
 from diffbot_controllers.judgement import Judgement
 from diffbot_controllers.last_good import LastGood
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
-from diffbot_node import EffortNode, to_stamp
+from diffbot_node import EffortNode, KeptTopic, to_stamp
 
 TOPIC = "dynamic_parameters"
 TOLERANCE = 1e-6  # s; stamps go through floats
@@ -37,6 +37,9 @@ class LiveDynamics:
         use: called with parameters that change. A ValueError refuses the estimate, and those of
             before stay.
         last_good: where they are kept; None: nowhere.
+
+    Attributes:
+        topic: `~/adaptation`.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class LiveDynamics:
         self._begun = False
         self._status = AdaptationStatus()
         self._status.header.frame_id = node.values.base_frame
-        self._topic = node.create_publisher(AdaptationStatus, "~/adaptation", 100)
+        resume = node.resume if node.values.wait_for_reference else None
+        self.topic = KeptTopic(node, AdaptationStatus, "~/adaptation", resume)
         self._estimates = node.create_subscription(DynamicParameters, TOPIC, self._on_message, 100)
 
     @property
@@ -121,12 +125,20 @@ class LiveDynamics:
             return
         self._node.keep_waiting()  # an identification takes longer than anybody's patience
         self._known.append(offer)
-        # In lock-step an estimate counts from its time on, whenever it came.
-        if self._begun or self._node.values.wait_for_estimates:
-            self._offers.append(offer)
-        else:
-            self._judge(offer)
+        self._offers.append(offer)
+        self.look()
         self._node.resume()
+
+    def look(self) -> None:
+        """Before the run: judge at once, when those are there who are to hear of it.
+
+        In lock-step an estimate counts from its time on, whenever it came.
+        """
+        values = self._node.values
+        if self._begun or values.wait_for_estimates or self.topic.missing(values.listeners):
+            return
+        while self._offers:
+            self._judge(self._offers.popleft())
 
     def _judge(self, offer: Offer) -> None:
         self._judged = max(self._judged, offer.stamp)
@@ -136,7 +148,7 @@ class LiveDynamics:
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
         self._status.header.stamp = to_stamp(max(offer.stamp, 0.0))
         fill_adaptation(self._status, self.adaptation, offer, judgement)
-        self._topic.publish(self._status)
+        self.topic.publish(self._status)
         if not judgement.refused:
             self._keep(lambda kept: kept.keep(self.adaptation.in_use, offer.stamp))
 
@@ -156,4 +168,4 @@ class LiveDynamics:
         try:
             write(self._last_good)
         except OSError as error:
-            self._node.complain(f"{self._last_good.path} cannot be written: {error.strerror}")
+            self._node.complain(str(error))

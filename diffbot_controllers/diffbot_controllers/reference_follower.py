@@ -16,7 +16,8 @@ from arc_odometry import Oddity
 from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.reference_input import ReferenceInput
 from diffbot_msgs.msg import ControllerState
-from diffbot_node import CommandNode
+from diffbot_node import CommandNode, KeptTopic
+from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
@@ -60,8 +61,8 @@ class ReferenceFollower(CommandNode):
 
     @property
     @abstractmethod
-    def status_listeners(self) -> int:
-        """Subscribers of `~/status`."""
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """Those that a report must have every message of."""
 
     @abstractmethod
     def at_rest(self, reference: Any) -> bool:
@@ -70,6 +71,9 @@ class ReferenceFollower(CommandNode):
     @abstractmethod
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """Publish `~/state`; stamp of the newest state of the robot, s."""
+
+    def on_look(self) -> None:
+        """Called every LOOK_PERIOD."""
 
     # References.
 
@@ -101,9 +105,9 @@ class ReferenceFollower(CommandNode):
 
     def waits_for(self) -> str:
         """What is missing before anything may be commanded; empty when nothing is."""
-        missing = self.values.listeners - self.status_listeners
-        if missing > 0:
-            return f"{missing} more subscribers of ~/status are awaited"
+        for topic in self.kept_topics:
+            if missing := topic.missing(self.values.listeners):
+                return missing
         return super().waits_for()
 
     def has_left(self) -> str:
@@ -113,8 +117,13 @@ class ReferenceFollower(CommandNode):
         return super().has_left()
 
     def awaits(self, sample: Any) -> str:
-        """In lock-step: the reference for the sample's stamp."""
-        if not self.values.wait_for_reference or self.input.reaches(sample.stamp):
+        """In lock-step: listeners that have fallen behind, and the reference for the stamp."""
+        if not self.values.wait_for_reference:
+            return ""
+        for topic in self.kept_topics:
+            if behind := topic.holds():
+                return behind
+        if self.input.reaches(sample.stamp):
             return ""
         return f"no reference for the {self.state_name} of {sample.stamp:.3f} s on {self.stream}"
 
@@ -167,6 +176,7 @@ class ReferenceFollower(CommandNode):
         """Say what is waited for, and notice when the reference has left."""
         if self.exit_code is not None:
             return
+        self.on_look()
         if not self._subscribed and not self.waits_for():
             self._subscribed = True
             self.subscribe_to_references()
@@ -186,12 +196,16 @@ class ReferenceFollower(CommandNode):
 
     def _reference_left(self) -> bool:
         """Whether nobody has published references for two looks, though more are needed."""
-        needed = self.is_pending if self.values.wait_for_reference else self.input.is_stream
+        needed = self._lacks_reference() if self.values.wait_for_reference else self.input.is_stream
         if self.count_publishers(self.stream) or not needed:
             self._left_since = None
         elif self._left_since is None:
             self._left_since = time.monotonic()
         return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
+
+    def _lacks_reference(self) -> bool:
+        """Whether a sample waits, and not for those who listen to what the node tells."""
+        return self.is_pending and not any(topic.holds() for topic in self.kept_topics)
 
     def _end_without_reference(self) -> None:
         newest = self.input.newest
@@ -213,6 +227,9 @@ class ReferenceFollower(CommandNode):
         if not self._ended:
             words = self.last_words or "interrupted"
             self.publish_state(self._newest, ControllerState.STOPPED, words)
+        patience = HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE
+        for topic in self.kept_topics:
+            topic.await_readers(patience)
         for publisher in self.publishers:
             if publisher.topic_name == self.resolve_topic_name("~/state"):
                 self.await_arrival(publisher)

@@ -7,7 +7,6 @@ from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
@@ -16,23 +15,24 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from arc_odometry.rate_limit import RateLimit
 from diffbot_controllers.dynamics import BodyDynamics
 from diffbot_msgs.msg import ControllerState
-from diffbot_node import to_stamp
+from diffbot_node import CommandNode, KeptTopic, to_stamp
 
 
 class Telemetry:
     """Publishers and the messages that they send again and again.
 
     Args:
-        node: publishes.
+        node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
         values: its parameters; see CONTROLLER_PARAMETERS.
         status_type: type of `~/status`.
 
     Attributes:
         status: message of `~/status`; its header has a frame.
+        status_topic: that it is sent on.
         state: message of `~/state`.
     """
 
-    def __init__(self, node: Node, values: SimpleNamespace, status_type: type) -> None:
+    def __init__(self, node: CommandNode, values: SimpleNamespace, status_type: type) -> None:
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.status: Any = status_type()
         self.status.header.frame_id = values.odom_frame
@@ -43,19 +43,15 @@ class Telemetry:
         self._transform = TransformStamped(child_frame_id=values.base_frame)
         self._transform.header.frame_id = values.odom_frame
         self._rate = RateLimit(values.odom_rate)
-        self._status_topic = node.create_publisher(status_type, "~/status", 100)
+        resume = node.resume if values.wait_for_reference else None
+        self.status_topic = KeptTopic(node, status_type, "~/status", resume)
         self._state_topic = node.create_publisher(ControllerState, "~/state", latched)
         self._odom_topic = node.create_publisher(Odometry, "~/odom", 10)
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
 
-    @property
-    def listeners(self) -> int:
-        """Subscribers of `~/status`."""
-        return self._status_topic.get_subscription_count()
-
     def publish_status(self) -> None:
         """Send `status` as it is."""
-        self._status_topic.publish(self.status)
+        self.status_topic.publish(self.status)
 
     def publish_state(
         self, stamp: float, phase: int, message: str, dynamics: BodyDynamics | None
@@ -64,6 +60,7 @@ class Telemetry:
         state = self.state
         state.header.stamp = to_stamp(stamp)
         state.phase, state.message = phase, message
+        state.statuses = self.status_topic.count
         if dynamics is not None:
             state.k5, state.k6 = dynamics.k5, dynamics.k6
             state.k7, state.k8 = dynamics.k7, dynamics.k8

@@ -1,5 +1,6 @@
 """Differential-drive robots: one YAML file each, their URDF and their closed-form dynamics."""
 
+from diffbot_description.atomic_file import write_atomically
 from diffbot_description.dynamic_parameters import DynamicParameters, closed_form
 from diffbot_description.generation import urdf
 from diffbot_description.identified_robot import described_model, write_identified_robot
@@ -16,5 +17,6 @@ __all__ = [
     "known_robots",
     "load_robot",
     "urdf",
+    "write_atomically",
     "write_identified_robot",
 ]

@@ -8,7 +8,6 @@ of mass stay too: a motion in the plane says nothing about them.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from diffbot_description.atomic_file import write_atomically
 from diffbot_description.consistency import check_consistency
 from diffbot_description.dynamic_parameters import closed_form
 from diffbot_description.identified_xacro import inertial_xacro
@@ -158,13 +158,6 @@ def write_identified_robot(
     text += "\n" + yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
     robot_file = directory / f"{robot.name}_identified.yaml"
     xacro_file = directory / XACRO_NAME
-    _write(robot_file, text)
-    _write(xacro_file, inertial_xacro(patched, lines))
+    write_atomically(robot_file, text)
+    write_atomically(xacro_file, inertial_xacro(patched, lines))
     return robot_file, xacro_file
-
-
-def _write(path: Path, text: str) -> None:
-    """Write so that the path is either the old file or the whole new one."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -29,7 +29,8 @@ from diffbot_ident.parameters_message import fill, verification_message
 from diffbot_ident.precision import Precision
 from diffbot_ident.prediction import Model
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
-from diffbot_node import EffortNode, results_folder, to_stamp
+from diffbot_node import EffortNode, KeptTopic, results_folder, to_stamp
+from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 
 STATUS_RATE = 50.0  # messages a second of robot time
 DIAGNOSTICS_RATE = 1.0
@@ -59,11 +60,9 @@ class IdentNode(EffortNode):
         self._status.header.frame_id = "base_link"
         if self._arena is not None:
             self._status.arena[:] = (self._arena.length, self._arena.width)
-        deep = QoSProfile(depth=100)
-        self._parameters_topic = self.create_publisher(
-            DynamicParameters, "~/dynamic_parameters", deep
-        )
-        self._status_topic = self.create_publisher(IdentStatus, "~/status", deep)
+        resume = self.resume if values.lock_step else None
+        self._parameters_topic = KeptTopic(self, DynamicParameters, "~/dynamic_parameters", resume)
+        self._status_topic = KeptTopic(self, IdentStatus, "~/status", resume)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._verification_topic = self.create_publisher(Verification, "~/verification", latched)
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
@@ -116,16 +115,19 @@ class IdentNode(EffortNode):
         """What is missing before the excitation may begin; empty when nothing is."""
         # A run may end within some ms, and its last status says why: somebody has to hear it.
         for topic in (self._parameters_topic, self._status_topic):
-            missing = self.values.listeners - topic.get_subscription_count()
-            if missing > 0:
-                return f"{missing} more subscribers of {topic.topic} are awaited"
+            if missing := topic.missing(self.values.listeners):
+                return missing
         return super().waits_for()
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
-        if self._status_topic.get_subscription_count() < self.values.listeners:
+        if self._status_topic.subscribers < self.values.listeners:
             return "nobody listens to ~/status any more: the report has gone"
         return super().has_left()
+
+    def awaits(self, sample: JointSample) -> str:
+        """In lock-step: listeners that have fallen behind."""
+        return self._status_topic.holds() or self._parameters_topic.holds()
 
     def largest_torque(self) -> float:
         """That of the excitation, N m."""
@@ -190,11 +192,13 @@ class IdentNode(EffortNode):
     def close(self) -> None:
         """On every way out: zero torque first, then save what there is."""
         super().close()
+        patience = HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE
         if not self._closed and self.run.phase is not Phase.WAITING:
             self.run.stop(self.last_words or "interrupted")
             self._end(self.exit_code or 0)
-        for publisher in (self._parameters_topic, self._verification_topic, self._status_topic):
-            self.await_arrival(publisher)
+        for topic in (self._parameters_topic, self._status_topic):
+            topic.await_readers(patience)
+        self.await_arrival(self._verification_topic)
 
     def _end(self, exit_code: int) -> None:
         self._closed = True
@@ -210,7 +214,7 @@ class IdentNode(EffortNode):
             try:
                 self._save(self._folder)
             except OSError as error:
-                self.get_logger().error(f"results were not written: {error}; free the folder")
+                self.get_logger().error(str(error))
                 self.exit_code = 1
         self._status.effort[:] = self._status.command[:] = (0.0, 0.0)
         self._publish_status()
@@ -262,4 +266,5 @@ class IdentNode(EffortNode):
         status.linear_velocity, status.angular_velocity = run.velocity
         status.guarded = run.guarded
         status.refused = self.refused
+        status.estimates = self._parameters_topic.count
         self._status_topic.publish(status)

@@ -72,4 +72,10 @@ PARAMETERS = (
         "subscribers of ~/dynamic_parameters, and of ~/status, to wait for before starting",
         minimum=0,
     ),
+    Parameter(
+        "lock_step",
+        False,
+        "the robot is a simulator that waits for each answer: these subscribers are then waited "
+        "for whenever they fall behind",
+    ),
 )

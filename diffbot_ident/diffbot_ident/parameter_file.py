@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from diffbot_description import write_atomically
 from diffbot_ident.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS, Estimate, Friction
 from diffbot_ident.physical_quantity import PhysicalQuantity
 
@@ -73,13 +73,10 @@ def parameter_document(
 
 def save_parameters(path: Path, document: dict[str, Any]) -> None:
     """Write the document so that `path` is either the old file or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     units = ", ".join(f"{name} in {unit}" for name, unit in zip(NAMES, UNITS, strict=True))
     text = HEADER.format(units=units)
     text += yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    write_atomically(path, text)
 
 
 def _floats(values: Any) -> list[float]:

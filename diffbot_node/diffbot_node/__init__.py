@@ -4,6 +4,7 @@ from diffbot_node.command_node import CommandNode
 from diffbot_node.command_parameters import COMMAND_PARAMETERS
 from diffbot_node.effort_node import EffortNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
+from diffbot_node.kept_topic import KEPT, KeptTopic, Receipts
 from diffbot_node.pair_limiter import PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.pose_text import pose_from_text
@@ -16,10 +17,13 @@ from diffbot_node.torque_limiter import TorqueLimiter
 __all__ = [
     "COMMAND_PARAMETERS",
     "EFFORT_PARAMETERS",
+    "KEPT",
     "CommandNode",
     "EffortNode",
+    "KeptTopic",
     "PairLimiter",
     "Parameter",
+    "Receipts",
     "TorqueLimiter",
     "declare",
     "pose_from_text",

@@ -18,8 +18,9 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
-from diffbot_node import Parameter, declare
+from diffbot_node import KeptTopic, Parameter, declare
 from diffbot_node.answers import answers
+from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_sim.command_watch import CommandWatch
 from diffbot_sim.pacing import Pacer
 from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
@@ -29,6 +30,13 @@ PACE = (
     Parameter("lock_step", True, "wait for the command that answers each state of the robot"),
     Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
     Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
+    Parameter(
+        "listeners",
+        0,
+        "in lock-step: subscribers of ground_truth to wait for before the first state, and "
+        "whenever they fall behind; see kept_topic.py",
+        minimum=0,
+    ),
     LEAVE_WHEN_ALONE,
     Parameter(
         "patience",
@@ -119,6 +127,26 @@ class PacedSimulator(Node, ABC):
     def rival(self) -> str | None:
         """What is wrong when somebody else publishes states, too; else None."""
 
+    @abstractmethod
+    def awaits(self) -> str:
+        """In lock-step: what has to come before time goes on; empty when nothing has to."""
+
+    # What a subclass may use.
+
+    def awaits_listeners(self, topic: KeptTopic) -> str:
+        """Listeners of a topic that are not there yet, or have fallen behind."""
+        if not self.values.lock_step:
+            return ""
+        return topic.missing(0 if self._answered else self.values.listeners) or topic.holds()
+
+    def await_arrival(self, topic: KeptTopic) -> None:
+        """Wait until its listeners have all messages of it, which an ending process loses."""
+        topic.await_readers(HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE)
+
+    def resume(self) -> None:
+        """Go on if nothing is awaited any more."""
+        self._go_on()
+
     # Time.
 
     def take_command(self, command: tuple[float, float], named: float | None) -> None:
@@ -137,7 +165,7 @@ class PacedSimulator(Node, ABC):
 
     def _go_on(self) -> None:
         """Answer the command that waits, unless time stands still."""
-        if self._unanswered and not self.paused:
+        if self._unanswered and not self.paused and not self.awaits():
             self._unanswered = False
             self._answer()
 
@@ -176,6 +204,11 @@ class PacedSimulator(Node, ABC):
         if self.exit_code is not None:
             return
         self._look_for_crowd()
+        if self.values.lock_step and not self._answered and (missing := self.awaits()):
+            if not self._warned and time.monotonic() - self._last_answer > SILENCE:
+                self._warned = True
+                self.get_logger().info(f"waiting: {missing}")
+            return
         if self.values.lock_step or paused:
             # A state or its answer may have been lost, and a robot whose time stands still is not
             # to be taken for a dead one; the stamp stays the same.

@@ -73,7 +73,9 @@ class SimulatorNode(PacedSimulator):
         return VirtualRobot(engine, actuator, encoders, values.period)
 
     def _make_topics(self) -> None:
-        self._topics = SimulatorTopics(self, self.robot)
+        self._topics = SimulatorTopics(
+            self, self.robot, self.resume if self.values.lock_step else None
+        )
         self._commands = CommandTopic(self, self.robot, self.take_command)
         self.create_service(SetPayload, "~/set_payload", self._on_set_payload)
         draw = getattr(self._virtual.engine, "draw_line", None)
@@ -110,12 +112,17 @@ class SimulatorNode(PacedSimulator):
             self.exit_code = 1
         self._virtual.advance(command)
 
+    def awaits(self) -> str:
+        """Listeners of the true motion."""
+        return self.awaits_listeners(self._topics.motion_topic)
+
     def rival(self) -> str | None:
         """Somebody else who publishes joint states."""
         return self._topics.rival()
 
     def close(self) -> None:
-        """End the engine; nothing has to be said."""
+        """What is on its way arrives, and the engine ends."""
+        self.await_arrival(self._topics.motion_topic)
         self._virtual.engine.close()
 
     # Messages.

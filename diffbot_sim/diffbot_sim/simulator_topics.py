@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
@@ -15,9 +16,10 @@ from arc_odometry import JointSample
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters
-from diffbot_node import to_stamp
+from diffbot_node import KeptTopic, to_stamp
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Who comes later shall know what changed before.
+LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class MotionTopic:
@@ -27,16 +29,20 @@ class MotionTopic:
 
     Args:
         node: publishes.
+        resume: see KeptTopic; None: nobody is waited for.
+
+    Attributes:
+        motion_topic: that it is sent on.
     """
 
-    def __init__(self, node: Node) -> None:
-        self._motion_topic = node.create_publisher(Odometry, "ground_truth", 10)
+    def __init__(self, node: Node, resume: Callable[[], None] | None = None) -> None:
+        self.motion_topic = KeptTopic(node, Odometry, "ground_truth", resume)
         self._odometry = Odometry(child_frame_id="base_link")
         self._odometry.header.frame_id = "odom"
 
     def is_watched(self) -> bool:
         """Tell whether somebody listens to the true motion."""
-        return self._motion_topic.get_subscription_count() > 0
+        return self.motion_topic.subscribers > 0
 
     def publish_motion(
         self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
@@ -50,7 +56,7 @@ class MotionTopic:
         message.pose.pose.orientation.w = math.cos(0.5 * theta)
         message.twist.twist.linear.x = float(velocity[0])
         message.twist.twist.angular.z = float(velocity[1])
-        self._motion_topic.publish(message)
+        self.motion_topic.publish(message)
 
 
 class TruthTopics(MotionTopic):
@@ -60,10 +66,11 @@ class TruthTopics(MotionTopic):
 
     Args:
         node: publishes.
+        resume: see KeptTopic; None: nobody is waited for.
     """
 
-    def __init__(self, node: Node) -> None:
-        super().__init__(node)
+    def __init__(self, node: Node, resume: Callable[[], None] | None = None) -> None:
+        super().__init__(node, resume)
         self._parameters_topic = node.create_publisher(
             DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
         )
@@ -86,10 +93,11 @@ class SimulatorTopics(TruthTopics):
     Args:
         node: publishes.
         robot: names the joints.
+        resume: see KeptTopic; None: nobody is waited for.
     """
 
-    def __init__(self, node: Node, robot: Robot) -> None:
-        super().__init__(node)
+    def __init__(self, node: Node, robot: Robot, resume: Callable[[], None] | None = None) -> None:
+        super().__init__(node, resume)
         self._node = node
         self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
         self._joints_topic = node.create_publisher(JointState, "joint_states", 10)

@@ -95,7 +95,8 @@ class VelocitySimulatorNode(PacedSimulator):
         self._silent = 0.0  # robot time since the last command, s
         self._changed = self.values.change_time < 0.0
         self._make_robot()
-        self._topics = VelocitySimulatorTopics(self, self.values.publish_tf)
+        resume = self.resume if self.values.lock_step else None
+        self._topics = VelocitySimulatorTopics(self, self.values.publish_tf, resume)
         VelocityTopic(self, self.values.stamped, self._on_command)
         self._publish_truth()
         self.run(COMMANDS, "velocity")
@@ -165,9 +166,14 @@ class VelocitySimulatorNode(PacedSimulator):
     def _publish_truth(self) -> None:
         self._topics.publish_parameters(self.stamp, self._robot.sigma, self.values.dead_time)
 
+    def awaits(self) -> str:
+        """Listeners of the true motion."""
+        return self.awaits_listeners(self._topics.motion_topic)
+
     def rival(self) -> str | None:
         """Somebody else who publishes odometry."""
         return self._topics.rival()
 
     def close(self) -> None:
-        """Nothing has to be ended."""
+        """What is on its way arrives."""
+        self.await_arrival(self._topics.motion_topic)

@@ -68,10 +68,13 @@ class VelocitySimulatorTopics(MotionTopic):
     Args:
         node: publishes.
         publish_tf: whether odom -> base_link is sent on /tf.
+        resume: see KeptTopic; None: nobody is waited for.
     """
 
-    def __init__(self, node: Node, publish_tf: bool) -> None:
-        super().__init__(node)
+    def __init__(
+        self, node: Node, publish_tf: bool, resume: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(node, resume)
         self._node = node
         self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
         self._odom_topic = node.create_publisher(Odometry, "odom", 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from diffbot_bringup.drive_report.drive_run import Columns
 from diffbot_bringup.drive_report.sample_buffer import SampleBuffer
+from diffbot_bringup.report.arrivals import Arrivals
 
 NANOSECONDS = 1_000_000_000
 # Of diffbot_msgs/AdaptationStatus; `passed` comes last, there may be any number of gates.
@@ -35,6 +37,8 @@ class AdaptationRun:
         passed: whether each gate let the estimate pass, shape (n, m).
         true_time: when true parameters began to hold, s since driving began, shape (k,).
         true: those, shape (k, 4).
+        lost: judgements that did not come.
+        has_last: whether the last one has.
     """
 
     time: Columns
@@ -50,6 +54,8 @@ class AdaptationRun:
     passed: NDArray[np.bool_]
     true_time: Columns
     true: Columns
+    lost: int = 0
+    has_last: bool = True
 
     def __len__(self) -> int:
         return len(self.time)
@@ -67,15 +73,24 @@ class AdaptationRun:
 
 
 class AdaptationRecording:
-    """Takes in judgements and true parameters."""
+    """Takes in judgements and true parameters.
+
+    Attributes:
+        arrivals: which judgements have come.
+    """
 
     def __init__(self) -> None:
+        self.arrivals = Arrivals()
         self._gates: tuple[str, ...] = ()
         self._status: SampleBuffer | None = None
         self._truth: dict[int, tuple[float, ...]] = {}
 
     def add(
-        self, gates: tuple[str, ...], stamps: NDArray[np.int64], rows: NDArray[np.float64]
+        self,
+        gates: tuple[str, ...],
+        stamps: NDArray[np.int64],
+        rows: NDArray[np.float64],
+        counts: Sequence[int] | None = None,
     ) -> None:
         """Take in a batch.
 
@@ -83,7 +98,9 @@ class AdaptationRecording:
             gates: names, m of them.
             stamps: ns, shape (n,).
             rows: values of FIELDS and `passed`, shape (n, 26 + m).
+            counts: number of each message, as its writer counts them; None: not told.
         """
+        self.arrivals.add([0] * len(stamps) if counts is None else counts, stamps)
         if self._status is None or gates != self._gates:
             self._gates, self._status = gates, SampleBuffer(rows.shape[1], CAPACITY)
         self._status.add(stamps, rows)
@@ -94,8 +111,13 @@ class AdaptationRecording:
             self._truth.clear()
         self._truth[stamp] = values
 
-    def run(self, start: float) -> AdaptationRun:
-        """The run so far; start: stamp at which driving began, s."""
+    def run(self, start: float, told: int = 0) -> AdaptationRun:
+        """The run so far.
+
+        Args:
+            start: stamp at which driving began, s.
+            told: judgements that the controller has published.
+        """
         buffer = self._status
         rows = buffer.rows if buffer else np.empty((0, int(COLUMNS[-1]) + len(self._gates)))
         stamps = buffer.stamps if buffer else np.empty(0, np.int64)
@@ -112,4 +134,6 @@ class AdaptationRecording:
             passed=passed > 0.5,
             true_time=(np.array(list(self._truth), np.int64) - zero) / NANOSECONDS,
             true=true,
+            lost=self.arrivals.missing(told),
+            has_last=told <= self.arrivals.newest,
         )

@@ -59,7 +59,13 @@ def changes_of(run: DriveRun, adaptation: AdaptationRun, lap: Window | None) -> 
             Window(LAP, time - length, time),
             Window(LAP, time + RECOVERY, time + RECOVERY + length),
         )
-        found.append(Change(time, *(errors_within(errors, window) for window in windows)))
+        parts = (
+            errors_within(errors, window)
+            if run.is_whole(window.begin, window.end, true=True)
+            else None
+            for window in windows
+        )
+        found.append(Change(time, *parts))
     return found
 
 
@@ -70,25 +76,27 @@ def adaptation_keys(
 
     Parameters in use, offered and true, by their names, are those at the end; `refused_by` counts
     the judgements in which each gate was shut (`precise`, `excited` and `band` may be of single
-    parameters).
+    parameters). What rests on judgements that did not come is None.
     """
     if not len(adaptation) and not changes:
         return None
     keys: dict[str, Any] = {
-        "judged": len(adaptation),
+        "judged": None if adaptation.lost else len(adaptation),
         "changes": [{**asdict(change), "ratio": change.ratio} for change in changes],
         "true": _named(adaptation.true[-1], names) if len(adaptation.true) else None,
     }
     if len(adaptation):
         shut = np.sum(~adaptation.passed, axis=0).tolist()
-        keys |= {
+        refused_by = dict(zip(adaptation.gates, shut, strict=True))
+        last = {
             "state": STATES[int(adaptation.state[-1])],
             "refused": int(adaptation.refused[-1]),
-            "refused_by": dict(zip(adaptation.gates, shut, strict=True)),
             "in_use": _named(adaptation.in_use[-1], names),
             "offered": _named(adaptation.offered[-1], names),
             "offered_std": _named(adaptation.deviation[-1], names),
         }
+        keys |= last if adaptation.has_last else dict.fromkeys(last)
+        keys["refused_by"] = None if adaptation.lost else refused_by
     return keys
 
 

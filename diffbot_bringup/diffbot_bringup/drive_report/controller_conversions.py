@@ -36,6 +36,8 @@ def controller_sample(message: ControllerState) -> ControllerSample:
         torque_limit=message.torque_limit,
         parameters=(message.k5, message.k6, message.k7, message.k8),
         parameters_source=message.parameters_source,
+        statuses=message.statuses,
+        judgements=message.judgements,
     )
 
 

@@ -20,6 +20,8 @@ class ControllerSample:
         torque_limit: of a wheel, N m.
         parameters: [K5, K6, K7, K8] in use; m, 1/m, 1/(kg m), 1/(kg m^2).
         parameters_source: where they come from.
+        statuses: messages on ~/status so far; 0 where it is not told.
+        judgements: messages on ~/adaptation so far.
     """
 
     time: float
@@ -32,3 +34,5 @@ class ControllerSample:
     torque_limit: float = 0.0
     parameters: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     parameters_source: str = ""
+    statuses: int = 0
+    judgements: int = 0

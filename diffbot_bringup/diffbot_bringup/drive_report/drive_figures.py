@@ -34,7 +34,7 @@ def commands_figure(
         title: what was run.
     """
     what = run.commanded
-    peaks = zip(results.peak_command, what.units, strict=True)
+    peaks = zip(results.peak_command or (np.nan, np.nan), what.units, strict=True)
     figure = style.new_figure(
         f"{what.title} of {title}",
         source(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from diffbot_bringup.drive_report.controller_sample import ControllerSample
 from diffbot_bringup.drive_report.controller_topics import TORQUE, TRUTH, StatusFields
 from diffbot_bringup.drive_report.drive_run import DriveRun
 from diffbot_bringup.drive_report.sample_buffer import CAPACITY, SampleBuffer
+from diffbot_bringup.report.arrivals import Arrivals
 from diffbot_bringup.report.samples import WAITING
 
 NANOSECONDS = 1_000_000_000
@@ -25,14 +28,20 @@ class DriveRecording:
     Attributes:
         state: newest state of the controller; None before the first.
         start: stamp at which driving began, s; None before.
+        arrivals: which messages on ~/status have come.
         peak_command: largest size of both that was commanded, also of rows thinned out, shape (2,).
 
     Args:
         fields: of the controller.
         capacity: rows kept, see SampleBuffer.
+        truth_due: whether a simulator tells the true pose for each status.
     """
 
-    def __init__(self, fields: StatusFields, capacity: int = CAPACITY) -> None:
+    def __init__(
+        self, fields: StatusFields, capacity: int = CAPACITY, truth_due: bool = False
+    ) -> None:
+        self.truth_due = truth_due
+        self.arrivals = Arrivals()
         self.fields = fields
         self.state: ControllerSample | None = None
         self.start: float | None = None
@@ -65,13 +74,20 @@ class DriveRecording:
         if sample.phase != WAITING and (sample.elapsed > 0.0 or self.start is None):
             self.start = sample.time - sample.elapsed
 
-    def add_status(self, stamps: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+    def add_status(
+        self,
+        stamps: NDArray[np.int64],
+        rows: NDArray[np.float64],
+        counts: Sequence[int] | None = None,
+    ) -> None:
         """Take in a batch.
 
         Args:
             stamps: ns, shape (n,).
             rows: values of `fields.names`, shape (n, columns).
+            counts: number of each message, as its writer counts them; None: not told.
         """
+        self.arrivals.add([0] * len(stamps) if counts is None else counts, stamps)
         if not self.fields.reference:
             rows = np.hstack([np.full((len(rows), 6), np.nan), rows])
         if len(rows):
@@ -105,7 +121,25 @@ class DriveRecording:
             command=command,
             commanded=self.fields.commanded,
             extra=self._extra(rows),
+            gaps=self.arrivals.gaps_until(self._told) - 1e-9 * start,
+            truth_due=self.truth_due,
         )
+
+    @property
+    def _told(self) -> int:
+        """Messages on ~/status so far, as the controller says."""
+        return self.state.statuses if self.state else 0
+
+    def missing(self) -> list[str]:
+        """What a complete record of the run would hold and this one does not, in sentences."""
+        run, arrivals, judged = self.run(), self.arrivals, self.adaptation.arrivals
+        judgements = self.state.judgements if self.state else 0
+        found = (
+            (arrivals.missing(self._told), max(self._told, arrivals.newest), "status messages"),
+            (run.untold_poses, len(run), "true poses (ground_truth)"),
+            (judged.missing(judgements), max(judgements, judged.newest), "judged estimates"),
+        )
+        return [f"{lost} of {total} {what} did not come" for lost, total, what in found if lost]
 
     def _extra(self, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         lengths = self.fields.extra
@@ -114,7 +148,7 @@ class DriveRecording:
 
     def adaptation_run(self) -> AdaptationRun:
         """What became of live parameters so far."""
-        return self.adaptation.run(self.start or 0.0)
+        return self.adaptation.run(self.start or 0.0, self.state.judgements if self.state else 0)
 
     def _true_at(self, stamps: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rows of the truth with these stamps; NaN where there is none."""

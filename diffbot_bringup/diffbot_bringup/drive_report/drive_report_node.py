@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
@@ -34,7 +34,7 @@ from diffbot_bringup.drive_report.drive_writer import DriveWriter
 from diffbot_bringup.drive_report.live_table import live_table
 from diffbot_bringup.drive_report.message_reader import MessageReader
 from diffbot_bringup.report.run_end import Ending
-from diffbot_bringup.report.samples import DONE
+from diffbot_bringup.report.samples import DONE, STOPPED
 from diffbot_bringup.report.watching_node import WatchingNode
 from diffbot_msgs.msg import (
     AdaptationStatus,
@@ -55,9 +55,9 @@ PARAMETERS = (
     Parameter("animation", True, "whether drive.gif is made"),
 )
 
-# Lasts 0.4 s at 5000 messages per second: not one sample may be lost while matplotlib loads.
-QUEUE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Simulators that tell the true pose for each state of the robot, with its stamp.
+TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # Once a run is done, samples that are still on their way have this long, s of wall time.
 QUIET = 0.1
 # Wall time to wait for the first true pose of a simulator, s.
@@ -72,11 +72,9 @@ class DriveReport(WatchingNode):
         controller = self.values.controller
         self._fields = fields = CONTROLLERS[controller]
         self._type = getattr(diffbot_msgs.msg, fields.message)
-        self._truth_topic = self.create_polled(Odometry, "ground_truth", QUEUE)
+        self._truth_topic = self.create_kept(Odometry, "ground_truth")
         self._state_topic = self.create_polled(ControllerState, f"{controller}/state", LATCHED)
-        self._adaptation_topic = self.create_polled(
-            AdaptationStatus, f"{controller}/adaptation", QUEUE
-        )
+        self._adaptation_topic = self.create_kept(AdaptationStatus, f"{controller}/adaptation")
         self._parameters_topic = self.create_polled(
             DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
         )
@@ -89,7 +87,9 @@ class DriveReport(WatchingNode):
         self._status_reader = MessageReader(fields.names)
         self._truth_reader = MessageReader(TRUTH)
         self._adaptation_reader = MessageReader((*FIELDS, "passed"))
-        self._recording = DriveRecording(fields)
+        self._recording = DriveRecording(
+            fields, truth_due=self.run.simulator in TRUTHFUL_SIMULATORS
+        )
         self._writer = DriveWriter(self.run, controller, self.folder, self.console, drawing)
         self._newest: Any = None
         self._begin = self._received = time.monotonic()
@@ -102,34 +102,38 @@ class DriveReport(WatchingNode):
     def take_all(self, now: float) -> None:
         """Take in all samples."""
         recording = self._recording
-        truth = list(self.take(self._truth_topic))
+        truth = self.take_kept(self._truth_topic)
         if truth:
             recording.add_truth(*self._truth_reader.read(truth))
         for message in self.take(self._state_topic):
             recording.add_state(controller_sample(message))
             if recording.state.phase == DRIVING:
                 self.pace.update(recording.elapsed, now)
-        self._take_adaptation()
+        judged = self._take_adaptation()
         if self._status_topic is None and self._listens(now):
             topic = f"{self.values.controller}/status"
-            self._status_topic = self.create_polled(self._type, topic, QUEUE)
-        status = list(self.take(self._status_topic)) if self._status_topic else []
+            self._status_topic = self.create_kept(self._type, topic)
+        status = self.take_kept(self._status_topic) if self._status_topic else []
         if status:
             self._newest = status[-1]
-            recording.add_status(*self._status_reader.read(status))
-        if status or truth:
+            counts = [message.count for message in status]
+            recording.add_status(*self._status_reader.read(status), counts)
+        if status or truth or judged:
             self._received = now
 
-    def _take_adaptation(self) -> None:
-        """Take in what becomes of live parameters, and the true ones."""
+    def _take_adaptation(self) -> bool:
+        """Take in what becomes of live parameters, and the true ones; whether some came."""
         recording = self._recording.adaptation
         for message in self.take(self._parameters_topic):
             recording.add_truth(*true_parameters(message))
         for message in self.take(self._sigma_topic):
             recording.add_truth(*true_sigma(message))
-        judged = list(self.take(self._adaptation_topic))
+        judged = self.take_kept(self._adaptation_topic)
         if judged:
-            recording.add(tuple(judged[0].gates), *self._adaptation_reader.read(judged))
+            counts = [message.count for message in judged]
+            gates = tuple(judged[0].gates)
+            recording.add(gates, *self._adaptation_reader.read(judged), counts)
+        return bool(judged)
 
     def _listens(self, now: float) -> bool:
         """Whether to subscribe to the status, for which a controller may wait (its `listeners`).
@@ -148,17 +152,29 @@ class DriveReport(WatchingNode):
     def newest(self) -> float | None:
         """The time of the last state, s, once nothing more comes; see RunEnd."""
         state = self._recording.state
-        if state is None or state.phase != DONE:
+        if state is None or state.phase not in (DONE, STOPPED) or self.missing():
             return None
-        return state.time if time.monotonic() - self._received >= QUIET else None
+        return state.time if state.statuses or self._is_quiet() else None
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing more comes from a controller that does not count its messages."""
+        return time.monotonic() - self._received >= QUIET
+
+    def missing(self) -> list[str]:
+        """What should have come and did not."""
+        return self._recording.missing()
+
+    def received(self) -> float:
+        """When the newest sample came."""
+        return self._received
 
     def table(self) -> RenderableType:
         """The newest sample."""
         return live_table(self._recording)
 
-    def write(self, ending: Ending, deadline: float) -> None:
+    def write(self, ending: Ending, deadline: float) -> bool:
         """The final table, the pictures and summary.json."""
         gains = {}
         if self._newest is not None:
             gains = gains_of(self._newest, self._fields)
-        self._writer.write(self._recording, gains, ending, self.pace.factor, deadline)
+        return self._writer.write(self._recording, gains, ending, self.pace.factor, deadline)

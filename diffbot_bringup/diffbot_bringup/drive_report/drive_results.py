@@ -23,21 +23,22 @@ class DriveResults:
         metrics: tracking and speeds.
         steps: responses to steps of the velocity's set point; empty where poses are followed.
         peak_command: largest size of both that was commanded: torques of the wheels, N m, or
-            v and omega, m/s and rad/s.
-        peak_torque: the larger one where they are torques, N m; else None.
+            v and omega, m/s and rad/s; None where samples are missing.
+        peak_torque: the larger one where they are torques and all are known, N m; else None.
     """
 
     metrics: DriveMetrics
     steps: Sequence[VelocityStep]
-    peak_command: tuple[float, float]
+    peak_command: tuple[float, float] | None
     peak_torque: float | None
 
 
 def drive_results(run: DriveRun, recording: DriveRecording) -> DriveResults:
     """Judge a run, which may be empty; the recording is its own."""
     steps = [] if run.has_pose_reference else velocity_steps(run)
-    peaks = recording.peak_command.tolist()
-    return DriveResults(drive_metrics(run), steps, tuple(peaks), recording.peak_torque)
+    peaks = tuple(recording.peak_command.tolist()) if run.is_whole() else None
+    peak_torque = recording.peak_torque if run.is_whole() else None
+    return DriveResults(drive_metrics(run), steps, peaks, peak_torque)
 
 
 def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
         "odometry_drift": asdict(metrics.drift) if metrics.drift else None,
         "steps": [asdict(step) for step in results.steps],
         "peak_torque": results.peak_torque,
-        "peak_command": list(results.peak_command),
+        "peak_command": list(results.peak_command) if results.peak_command else [None, None],
         "peak_speed": metrics.peak_speed,
         "peak_yaw_rate": metrics.peak_yaw_rate,
         "controller": dict(controller),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -30,6 +31,8 @@ class DriveRun:
             and rad/s, shape (n, 2).
         commanded: which of these.
         extra: further arrays, by the names of StatusFields.extra, each of shape (n, length).
+        gaps: times between which samples are missing, s, shape (m, 2); may be infinite.
+        truth_due: whether a simulator should have told the true pose at each sample.
     """
 
     time: Columns
@@ -42,9 +45,29 @@ class DriveRun:
     command: Columns
     commanded: Commanded = TORQUE
     extra: Mapping[str, Columns] = field(default_factory=dict)
+    gaps: Columns = field(default_factory=lambda: np.empty((0, 2)))
+    truth_due: bool = False
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def is_whole(self, begin: float = -math.inf, end: float = math.inf, true: bool = False) -> bool:
+        """Whether nothing that should be known is missing between two times, s.
+
+        Args:
+            begin: s since driving began.
+            end: likewise; the end of the run counts as missing where the run may have gone on.
+            true: whether the true pose should be known, too.
+        """
+        if ((self.gaps[:, 0] < end) & (self.gaps[:, 1] > begin)).any():
+            return False
+        inside = (self.time >= begin - 1e-9) & (self.time <= end + 1e-9)
+        return not (true and self.truth_due) or bool(np.isfinite(self.true[inside]).all())
+
+    @property
+    def untold_poses(self) -> int:
+        """True poses that should be known and are not."""
+        return int((~np.isfinite(self.true).all(axis=1)).sum()) if self.truth_due else 0
 
     @property
     def has_pose_reference(self) -> bool:

@@ -110,13 +110,14 @@ def _response(response: Response | None) -> tuple[Text, ...]:
 
 def _peaks(results: DriveResults, recording: DriveRecording) -> str:
     what, limits = recording.fields.commanded, recording.limits
-    peaks = list(zip(results.peak_command, limits, what.units, strict=True))
-    if what is TORQUE:
-        peaks = [max(peaks)]
     said = []
-    for peak, limit, unit in peaks:
-        bound = f" (limit {limit:g})" if 0.0 < limit < math.inf else ""
-        said.append(f"{significant(peak)} {unit}{bound}")
+    if results.peak_command is None:
+        said.append("not known")
+    else:
+        peaks = list(zip(results.peak_command, limits, what.units, strict=True))
+        for peak, limit, unit in [max(peaks)] if what is TORQUE else peaks:
+            bound = f" (limit {limit:g})" if 0.0 < limit < math.inf else ""
+            said.append(f"{significant(peak)} {unit}{bound}")
     text = f"peak {what.what} {', '.join(said)}"
     metrics = results.metrics
     if metrics.peak_speed is not None:

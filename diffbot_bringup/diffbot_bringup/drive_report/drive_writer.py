@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -51,8 +52,8 @@ class DriveWriter:
         ending: Ending,
         factor: float | None,
         deadline: float,
-    ) -> None:
-        """Print the final table, write the files and print their paths.
+    ) -> bool:
+        """Print the final table, write the files and print their paths; whether all were written.
 
         Args:
             recording: the run.
@@ -61,7 +62,7 @@ class DriveWriter:
             factor: robot time over wall time; None where unknown.
             deadline: time.monotonic() after which no further picture is begun, s.
         """
-        run = recording.run()
+        run, missing = recording.run(), recording.missing()
         results = drive_results(run, recording)
         lived = recording.adaptation_run()
         changes = changes_of(run, lived, results.metrics.window)
@@ -74,10 +75,11 @@ class DriveWriter:
             factor,
             {**keys, "adaptation": adaptation_keys(lived, changes, names)},
             _counts(recording),
+            missing,
         )
         drawn = len(run) > 1
         title = headline(self._run, recording.elapsed, ending)
-        hand_over(
+        return hand_over(
             self._console,
             results_table(results, recording, title) if len(run) else Text(title),
             content,
@@ -86,14 +88,24 @@ class DriveWriter:
             if drawn
             else iter(()),
             lambda: self._drawing.problem if drawn else "nothing was recorded",
+            missing,
+            lambda: self._drawing.unwritten,
         )
+
+
+def _told_poses(recording: DriveRecording) -> int:
+    """True poses that belong to a sample; a simulator goes on until it is left alone."""
+    truth, status = recording.truth, recording.status
+    if not len(status):
+        return 0
+    return int(np.isin(truth.stamps, status.stamps).sum()) * truth.every
 
 
 def _counts(recording: DriveRecording) -> dict[str, int]:
     """How much the figures rest on."""
     return {
         "samples": recording.status.taken,
-        "samples_true": recording.truth.taken,
+        "samples_true": _told_poses(recording),
         "kept_one_in": recording.status.every,
         "refused": recording.state.refused if recording.state else 0,
     }

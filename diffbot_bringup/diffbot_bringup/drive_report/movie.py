@@ -15,7 +15,7 @@ from diffbot_bringup.drive_report.playback import LAST_FRAME, RATE, Playback, pl
 from diffbot_bringup.drive_report.robot_outline import RobotOutline
 from diffbot_bringup.drive_report.robot_sprite import RobotSprite
 from diffbot_bringup.drive_report.scene import SMOOTHING, Scene, blend
-from diffbot_description import Robot
+from diffbot_description import Robot, write_atomically
 
 REFERENCE = (214, 220, 228)
 FRESH, FADED = (0, 114, 178), (178, 206, 226)
@@ -36,6 +36,9 @@ def write_movie(
         robot: its shape and colours.
         limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
         title: what was run.
+
+    Raises:
+        OSError: see write_atomically.
     """
     film = playback(run)
     pictures = list(frames(run, film, robot, limits, title))
@@ -43,11 +46,13 @@ def write_movie(
     indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     durations = [1000 // RATE] * len(indexed)
     durations[-1] = round(1000 * LAST_FRAME)
-    indexed[0].save(
-        path, format="GIF", save_all=True, append_images=indexed[1:], duration=durations, loop=0,
-        optimize=False, disposal=1,
+    return write_atomically(
+        path,
+        lambda partial: indexed[0].save(
+            partial, format="GIF", save_all=True, append_images=indexed[1:], duration=durations,
+            loop=0, optimize=False, disposal=1,
+        ),
     )  # fmt: skip
-    return path
 
 
 def frames(

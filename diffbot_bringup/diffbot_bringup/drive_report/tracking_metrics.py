@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_bringup.drive_report.drive_run import DriveRun
-from diffbot_bringup.drive_report.last_lap import Window, judged_window
+from diffbot_bringup.drive_report.last_lap import LAP, Window, judged_window
 from diffbot_controllers.tracking_errors import TrackingErrors
 
 
@@ -35,7 +35,8 @@ class Tracking(Errors):
 
     Attributes:
         settling_time: first time since driving began from which on the robot stays within 1 cm and
-            1 degree of the reference to the end of the run, s; None if never.
+            1 degree of the reference to the end of the run, s; None if never, or where samples
+            after it are missing.
     """
 
     settling_time: float | None
@@ -64,30 +65,49 @@ class DriveMetrics:
 
 def drive_metrics(run: DriveRun) -> DriveMetrics:
     """Judge a run; it may be empty."""
-    window = None
-    if run.has_pose_reference:
-        known = np.isfinite(run.reference).all(axis=1)
-        window = judged_window(run.time[known], run.reference[known])
+    window = _window(run)
+    whole = run.is_whole(true=True)
     speeds = [
-        float(np.nanmax(np.abs(column))) if np.isfinite(column).any() else None
+        float(np.nanmax(np.abs(column))) if whole and np.isfinite(column).any() else None
         for column in run.best_velocity.T
     ]
+    told = window is not None and run.is_whole(window.begin, window.end, true=True)
     return DriveMetrics(
         window=window,
-        true=_tracking(run.true_errors, window),
-        odometry=_tracking(run.odometry_errors, window),
-        drift=errors_within(run.drift, window),
+        true=_tracking(run, run.true_errors, window, true=True) if told else None,
+        odometry=_tracking(run, run.odometry_errors, window),
+        drift=errors_within(run.drift, window) if told else None,
         peak_speed=speeds[0],
         peak_yaw_rate=speeds[1],
     )
 
 
-def _tracking(errors: TrackingErrors | None, window: Window | None) -> Tracking | None:
+def _window(run: DriveRun) -> Window | None:
+    """Over which errors are taken; None where samples are missing that could move it."""
+    if not run.has_pose_reference:
+        return None
+    known = np.isfinite(run.reference).all(axis=1)
+    window = judged_window(run.time[known], run.reference[known])
+    if run.is_whole():
+        return window
+    # What is missing before a lap cannot move it; it may hide that there was one.
+    resting = not np.ptp(run.reference[known], axis=0).any()
+    certain = window.kind == LAP or resting
+    return window if certain and run.is_whole(window.begin) else None
+
+
+def _tracking(
+    run: DriveRun, errors: TrackingErrors | None, window: Window | None, true: bool = False
+) -> Tracking | None:
     found = errors_within(errors, window)
     if found is None:
         return None
     settled = errors.settling_time
-    return Tracking(**vars(found), settling_time=settled if math.isfinite(settled) else None)
+    earlier = errors.time[errors.time < settled]
+    # It may have left again where samples are missing.
+    known = run.is_whole(float(earlier[-1]) if len(earlier) else 0.0, true=true)
+    time = settled if known and math.isfinite(settled) else None
+    return Tracking(**vars(found), settling_time=time)
 
 
 def errors_within(errors: TrackingErrors | None, window: Window | None) -> Errors | None:

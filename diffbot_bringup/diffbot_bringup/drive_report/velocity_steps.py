@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,15 +45,16 @@ class VelocityStep:
         time: since driving began, s.
         begin: set point before; 0 before the run.
         end: set point after.
-        encoders: response as the law knows it, from the wheels' encoders.
-        true: of the simulated robot; None where it is not known.
+        encoders: response as the law knows it, from the wheels' encoders; None where samples are
+            missing.
+        true: of the simulated robot; None where it is not known, or not all of it.
     """
 
     channel: str
     time: float
     begin: float
     end: float
-    encoders: Response
+    encoders: Response | None
     true: Response | None
 
 
@@ -77,13 +79,18 @@ def _step(run: DriveRun, column: int, part: slice, begin: float) -> VelocityStep
     time, end = run.time[part], float(run.wanted[part.start, column])
     true = run.true_velocity[part, column]
     known = np.isfinite(true)
+    first, last = max(part.start - 1, 0), min(part.stop, len(run) - 1)
+    span = (float(run.time[first]), float(run.time[last]) if last >= part.stop else math.inf)
+    whole, told = run.is_whole(*span), run.is_whole(*span, true=True)
     return VelocityStep(
         channel=CHANNELS[column],
         time=float(time[0]),
         begin=begin,
         end=end,
-        encoders=response(time, run.velocity[part, column], begin, end),
-        true=response(time[known], true[known], begin, end, time[0]) if known.any() else None,
+        encoders=response(time, run.velocity[part, column], begin, end) if whole else None,
+        true=response(time[known], true[known], begin, end, time[0])
+        if told and known.any()
+        else None,
     )
 
 

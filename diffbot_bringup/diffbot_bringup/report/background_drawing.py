@@ -31,10 +31,12 @@ class BackgroundDrawing(ABC):
 
     Attributes:
         problem: why pictures were left out; empty when none was.
+        unwritten: sentences on files that could not be written.
     """
 
     def __init__(self) -> None:
         self.problem = ""
+        self.unwritten: list[str] = []
         self._loaded = False
         self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
 
@@ -76,7 +78,11 @@ class BackgroundDrawing(ABC):
                 left_out.append(picture.name)
                 continue
             path = directory / picture.name
-            picture.write(path)
+            try:
+                picture.write(path)
+            except OSError as error:
+                self.unwritten.append(str(error))  # a smaller one may still find room
+                continue
             yield path
         if left_out:
             self.problem = f"no time left for {', '.join(left_out)}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import struct
 
 from diffbot_bringup.report import samples
+from diffbot_bringup.report.polled_node import stamp_fields
 from diffbot_bringup.report.samples import (
     Pair,
     ParameterSample,
@@ -84,6 +84,8 @@ def status_sample(message: IdentStatus) -> StatusSample:
         position=tuple(message.pose[:2].tolist()),
         arena=arena if min(arena) > 0.0 else None,
         information=(message.information, message.predicted_information),
+        count=message.count,
+        estimates=message.estimates,
     )
 
 
@@ -105,11 +107,6 @@ def verification_sample(message: Verification) -> VerificationSample:
 
 
 def stamp_of(serialized: bytes) -> float:
-    """Stamp of a serialized message whose first field is a std_msgs/Header, s.
-
-    CDR puts 4 bytes ahead, of which the second tells the byte order, then the stamp's seconds
-    and nanoseconds. This takes 1 µs; unpacking the whole message takes 40 µs.
-    """
-    order = "<" if serialized[1] & 1 else ">"
-    seconds, nanoseconds = struct.unpack_from(order + "iI", serialized, 4)
-    return seconds + 1e-9 * nanoseconds
+    """Stamp of a serialized message whose first field is a std_msgs/Header, s."""
+    stamp = stamp_fields(serialized)
+    return stamp["sec"] + 1e-9 * stamp["nanosec"]

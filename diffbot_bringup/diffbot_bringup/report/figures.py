@@ -21,6 +21,7 @@ from diffbot_bringup.report.formatting import with_uncertainty
 from diffbot_bringup.report.limits import estimate_limits, variance_limits
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.recording import OPENING, IdentRecording
+from diffbot_description import write_atomically
 from diffbot_ident import figure_style as style
 from diffbot_ident.estimate import NORMAL_95
 
@@ -137,9 +138,8 @@ def warm_up() -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a PNG; returns its path."""
-    figure.savefig(path, format="png")
-    return path
+    """Write a PNG; returns its path. Raises OSError; see write_atomically."""
+    return write_atomically(path, lambda partial: figure.savefig(partial, format="png"))
 
 
 def _logarithmic(axes: Axes, limits: tuple[float, float]) -> None:

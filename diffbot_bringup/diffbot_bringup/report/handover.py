@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,10 @@ def hand_over(
     directory: Path,
     pictures: Iterator[Path],
     problem: Callable[[], str],
-) -> None:
-    """Print the table, write the files and print their paths.
+    missing: Sequence[str] = (),
+    unwritten: Callable[[], Sequence[str]] = tuple,
+) -> bool:
+    """Print the table, write the files and print their paths; whether all could be written.
 
     Args:
         console: where the table goes.
@@ -35,6 +37,8 @@ def hand_over(
         directory: where the files go; exists.
         pictures: draws one with each step, and gives its path.
         problem: why pictures are missing, asked at the end; empty when none is.
+        missing: what should have come and did not, in sentences.
+        unwritten: sentences on pictures that could not be written, asked at the end.
     """
 
     def say(text: str) -> None:
@@ -42,9 +46,19 @@ def hand_over(
 
     console.print()
     console.print(table, markup=False, highlight=False)
+    if missing:
+        say(f"  not complete: {'; '.join(missing)}. Figures that need it are left out")
     # The numbers come first: a second Ctrl-C may cost pictures, never results.
-    say(str(write_summary(content, directory)))
+    failures: list[str] = []
+    try:
+        say(str(write_summary(content, directory)))
+    except OSError as error:
+        failures.append(str(error))
     for path in pictures:
         say(str(path))
     if problem():
         say(f"pictures left out: {problem()}")
+    failures += unwritten()
+    for failure in failures:
+        say(failure)
+    return not failures

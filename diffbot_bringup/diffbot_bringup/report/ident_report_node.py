@@ -7,7 +7,9 @@ completed or stopped by the user, 1 when it failed.
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+import time
+
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
 
@@ -29,8 +31,6 @@ from diffbot_node import Parameter
 
 PARAMETERS = (Parameter("name", "ident", "name of the run, for the summary"),)
 
-# Lasts 0.1 s at 5000 messages per second; loading matplotlib can hold a poll up that long.
-QUEUE = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -39,12 +39,12 @@ class IdentReport(WatchingNode):
 
     def __init__(self) -> None:
         super().__init__("ident_report", PARAMETERS)
-        self._status_topic = self.create_polled(IdentStatus, "ident/status", QUEUE, raw=True)
+        self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
         self._truth_topic = self.create_polled(
             DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
         )
-        self._parameters_topic = self.create_polled(
-            DynamicParameters, "ident/dynamic_parameters", QUEUE, raw=True
+        self._parameters_topic = self.create_kept(
+            DynamicParameters, "ident/dynamic_parameters", raw=True
         )
         self._verification_topic = self.create_polled(Verification, "ident/verification", LATCHED)
         drawing = Drawing()
@@ -53,25 +53,32 @@ class IdentReport(WatchingNode):
         self._writer = ReportWriter(self.run, model, self.folder, self.console, drawing)
         self._recording = IdentRecording()
         self._newest: bytes | None = None
+        self._received = time.monotonic()
         self.watch("ident", (self._status_topic, self._parameters_topic))
 
     def take_all(self, now: float) -> None:
         """Unpack what the pictures need and, always, the last status."""
         recording = self._recording
+        before = recording.statuses, recording.estimates
         for message in self.take(self._truth_topic):
             sample = parameter_sample(message)
             recording.add_truth(sample.time, sample.values)
-        batch = list(self.take(self._status_topic))
+        batch = self.take_kept(self._status_topic)
+        recording.statuses += len(batch)
         for serialized in batch:
             # The last one counts whether or not it is drawn: it may say that the run is over.
             if serialized is batch[-1] or recording.wants_status(stamp_of(serialized)):
                 recording.add_status(status_sample(deserialize_message(serialized, IdentStatus)))
         if batch and recording.status.phase == EXCITING:
             self.pace.update(recording.elapsed, now)
-        for serialized in self.take(self._parameters_topic):
+        for serialized in self.take_kept(self._parameters_topic):
             self._newest = serialized
+            recording.estimates += 1
+            recording.newest = stamp_of(serialized)
             if recording.wants_parameters(stamp_of(serialized)):
                 self._unpack_newest()
+        if (recording.statuses, recording.estimates) != before:
+            self._received = now
         # Last, as it is sent before the status that ends the run.
         for message in self.take(self._verification_topic):
             recording.verification = verification_sample(message)
@@ -81,8 +88,16 @@ class IdentReport(WatchingNode):
         return self._recording.status
 
     def newest(self) -> float | None:
-        """Stamp of the newest estimate, s."""
-        return None if self._newest is None else stamp_of(self._newest)
+        """Stamp of the newest estimate, s, once all before has come; see RunEnd."""
+        return None if self.missing() else self._recording.newest
+
+    def missing(self) -> list[str]:
+        """What should have come and did not."""
+        return self._recording.missing()
+
+    def received(self) -> float:
+        """When the newest message came."""
+        return self._received
 
     def _unpack_newest(self) -> None:
         if self._newest is not None:
@@ -94,6 +109,6 @@ class IdentReport(WatchingNode):
         self._unpack_newest()
         return self._writer.table(self._recording)
 
-    def write(self, ending: Ending, deadline: float) -> None:
+    def write(self, ending: Ending, deadline: float) -> bool:
         """The final table, the pictures and summary.json."""
-        self._writer.write(self._recording, ending, self.pace.factor, deadline)
+        return self._writer.write(self._recording, ending, self.pace.factor, deadline)

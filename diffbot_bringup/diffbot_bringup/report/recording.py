@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_bringup.report.samples import (
+    DONE,
     EXCITING,
+    NOT_VERIFIED,
+    STOPPED,
     VERIFYING,
     ParameterSample,
     StatusSample,
@@ -33,6 +36,8 @@ class IdentRecording:
         status: newest status; None before the first.
         verification: what a held-out motion said; None before it has.
         start: stamp at which the excitation began, s; None before.
+        statuses, estimates: messages that have come, kept or not.
+        newest: stamp of the newest estimate, s; None before the first.
 
     Args:
         capacity: rows kept of each series, >= 4; see Series.
@@ -43,6 +48,8 @@ class IdentRecording:
         self.status: StatusSample | None = None
         self.verification: VerificationSample | None = None
         self.start: float | None = None
+        self.statuses = self.estimates = 0
+        self.newest: float | None = None
         self._excited = -math.inf  # Stamp of the last status that was exciting, s.
         self._parameters = Series(8, capacity)
         self._motion = Series(8, capacity)
@@ -54,6 +61,33 @@ class IdentRecording:
     def elapsed(self) -> float:
         """Robot time since excitation began, s; 0 before."""
         return self.status.elapsed if self.status else 0.0
+
+    def missing(self) -> list[str]:
+        """What a complete record of the run would hold and this one does not, in sentences."""
+        status = self.status
+        if status is None:
+            return []
+        found = [
+            f"{told - come} of {told} {what} did not come"
+            for told, come, what in (
+                (status.count, self.statuses, "status messages"),
+                (status.estimates, self.estimates, "estimates"),
+            )
+            if told > come
+        ]
+        verdict = self.latest.verification if self.has_last and self.latest else NOT_VERIFIED
+        if verdict != NOT_VERIFIED and self.verification is None:
+            found.append("the verification did not come")
+        return found
+
+    @property
+    def has_last(self) -> bool:
+        """Whether the last estimate has come; it has the stamp of the status that ends the run."""
+        status = self.status
+        if status is None or not status.estimates or self.estimates >= status.estimates:
+            return True
+        ended = status.phase in (DONE, STOPPED)
+        return ended and self.newest is not None and self.newest >= status.time - STAMP_TOLERANCE
 
     def wants_parameters(self, time: float) -> bool:
         """Whether an estimate with this stamp (s) is worth unpacking for the pictures."""

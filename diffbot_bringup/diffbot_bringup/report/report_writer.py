@@ -66,8 +66,8 @@ class ReportWriter:
 
     def write(
         self, recording: IdentRecording, ending: Ending, factor: float | None, deadline: float
-    ) -> None:
-        """Print the final table, write the files and print their paths.
+    ) -> bool:
+        """Print the final table, write the files and print their paths; whether all were written.
 
         Args:
             recording: the run.
@@ -76,17 +76,22 @@ class ReportWriter:
             deadline: time.monotonic() after which no further picture is begun, s.
         """
         recording.finish()
+        missing = recording.missing()
+        if not recording.has_last:
+            recording.latest = None  # no figure rests on one that is not the last
         parameters = self._parameters(recording)
         drawn = len(recording.motion()[0]) > 0
-        hand_over(
+        return hand_over(
             self._console,
             self.table(recording, headline(self._run, recording.elapsed, ending)),
-            self._summary(recording, ending, factor, parameters),
+            self._summary(recording, ending, factor, parameters, missing),
             self._directory,
             self._drawing.draw(recording, parameters, self._run.setting, self._directory, deadline)
             if drawn
             else iter(()),
             lambda: self._drawing.problem if drawn else "nothing was recorded",
+            missing,
+            lambda: self._drawing.unwritten,
         )
 
     def _parameters(self, recording: IdentRecording) -> tuple[Quantity, ...]:
@@ -98,6 +103,7 @@ class ReportWriter:
         ending: Ending,
         factor: float | None,
         parameters: tuple[Quantity, ...],
+        missing: list[str],
     ) -> dict[str, Any]:
         sample, status, verification = recording.latest, recording.status, recording.verification
         more: dict[str, Any] = {}
@@ -119,4 +125,5 @@ class ReportWriter:
             friction_quantities(sample),
             verification_entry(verification_state(sample, verification), verification),
             more,
+            missing,
         )

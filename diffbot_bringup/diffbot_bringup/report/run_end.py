@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from diffbot_bringup.report.samples import DONE, STOPPED, VERIFYING
+from diffbot_bringup.report.samples import DONE, STOPPED, VERIFYING, WAITING
 from diffbot_bringup.report.series import STAMP_TOLERANCE
 
 COMPLETED = "completed"
@@ -16,6 +18,8 @@ SETTLE = 1.0
 # Wall time to wait for what else explains an end: a signal reaches the processes of a launch one
 # after the other, and the last messages may still be on their way. s.
 GRACE = 0.3
+# Wall time in all that more messages may keep it waiting, s.
+LONGEST_SETTLE = 10.0
 # A run that ends this close to its duration ran to its end, s of robot time.
 END_TOLERANCE = 0.1
 
@@ -68,6 +72,9 @@ class RunEnd:
         newest: float | None,
         publishers: int,
         interrupted: bool = False,
+        received: float = -math.inf,
+        failures: Sequence[str] = (),
+        silent: bool = False,
     ) -> Ending | None:
         """The ending, or None while the run goes on.
 
@@ -76,7 +83,10 @@ class RunEnd:
             status: newest state of the node; None before the first.
             newest: stamp of its newest result, s; None before the first.
             publishers: publishers of its topics now.
-            interrupted: whether the user ended this process by a signal.
+            interrupted: whether a signal ends this process.
+            received: wall time at which the newest message came, s; while more come, an end waits.
+            failures: processes of the launch that have failed, where somebody tells.
+            silent: with interrupted: nothing has come from the node since the signal.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._begin is None:
@@ -85,27 +95,42 @@ class RunEnd:
             return Ending(FAILED, f"no {self._node} node appeared within {self._patience:g} s")
         phase = status.phase if status else None
         if interrupted:
-            return self._interrupted(status, publishers)
+            return self._interrupted(status, publishers, failures, silent)
         vanished = self._publishers_seen and publishers == 0
         if not vanished and phase not in (DONE, STOPPED):
             self._since = None
             return None
         if self._since is None:
             self._since = now
-        waited = now - self._since
+        settled = now - max(self._since, received) >= SETTLE or now - self._since >= LONGEST_SETTLE
         if phase == DONE:
             complete = newest is not None and newest >= status.time - STAMP_TOLERANCE
-            return Ending(COMPLETED) if complete or waited >= SETTLE else None
-        if waited < GRACE:
+            return Ending(COMPLETED) if complete or settled else None
+        if now - self._since < GRACE:
             return None
         return self._ended_by_itself(status)
 
-    def _interrupted(self, status: NodeState | None, publishers: int) -> Ending:
-        """A signal is the user's, or the launch's, unless the node says or shows that it failed."""
+    def _interrupted(
+        self, status: NodeState | None, publishers: int, failures: Sequence[str], silent: bool
+    ) -> Ending:
+        """A signal is the user's, or that of a launch that ends what is left of a failed run."""
         if status is not None and status.phase == DONE:
             return Ending(COMPLETED)
+        ending = None
         if publishers == 0 or (status is not None and status.phase == STOPPED):
-            return self._ended_by_itself(status)
+            ending = self._ended_by_itself(status)
+        # What the node says of itself tells more than that it, or another one, has failed.
+        says = status is not None and status.phase == STOPPED and ending.outcome == FAILED
+        if failures and not says:
+            return Ending(FAILED, f"failed in this run: {', '.join(failures)}")
+        if ending is not None:
+            return ending
+        if silent and status is not None and status.phase not in (DONE, STOPPED, WAITING):
+            return Ending(
+                FAILED,
+                f"the {self._node} node said nothing more, not even that it was told to end: it "
+                "was killed or hangs",
+            )
         return Ending(STOPPED, "interrupted")
 
     def _ended_by_itself(self, status: NodeState | None) -> Ending:

@@ -96,6 +96,8 @@ class StatusSample:
         arena: [length along x, width along y], m, around where excitation began; None: no arena.
         information: about K5..K8 since excitation began, [achieved, predicted], bits; NaN where
             unknown.
+        count: statuses so far, this one included; 0 where it is not told.
+        estimates: estimates so far.
     """
 
     time: float
@@ -110,6 +112,8 @@ class StatusSample:
     position: Pair = (0.0, 0.0)
     arena: Pair | None = None
     information: Pair = UNKNOWN
+    count: int = 0
+    estimates: int = 0
 
 
 @dataclass(frozen=True)

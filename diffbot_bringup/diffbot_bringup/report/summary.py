@@ -15,6 +15,7 @@ from typing import Any
 from diffbot_bringup.report.quantity import Quantity
 from diffbot_bringup.report.run_end import Ending
 from diffbot_bringup.report.samples import NOT_VERIFIED
+from diffbot_description import write_atomically
 
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
@@ -67,6 +68,7 @@ def summary(
     friction: Mapping[str, Quantity] | None = None,
     verification: Mapping[str, Any] | None = None,
     more: Mapping[str, Any] | None = None,
+    missing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The content of an identification's summary.json; every number is finite or None.
 
@@ -80,6 +82,7 @@ def summary(
         friction: of the wheels, by key; empty where it is not modelled.
         verification: what a held-out motion said.
         more: further keys; they never replace those above.
+        missing: what should have come and did not, in sentences.
     """
     results = {
         "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
@@ -87,7 +90,7 @@ def summary(
         "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
         "verification": dict(verification or {"state": NOT_VERIFIED}),
     }
-    return run_summary(run, ending, duration, real_time_factor, results, more)
+    return run_summary(run, ending, duration, real_time_factor, results, more, missing)
 
 
 def run_summary(
@@ -97,6 +100,7 @@ def run_summary(
     real_time_factor: float | None,
     results: Mapping[str, Any],
     more: Mapping[str, Any] | None = None,
+    missing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The content of summary.json of any run: what all have, and its own results.
 
@@ -107,6 +111,7 @@ def run_summary(
         real_time_factor: robot time over wall time; None where unknown.
         results: keys of this kind of run.
         more: further keys; they never replace others.
+        missing: what should have come and did not, in sentences; figures that need it are None.
     """
     content = {
         "name": run.name,
@@ -118,6 +123,8 @@ def run_summary(
         "real_time_factor": real_time_factor,
         "outcome": ending.outcome,
         "reason": ending.reason,
+        "complete": not missing,
+        "missing": list(missing),
         **results,
         "arguments": dict(run.arguments),
         "versions": versions(),
@@ -171,8 +178,4 @@ def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
         ValueError: the content holds NaN or infinity; pass it through `strict`.
     """
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    path = directory / "summary.json"
-    partial = directory / ".summary.json.partial"
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-    return path
+    return write_atomically(directory / "summary.json", text)

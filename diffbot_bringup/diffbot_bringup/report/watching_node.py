@@ -18,6 +18,7 @@ from diffbot_bringup.report.progress import Progress, make_console, make_display
 from diffbot_bringup.report.run_end import FAILED, Ending, NodeState, RunEnd
 from diffbot_bringup.report.samples import DONE, STOPPED, VERIFYING, WAITING
 from diffbot_bringup.report.summary import RunDescription
+from diffbot_bringup.xml_launch.failures import told_failures
 from diffbot_description import load_robot
 from diffbot_node import Parameter, declare, results_folder
 
@@ -38,6 +39,8 @@ POLL_PERIOD = 0.02  # s of wall time
 DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 0.25
 # Wall time after a signal for the other node, which may have got it too, to say how it ended, s.
 LAST_WORDS_TIME = 0.4
+# The same where nothing has come since the signal: the other node's process may be slow, or dead.
+SILENCE_TIME = 1.0
 
 
 class WatchingNode(PolledNode):
@@ -116,12 +119,20 @@ class WatchingNode(PolledNode):
         """Stamp of its newest result, s; None before the first. See RunEnd."""
 
     @abstractmethod
+    def missing(self) -> list[str]:
+        """What should have come by now and did not, in sentences."""
+
+    @abstractmethod
+    def received(self) -> float:
+        """time.monotonic() when the newest message came, s."""
+
+    @abstractmethod
     def table(self) -> RenderableType:
         """What is known now, for the live view."""
 
     @abstractmethod
-    def write(self, ending: Ending, deadline: float) -> None:
-        """Print and write the report.
+    def write(self, ending: Ending, deadline: float) -> bool:
+        """Print and write the report; whether all files could be written.
 
         Args:
             ending: how the run ended.
@@ -144,7 +155,9 @@ class WatchingNode(PolledNode):
         if now - self._counted >= 0.2:
             self._counted = now
             self._senders = self._count_senders()
-        ending = self._end.update(now, self.state(), self.newest(), self._senders)
+        ending = self._end.update(
+            now, self.state(), self.newest(), self._senders, received=self.received()
+        )
         if ending is not None:
             self._report(ending, now + DRAWING_TIME)
         elif now - self._viewed >= 1.0 / self.values.refresh_rate:
@@ -168,10 +181,12 @@ class WatchingNode(PolledNode):
 
     def _report(self, ending: Ending, deadline: float) -> None:
         self._reported = True
+        self.leave()
         self._show(time.monotonic())
         self._display.close()
-        self.write(ending, deadline)
-        self.exit_code = 1 if ending.outcome == FAILED else 0
+        written = self.write(ending, deadline)
+        well = written and ending.outcome != FAILED and not self.missing()
+        self.exit_code = 0 if well else 1
 
     def close(self) -> None:
         """On every way out: leave the terminal in order, and a report of what there is."""
@@ -186,12 +201,18 @@ class WatchingNode(PolledNode):
 
     def _ending_by_signal(self) -> Ending:
         """What to make of a signal: the user's, or that of a launch that ends a failed run."""
-        deadline = time.monotonic() + LAST_WORDS_TIME
+        begin = time.monotonic()
         while True:
             now = time.monotonic()
             self.take_all(now)
-            state = self.state()
-            if now >= deadline or (state is not None and state.phase in (DONE, STOPPED)):
+            state, failures = self.state(), told_failures()
+            silent = self.received() <= begin and not failures
+            ended = state is not None and state.phase in (DONE, STOPPED)
+            patience = SILENCE_TIME if silent else LAST_WORDS_TIME
+            if (ended and not self.missing()) or now - begin >= patience:
                 senders = self._count_senders()
-                return self._end.update(now, state, self.newest(), senders, interrupted=True)
+                return self._end.update(
+                    now, state, self.newest(), senders,
+                    interrupted=True, failures=failures, silent=silent,
+                )  # fmt: skip
             time.sleep(POLL_PERIOD)

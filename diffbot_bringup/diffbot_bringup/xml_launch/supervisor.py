@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from .failures import VARIABLE, tell_failures
 from .guard import GRACE, Guard, end_groups
 from .log_directory import LogDirectory
 from .process import Process
@@ -69,6 +70,7 @@ class Supervisor:
             self._signals(),
             tempfile.TemporaryDirectory(prefix="launch_parameters_") as files,
         ):
+            self._failures = Path(files) / "failures"
             self._guard = Guard()
             try:
                 self._start(Path(files))
@@ -118,10 +120,11 @@ class Supervisor:
             if self._received:
                 return
             try:
+                description.environment[VARIABLE] = str(self._failures)
                 process = Process(description, self._guard, self._log, files / str(number))
             except OSError as error:
                 say("ERROR", f"{description.place}: cannot start {description}: {error}")
-                self._failed.append(description.name)
+                self._fail(description.name)
                 self._stop("a process could not be started")
                 return
             self._running.append(process)
@@ -197,6 +200,11 @@ class Supervisor:
         for process in self._running:
             process.signal(number)
 
+    def _fail(self, what: str) -> None:
+        """Note it, where the others can read it when they are told to end."""
+        self._failed.append(what)
+        tell_failures(self._failures, self._failed)
+
     def _ended(self, process: Process) -> None:
         self._running.remove(process)
         for tee in process.tees:
@@ -209,7 +217,7 @@ class Supervisor:
         well = (0,) if self._ladder is None else _STOPPED_WELL.get(self._sent, (0,))
         if code not in well:
             description = process.description
-            self._failed.append(f"{description.name} (exit code {code})")
+            self._fail(f"{description.name} (exit code {code})")
             say(
                 "ERROR",
                 f"process has died [pid {process.pid}, exit code {code}, cmd '{description}']",

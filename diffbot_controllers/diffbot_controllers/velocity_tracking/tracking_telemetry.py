@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from diffbot_controllers.motion import Velocity
@@ -12,22 +11,23 @@ from diffbot_controllers.velocity_tracking.odometry_feedback import OdometrySamp
 from diffbot_controllers.velocity_tracking.tracker import TrackerRecord, TrackerSettings
 from diffbot_ident.velocity.sigma import Sigma
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
-from diffbot_node import to_stamp
+from diffbot_node import CommandNode, KeptTopic, to_stamp
 
 
 class TrackingTelemetry:
     """Publishers and the messages that they send again and again.
 
     Args:
-        node: publishes.
+        node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
         frame: of odometry and references.
         settings: of the tracker.
 
     Attributes:
         state: message of `~/state`.
+        status_topic: `~/status`.
     """
 
-    def __init__(self, node: Node, frame: str, settings: TrackerSettings) -> None:
+    def __init__(self, node: CommandNode, frame: str, settings: TrackerSettings) -> None:
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.state = ControllerState()
         self.state.header.frame_id = "base_link"
@@ -40,14 +40,10 @@ class TrackingTelemetry:
         self._parameters = VelocityParameters()
         self._parameters.header.frame_id = "base_link"
         self._parameters.dead_time[:] = [float(settings.dead_time)] * 2
-        self._status_topic = node.create_publisher(VelocityTrackingStatus, "~/status", 100)
+        resume = node.resume if node.values.wait_for_reference else None
+        self.status_topic = KeptTopic(node, VelocityTrackingStatus, "~/status", resume)
         self._state_topic = node.create_publisher(ControllerState, "~/state", latched)
         self._parameters_topic = node.create_publisher(VelocityParameters, "~/parameters", latched)
-
-    @property
-    def listeners(self) -> int:
-        """Subscribers of `~/status`."""
-        return self._status_topic.get_subscription_count()
 
     def publish_status(
         self,
@@ -85,7 +81,7 @@ class TrackingTelemetry:
         status.sigma[:] = record.sigma.as_array()
         status.sigma_variance[:] = variances
         status.time_step = float(time_step)
-        self._status_topic.publish(status)
+        self.status_topic.publish(status)
 
     def publish_state(
         self, stamp: float, phase: int, message: str, sigma: Sigma, variances: Sequence[float]
@@ -93,6 +89,7 @@ class TrackingTelemetry:
         """Send `state` with this stamp (s), phase and message, and sigma in use."""
         self.state.header.stamp = self._parameters.header.stamp = to_stamp(stamp)
         self.state.phase, self.state.message = phase, message
+        self.state.statuses = self.status_topic.count
         self._state_topic.publish(self.state)
         self._parameters.sigma[:] = sigma.as_array()
         self._parameters.covariance_diagonal[:] = variances

@@ -33,7 +33,7 @@ from diffbot_controllers.velocity_tracking.tracking_parameters import (
 )
 from diffbot_controllers.velocity_tracking.tracking_telemetry import TrackingTelemetry
 from diffbot_msgs.msg import PoseReference
-from diffbot_node import PairLimiter, seconds, to_stamp
+from diffbot_node import KeptTopic, PairLimiter, seconds, to_stamp
 
 
 class VelocityTrackingNode(ReferenceFollower):
@@ -96,9 +96,9 @@ class VelocityTrackingNode(ReferenceFollower):
         return super().held_by() or ("" if alone else crowd)
 
     @property
-    def status_listeners(self) -> int:
-        """Subscribers of `~/status`."""
-        return self._telemetry.listeners
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """`~/status`."""
+        return (self._telemetry.status_topic,)
 
     def subscribe_to_references(self) -> None:
         """Moving references."""

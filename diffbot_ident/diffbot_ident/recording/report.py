@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diffbot_description import write_atomically
 from diffbot_ident.recording.findings import Findings
 from diffbot_ident.recording.verdict import Outcome, Verdict
 
@@ -89,9 +90,7 @@ def save(directory: Path, findings: Findings, more: Mapping[str, Any]) -> list[P
     }
     path = directory / "summary.json"
     text = json.dumps(_strict(content), indent=2, ensure_ascii=False, allow_nan=False)
-    partial = directory / ".summary.json.partial"
-    partial.write_text(text + "\n", encoding="utf-8")
-    partial.replace(path)
+    write_atomically(path, text + "\n")
     return [*paths, path]
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from diffbot_description import write_atomically
 from diffbot_ident.figure_style import (
     BLUE,
     INK,
@@ -34,7 +35,7 @@ def draw_sysid(analyses: Sequence[SysIdAnalysis], directory: Path) -> Sequence[P
             continue
         name = analysis.verdict.subject.replace(" ", "_")
         paths.append(directory / f"sysid_{name}.png")
-        sysid_picture(analysis).savefig(paths[-1])
+        write_atomically(paths[-1], sysid_picture(analysis).savefig)
     return paths
 
 

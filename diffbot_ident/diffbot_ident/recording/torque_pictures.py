@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from diffbot_description import write_atomically
 from diffbot_ident.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.figure_style import (
     BLUE,
@@ -40,7 +41,7 @@ def draw(directory: Path, result: TorqueResult, verdict: Verdict) -> Sequence[Pa
     paths = []
     for name, figure in figures.items():
         paths.append(directory / f"{name}.png")
-        figure.savefig(paths[-1])
+        write_atomically(paths[-1], figure.savefig)
     return paths
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from arc_odometry import WheelGeometry
+from diffbot_description import write_atomically
 from diffbot_ident.recording.body_velocity import FRESH, continuous
 from diffbot_ident.recording.findings import Findings
 from diffbot_ident.recording.pictures import draw_axes
@@ -119,5 +120,5 @@ def _write(
     ]
     path = directory / FILE_NAME
     text = yaml.safe_dump({"/**": {"ros__parameters": content}}, sort_keys=False, width=100)
-    path.write_text(HEADER + text, encoding="utf-8")
+    write_atomically(path, HEADER + text)
     return (path,)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from diffbot_description import write_atomically
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.figure_style import (
     BLUE,
@@ -42,7 +43,7 @@ def draw_axes(axes: Mapping[str, AxisAnalysis], directory: Path) -> Sequence[Pat
     paths = []
     for name, analysis in axes.items():
         paths.append(directory / f"axis_{name}.png")
-        axis_picture(analysis).savefig(paths[-1])
+        write_atomically(paths[-1], axis_picture(analysis).savefig)
     return paths
 
 

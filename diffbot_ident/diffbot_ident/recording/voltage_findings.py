@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from diffbot_description import write_atomically
 from diffbot_ident.recording.findings import Findings
 from diffbot_ident.recording.sysid_analysis import SysIdAnalysis, analyse_sysid
 from diffbot_ident.recording.sysid_pictures import draw_sysid
@@ -53,5 +54,5 @@ def _write(directory: Path, found: Sequence[SysIdAnalysis], log: SysIdLog) -> Se
     }
     path = directory / FILE_NAME
     document = {"/**": {"ros__parameters": {**content, "unit": log.unit, "source": log.name}}}
-    path.write_text(HEADER + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    write_atomically(path, HEADER + yaml.safe_dump(document, sort_keys=False))
     return (path,)

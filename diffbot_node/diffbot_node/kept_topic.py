@@ -1,0 +1,219 @@
+"""Topics whose every message a reader must have, such as those that a report is made of.
+
+The writer, a KeptTopic, keeps many messages for readers that are late. A reader sends receipts on
+`<topic>/receipts` (std_msgs/Header, latched): the stamp of the newest message that it has taken,
+and in `frame_id` who it is. In lock-step the writer's node does not go on while a reader that
+sends receipts is more than WINDOW messages behind, which is far less than what either side keeps:
+nothing can be overwritten before it was taken, however late or slow the reader is. With a robot
+that moves on by itself, nothing ever waits for a reader, and `count` tells it what it has missed.
+
+Why not the acknowledgements of DDS: they say that a message has arrived, not that it was taken, and
+Fast DDS asks for them every 3 s only. Why not TRANSIENT_LOCAL: whoever looks at a topic in mid-run
+would get what is long past.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Header
+
+# Messages that both sides keep, and that a reader may be behind in lock-step. Fast DDS loses
+# messages beyond some 500 that a process has not looked at, and repeats them only 3 s later.
+DEPTH, WINDOW = 2000, 200
+KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
+# How often a writer that waits looks who is still there, s of wall time.
+LOOK_PERIOD = 0.05
+# How long an ending process waits for its readers, s of wall time: see `await_readers`.
+LAST_PATIENCE, HURRIED_PATIENCE = 10.0, 0.5
+
+NANOSECONDS = 1_000_000_000
+
+
+def receipts_of(topic: str) -> str:
+    """Name of the topic that receipts for a topic are sent on."""
+    return f"{topic}/receipts"
+
+
+class KeptTopic:
+    """The writer's side.
+
+    Args:
+        node: publishes.
+        message_type: has a header with a stamp; a field `count`, where it has one, is filled in.
+        topic: its name.
+        resume: for lock-step: called when a reader that the node waits for may have caught up.
+            None: nobody is waited for.
+
+    Attributes:
+        count: messages published so far.
+    """
+
+    def __init__(
+        self, node: Node, message_type: type, topic: str, resume: Callable[[], None] | None = None
+    ) -> None:
+        self.count = 0
+        self._node, self._resume = node, resume
+        self._counts = "count" in message_type.get_fields_and_field_types()
+        self._publisher = node.create_publisher(message_type, topic, KEPT)
+        self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
+        self._taken: dict[str, int] = {}  # newest stamp taken, by reader, ns
+        self._newest = -1  # stamp published last, ns
+        self._looked = -1e9
+        self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
+        self._receipts: Any = None
+        if resume is not None:
+            latched = QoSProfile(
+                depth=10,
+                reliability=ReliabilityPolicy.RELIABLE,
+                durability=DurabilityPolicy.TRANSIENT_LOCAL,
+            )
+            self._receipts = node.create_subscription(
+                Header, self._receipts_topic, self._on_receipt, latched
+            )
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(LOOK_PERIOD, self._look, clock=steady)
+
+    @property
+    def name(self) -> str:
+        """Of the topic."""
+        return self._publisher.topic_name
+
+    @property
+    def subscribers(self) -> int:
+        """How many listen."""
+        return self._publisher.get_subscription_count()
+
+    def publish(self, message: Any) -> None:
+        """Send a message."""
+        self.count += 1
+        if self._counts:
+            message.count = self.count
+        if self._resume is not None:
+            stamp = _nanoseconds(message.header)
+            if stamp < self._newest:  # time was set back
+                self._open.clear()
+                self._taken = dict.fromkeys(self._taken, -1)
+            self._newest = stamp
+            self._open.append(stamp)
+        self._publisher.publish(message)
+
+    def missing(self, readers: int) -> str:
+        """What has to come before the first message, for so many readers; empty when nothing."""
+        there = self.subscribers
+        if self._resume is not None:
+            there = min(there, len(self._taken))
+        if there >= readers:
+            return ""
+        return f"{readers - there} more subscribers of {self.name} are awaited"
+
+    def holds(self) -> str:
+        """Why the node must not go on in lock-step; empty when it may."""
+        if len(self._open) < WINDOW or self._resume is None:
+            return ""
+        if time.monotonic() - self._looked >= LOOK_PERIOD:
+            self._looked = time.monotonic()
+            self._see_who_is_there()
+        if len(self._open) < WINDOW:
+            return ""
+        slowest = min(self._taken, key=self._taken.__getitem__)
+        return f"{slowest} has still to take {len(self._open)} messages of {self.name}"
+
+    def await_readers(self, patience: float) -> None:
+        """Wait until all have arrived, which an ending process loses; call it once zero is out.
+
+        Args:
+            patience: LAST_PATIENCE in lock-step, HURRIED_PATIENCE after a signal, s of wall time.
+        """
+        if self._resume is None:
+            self._publisher.wait_for_all_acked(Duration(seconds=min(patience, HURRIED_PATIENCE)))
+            return
+        deadline = time.monotonic() + patience
+        while self._open and time.monotonic() < deadline:
+            self._take_receipts()
+            self._see_who_is_there()
+            if self._open:
+                time.sleep(0.005)
+
+    def _on_receipt(self, receipt: Header) -> None:
+        self._note(receipt)
+        if self._resume is not None:
+            self._resume()
+
+    def _note(self, receipt: Header) -> None:
+        stamp = _nanoseconds(receipt)
+        # One from before time was set back says nothing about what came after it.
+        self._taken[receipt.frame_id] = stamp if stamp <= self._newest else -1
+        self._drop()
+
+    def _drop(self) -> None:
+        """Forget what all readers have taken."""
+        slowest = min(self._taken.values(), default=None)
+        if slowest is None:
+            self._open.clear()
+            return
+        while self._open and self._open[0] <= slowest:
+            self._open.popleft()
+
+    def _see_who_is_there(self) -> None:
+        """Forget readers that have left, and count in those whose first receipt is on its way."""
+        there = {
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in self._node.get_publishers_info_by_topic(self._receipts_topic)
+        }
+        self._taken = {reader: self._taken.get(reader, -1) for reader in there}
+        self._drop()
+
+    def _take_receipts(self) -> None:
+        """Take receipts where no executor does any more."""
+        with self._receipts.handle:
+            while (taken := self._receipts.handle.take_message(Header, False)) is not None:
+                self._note(taken[0])
+
+    def _look(self) -> None:
+        if len(self._open) >= WINDOW and not self.holds():
+            self._resume()
+
+
+class Receipts:
+    """The reader's side: tells the writer of a kept topic what has been taken.
+
+    Subscribe with KEPT. The first receipt, that of nothing, says that the reader is there.
+
+    Args:
+        node: reads.
+        topic: that it reads.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(Header, receipts_of(topic), LATCHED)
+        self._receipt = Header(frame_id=node.get_fully_qualified_name())
+        self._publisher.publish(self._receipt)
+
+    def taken(self, stamp: Time) -> None:
+        """The newest message taken, by its stamp; the older ones were taken, too."""
+        if self._publisher is not None:
+            self._receipt.stamp = stamp
+            self._publisher.publish(self._receipt)
+
+    def leave(self) -> None:
+        """Nothing more will be taken: nobody has to wait."""
+        if self._publisher is not None:
+            self._node.destroy_publisher(self._publisher)
+            self._publisher = None
+
+
+def _nanoseconds(header: Header) -> int:
+    return header.stamp.sec * NANOSECONDS + header.stamp.nanosec

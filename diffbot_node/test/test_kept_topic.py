@@ -1,0 +1,153 @@
+"""On a kept topic nothing is lost in lock-step, whenever a reader comes and however slow it is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import rclpy
+from nav_msgs.msg import Odometry
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from diffbot_node import KEPT, KeptTopic, Receipts
+from diffbot_node.kept_topic import DEPTH, WINDOW
+
+PATIENCE = 20.0  # s of wall time; discovery and a repetition by DDS take up to seconds
+MESSAGES = 3 * DEPTH
+
+
+class Writer(Node):
+    """Publishes as fast as its readers allow."""
+
+    def __init__(self, lock_step: bool = True) -> None:
+        super().__init__("writer")
+        self.resumed = 0
+        self.topic = KeptTopic(self, Odometry, "kept", self.on_resume if lock_step else None)
+
+    def on_resume(self) -> None:
+        self.resumed += 1
+
+    def write(self, total: int) -> None:
+        """Publish until so many are out, or a reader is too far behind."""
+        while self.topic.count < total and not self.topic.holds():
+            message = Odometry()
+            message.header.stamp.sec = self.topic.count + 1
+            self.topic.publish(message)
+
+
+class Reader(Node):
+    """Takes when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__("reader")
+        self.taken: list[int] = []
+        self.subscription = self.create_subscription(Odometry, "kept", lambda _: None, KEPT)
+        self.receipts = Receipts(self, "kept")
+
+    def take(self) -> None:
+        while (found := self.subscription.handle.take_message(Odometry, False)) is not None:
+            self.taken.append(found[0].header.stamp.sec)
+            self.receipts.taken(found[0].header.stamp)
+
+
+@pytest.fixture
+def graph(domain):
+    """A writer, a function that makes a reader, and one that lets the writer work."""
+    rclpy.init()
+    executor = SingleThreadedExecutor()
+    nodes: list[Node] = []
+
+    def make(kind, *args):
+        nodes.append(kind(*args))
+        if kind is Writer:
+            executor.add_node(nodes[-1])  # the reader takes by itself
+        return nodes[-1]
+
+    def until(done, work=lambda: None):
+        deadline = time.monotonic() + PATIENCE
+        while not done() and time.monotonic() < deadline:
+            work()
+            executor.spin_once(timeout_sec=0.005)
+        return done()
+
+    yield make, until
+    executor.shutdown()
+    for node in nodes:
+        node.destroy_node()
+    rclpy.try_shutdown()
+
+
+def test_a_reader_gets_all_though_it_takes_seldom(graph):
+    make, until = graph
+    writer, reader = make(Writer), make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+    turns = 0
+
+    def work():
+        nonlocal turns
+        turns += 1
+        writer.write(MESSAGES)
+        if turns % 5 == 0:
+            reader.take()
+
+    assert until(lambda: len(reader.taken) == MESSAGES, work)
+    assert reader.taken == list(range(1, MESSAGES + 1))
+    assert writer.resumed
+
+
+def test_the_writer_waits_for_a_reader_that_takes_nothing_until_it_leaves(graph):
+    make, until = graph
+    writer, reader = make(Writer), make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+    assert until(lambda: writer.topic.count == WINDOW, lambda: writer.write(MESSAGES))
+    assert "/reader has still to take" in writer.topic.holds()
+    reader.receipts.leave()
+    assert until(lambda: writer.topic.count == MESSAGES, lambda: writer.write(MESSAGES))
+
+
+def test_the_first_receipt_says_that_a_reader_is_there(graph):
+    make, until = graph
+    writer = make(Writer)
+    assert "1 more subscribers of /kept are awaited" in writer.topic.missing(1)
+    listener = make(Node, "listener")
+    listener.create_subscription(Odometry, "kept", lambda _: None, KEPT)
+    assert until(lambda: writer.topic.subscribers == 1)
+    assert writer.topic.missing(1), "who sends no receipts may miss what is sent"
+    make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+
+
+def test_nobody_is_waited_for_with_a_robot_that_moves_on_by_itself(graph):
+    make, until = graph
+    writer, reader = make(Writer, False), make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+    writer.write(MESSAGES)
+    assert writer.topic.count == MESSAGES
+    assert len(reader.taken) == 0
+
+
+def test_an_ending_writer_waits_for_the_last_receipt(graph):
+    make, until = graph
+    writer, reader = make(Writer), make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+    writer.write(WINDOW)
+    begin = time.monotonic()
+    writer.topic.await_readers(0.2)
+    assert time.monotonic() - begin >= 0.2, "nothing was taken yet"
+    assert until(lambda: len(reader.taken) == WINDOW, reader.take)
+    begin = time.monotonic()
+    writer.topic.await_readers(PATIENCE)
+    assert time.monotonic() - begin < PATIENCE
+
+
+def test_a_time_that_is_set_back_does_not_count_as_taken(graph):
+    make, until = graph
+    writer, reader = make(Writer), make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+    late = Odometry()
+    late.header.stamp.sec = 10 * MESSAGES
+    writer.topic.publish(late)
+    assert until(lambda: len(reader.taken) == 1, reader.take)
+    assert until(lambda: not writer.topic._open)
+    assert until(lambda: bool(writer.topic.holds()), lambda: writer.write(MESSAGES))
