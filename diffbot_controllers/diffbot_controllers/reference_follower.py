@@ -112,8 +112,9 @@ class ReferenceFollower(CommandNode):
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
-        if self.status_listeners < self.values.listeners:
-            return "nobody listens to ~/status any more: the report has gone"
+        for topic in self.kept_topics:
+            if left := topic.left_by(self.values.listeners):
+                return left
         return super().has_left()
 
     def awaits(self, sample: Any) -> str:

@@ -121,9 +121,7 @@ class IdentNode(EffortNode):
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
-        if self._status_topic.subscribers < self.values.listeners:
-            return "nobody listens to ~/status any more: the report has gone"
-        return super().has_left()
+        return self._status_topic.left_by(self.values.listeners) or super().has_left()
 
     def awaits(self, sample: JointSample) -> str:
         """In lock-step: listeners that have fallen behind."""

@@ -2,10 +2,11 @@
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
 alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
-it is fit, else zero that answers the same state (answers.py). What is fit is EffortWatchdog's. Publishes `diagnostics` once a second and on
-each change, and `~/holds` (std_msgs/Bool, latched): true while the wheels get zero whatever is
-commanded, so that a controller can begin anew from zero. Controllers count who takes their commands
-before they begin: `~/commands` is subscribed to only while somebody takes the watchdog's.
+it is fit, else zero that answers the same state (answers.py). What is fit is EffortWatchdog's.
+Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
+true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero.
+Controllers count who takes their commands before they begin: `~/commands` is subscribed to only
+while somebody takes the watchdog's, and there is the clock that commands are judged by.
 """
 
 from __future__ import annotations

@@ -118,6 +118,12 @@ class KeptTopic:
             return ""
         return f"{readers - there} more subscribers of {self.name} are awaited"
 
+    def left_by(self, readers: int) -> str:
+        """Why a run that so many readers have begun has no sense any more; empty when it has."""
+        if self.subscribers >= readers:
+            return ""
+        return f"{self.subscribers} of {readers} still listen to {self.name}: the report has gone"
+
     def holds(self) -> str:
         """Why the node must not go on in lock-step; empty when it may."""
         if len(self._open) < WINDOW or self._resume is None:

@@ -170,13 +170,7 @@ class BusGraph(ABC):
                     self.network.deliver(publisher, subscription, copied(message))
                     continue
                 self._queue.append(
-                    functools.partial(
-                        self.run,
-                        subscription.owner,
-                        subscription.tell,
-                        publisher,
-                        copied(message),
-                    )
+                    functools.partial(subscription.arrive, publisher, copied(message))
                 )
 
     def settle(self) -> None:
@@ -191,20 +185,21 @@ class BusGraph(ABC):
             self._ghosts += [end for end in self._ends if end.owner is member]
         self._ends = [end for end in self._ends if end.owner is not member]
 
-    def known(self, who: object, ends: list[Any], kind: type, topic: str) -> int:
-        """How many of these ends a node, or an end, knows of, ghosts of the topic among them."""
+    def known(self, who: object, ends: list[Any], kind: type, topic: str) -> list[Any]:
+        """Which of these ends a node, or an end, knows of; ghosts of the topic come after them."""
         if self.network is None:
-            return len(ends)
+            return ends
         own = getattr(who, "owner", who)
         ghosts = [
             end
             for end in self._ghosts
             if isinstance(end, kind) and end.topic == topic and self.network.is_ghost(end)
         ]
-        return sum(
-            (own is not None and end.owner is own) or self.network.knows(who, end)
+        return [
+            end
             for end in (*ends, *ghosts)
-        )
+            if (own is not None and end.owner is own) or self.network.knows(who, end)
+        ]
 
 
 def absolute(name: str) -> str:

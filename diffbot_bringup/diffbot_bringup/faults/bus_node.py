@@ -119,19 +119,23 @@ class BusNode(Node):
         """Those of this node."""
         return [each for each in self.bus.subscriptions() if each.owner is self.member]
 
-    def count_publishers(self, topic_name: str) -> int:
-        """Publishers of a topic."""
+    def _known_publishers(self, topic_name: str) -> list[BusPublisher]:
         name = self.resolve_topic_name(topic_name)
         return self.bus.known(self.member, self.bus.publishers(name), BusPublisher, name)
+
+    def count_publishers(self, topic_name: str) -> int:
+        """Publishers of a topic."""
+        return len(self._known_publishers(topic_name))
 
     def count_subscribers(self, topic_name: str) -> int:
         """Subscriptions of a topic."""
         name = self.resolve_topic_name(topic_name)
-        return self.bus.known(self.member, self.bus.subscriptions(name), BusSubscription, name)
+        found = self.bus.subscriptions(name)
+        return len(self.bus.known(self.member, found, BusSubscription, name))
 
     def get_publishers_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Who publishes a topic; names only."""
-        return [_named(each) for each in self.bus.publishers(self.resolve_topic_name(topic_name))]
+        return [_named(each) for each in self._known_publishers(topic_name)]
 
     def get_subscriptions_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Who listens to a topic; names only."""

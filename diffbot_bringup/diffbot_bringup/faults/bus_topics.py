@@ -43,7 +43,7 @@ class BusPublisher:
     def get_subscription_count(self) -> int:
         """Subscriptions that get what is published here."""
         found = [each for each in self._bus.subscriptions(self.topic) if matches(self, each)]
-        return self._bus.known(self, found, BusSubscription, self.topic)
+        return len(self._bus.known(self, found, BusSubscription, self.topic))
 
     def wait_for_all_acked(self, timeout: Any = None) -> bool:
         """Whether all has arrived: it has, as soon as the bus goes on."""
@@ -73,6 +73,29 @@ class BusSubscription:
         self.qos_profile = qos
         self.events = events
         self._told_more = _takes_two(callback)
+        self._waiting: deque[Any] = deque()
+
+    def arrive(self, publisher: BusPublisher, message: Any) -> None:
+        """Hand a message to the owner, or keep it for one that ends and takes it by itself."""
+        if self.owner is not None and self.owner.ending:
+            self._waiting.append(message)
+        else:
+            self._bus.run(self.owner, self.tell, publisher, message)
+
+    @property
+    def handle(self) -> BusSubscription:
+        """What rclpy has below a subscription."""
+        return self
+
+    def __enter__(self) -> BusSubscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing has to be freed."""
+
+    def take_message(self, kind: type, raw: bool) -> tuple[Any, dict[str, Any]] | None:
+        """The oldest message that no callback has got; None: there is none."""
+        return (self._waiting.popleft(), {}) if self._waiting else None
 
     def tell(self, publisher: BusPublisher, message: Any) -> None:
         """Call back with a message, and with who has sent it where the callback takes that."""
@@ -85,7 +108,7 @@ class BusSubscription:
     def get_publisher_count(self) -> int:
         """Publishers that are heard here."""
         found = [each for each in self._bus.publishers(self.topic) if matches(each, self)]
-        return self._bus.known(self, found, BusPublisher, self.topic)
+        return len(self._bus.known(self, found, BusPublisher, self.topic))
 
     def destroy(self) -> None:
         """Leave the graph."""

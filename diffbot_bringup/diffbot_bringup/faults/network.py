@@ -2,15 +2,17 @@
 
 What it imitates of DDS: a publisher and a subscription find each other at different times, and a
 message that is sent before the publisher knows of the subscription never arrives; one that is sent
-before the subscription knows of the publisher arrives once it does. Messages of one publisher stay in order. Nodes count others once they know of them, and those
-that were killed outright for GHOST more. A process may stand still for a while.
+before the subscription knows of the publisher arrives once it does. Messages of one publisher stay
+in order. Nodes count others once they know of them, and those that were killed outright for GHOST
+more. A process may stand still for a while.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from diffbot_bringup.faults.bus_time import nanoseconds
@@ -83,7 +85,8 @@ class Network:
         arrival = max(now + self._latency(), self._known_from(subscription, publisher))
         pair = (id(publisher), id(subscription))
         arrival = self._newest[pair] = max(arrival, self._newest.get(pair, 0) + 1)
-        self._later(arrival, subscription.owner, lambda: subscription.tell(publisher, message))
+        due = self.awake(subscription.owner, arrival)
+        self._bus.at(due, None, partial(subscription.arrive, publisher, message))
 
     def _latency(self) -> int:
         if self._chance.random() < self._how.late:
@@ -92,10 +95,6 @@ class Network:
 
     def _loses(self, topic: str) -> bool:
         return topic in self._how.lossy and self._chance.random() < self._how.lost
-
-    def _later(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
-        """Call back when it is due, or when its owner no longer stands still."""
-        self._bus.at(max(due, self.awake(owner, due)), owner, callback)
 
     # Processes.
 

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rclpy.node import Node
+
 from diffbot_bringup.faults.bus import BEGINNING, Bus
 from diffbot_bringup.faults.member import Member
 from diffbot_bringup.faults.network import Disturbance, Network
@@ -25,8 +27,16 @@ from diffbot_controllers.linearizing_node import LinearizingNode
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import VelocityTrackingNode
 from diffbot_ident.estimator_node import EstimatorNode
 from diffbot_ident.ident_node import IdentNode
-from diffbot_msgs.msg import IdentStatus
+from diffbot_msgs.msg import (
+    AdaptationStatus,
+    BackstepStatus,
+    DynamicParameters,
+    IdentStatus,
+    LinearizingStatus,
+    VelocityTrackingStatus,
+)
 from diffbot_node.effort_watchdog_node import EffortWatchdogNode
+from diffbot_node.kept_topic import KEPT, Receipts
 from diffbot_sim.simulator_node import SimulatorNode
 from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode
 from pose2d_trajectories.trajectory_node import TrajectoryNode
@@ -49,13 +59,47 @@ LONGEST_STALL = 2.5
 Pair = tuple[float, float]
 
 
+class Report(Node):
+    """Takes what a report takes, and says so; leaves when nobody publishes it any more.
+
+    Args:
+        topics: name and type of each.
+    """
+
+    def __init__(self, topics: dict[str, type]) -> None:
+        super().__init__("report")
+        self.exit_code: int | None = None
+        self._topics, self._met = topics, False
+        for topic, kind in topics.items():
+            receipts = Receipts(self, topic)
+            self.create_subscription(
+                kind, topic, lambda message, r=receipts: r.taken(message.header.stamp), KEPT
+            )
+        self.create_timer(0.05, self._look)
+
+    def _look(self) -> None:
+        there = any(map(self.count_publishers, self._topics))
+        if self._met and not there:
+            self.exit_code = 0
+        self._met = self._met or there
+
+    def close(self) -> None:
+        """Nothing has to be said."""
+
+
 @dataclass(frozen=True)
 class Process:
-    """One process of a graph: the class of its node, its parameters and remappings."""
+    """One process of a graph: the class of its node, its parameters, remappings and arguments."""
 
     kind: type
     parameters: dict[str, Any] = field(default_factory=dict)
     remap: dict[str, str] = field(default_factory=dict)
+    arguments: tuple[Any, ...] = ()
+
+
+def _report(node: str, status: type, **more: type) -> Process:
+    topics = {f"{node}/status": status} | {f"{node}/{name}": kind for name, kind in more.items()}
+    return Process(Report, arguments=(topics,))
 
 
 _SIMULATOR = Process(SimulatorNode, {"engine": "ideal", "leave_when_alone": True, "patience": 60.0})
@@ -69,9 +113,22 @@ _BACKSTEPPING = {"duration": DURATION, "wait_for_reference": True, "patience": 6
 _WATCHDOG = Process(EffortWatchdogNode, {"leave_when_alone": True, "patience": 60.0})
 _GUARDED = {"effort_controller/commands": "effort_watchdog/commands"}
 
+_OF_BACKSTEPPING = _report("backstep_controller", BackstepStatus)
+
 GRAPHS: dict[str, tuple[Process, ...]] = {
-    "backstepping": (_SIMULATOR, Process(BackstepNode, _BACKSTEPPING), _REFERENCE),
-    "watchdog": (_SIMULATOR, Process(BackstepNode, _BACKSTEPPING, _GUARDED), _REFERENCE, _WATCHDOG),
+    "backstepping": (
+        _SIMULATOR,
+        Process(BackstepNode, _BACKSTEPPING),
+        _REFERENCE,
+        _OF_BACKSTEPPING,
+    ),
+    "watchdog": (
+        _SIMULATOR,
+        Process(BackstepNode, _BACKSTEPPING, _GUARDED),
+        _REFERENCE,
+        _WATCHDOG,
+        _OF_BACKSTEPPING,
+    ),
     "adaptive": (
         _SIMULATOR,
         Process(
@@ -81,6 +138,7 @@ GRAPHS: dict[str, tuple[Process, ...]] = {
         ),
         _REFERENCE,
         Process(EstimatorNode, {"leave_when_alone": True, "patience": 60.0}),
+        _report("backstep_controller", BackstepStatus, adaptation=AdaptationStatus),
     ),
     "linearizing": (
         _SIMULATOR,
@@ -89,13 +147,18 @@ GRAPHS: dict[str, tuple[Process, ...]] = {
             {"duration": DURATION, "wait_for_reference": True, "patience": 60.0, "listeners": 1},
         ),
         Process(VelocityStepsNode, _TRAJECTORY),
+        _report("linearizing_controller", LinearizingStatus),
     ),
     "ident": (
         _SIMULATOR,
         Process(
             IdentNode,
-            {"duration": DURATION, "verification": 0.0, "listeners": 1, "patience": 60.0},
+            {
+                **{"duration": DURATION, "verification": 0.0, "lock_step": True},
+                **{"listeners": 1, "patience": 60.0},
+            },
         ),
+        _report("ident", IdentStatus, dynamic_parameters=DynamicParameters),
     ),
     "siwek": (
         Process(VelocitySimulatorNode, {"leave_when_alone": True, "patience": 60.0}),
@@ -105,6 +168,7 @@ GRAPHS: dict[str, tuple[Process, ...]] = {
             {"trajectory": "circle", "driven_by": "odom", **_TRAJECTORY},
             {"reference": "velocity_tracking_controller/reference"},
         ),
+        _report("velocity_tracking_controller", VelocityTrackingStatus),
     ),
 }
 
@@ -176,7 +240,6 @@ def _run(
 ) -> Outcome:
     with Bus(beginning=BEGINNING) as bus:
         network = connect(bus)
-        _listen(bus)
         applied: list[tuple[float, Pair]] = []
         starts = sorted((0.0 if calm else 2.0 * chance.random(), n) for n in range(len(processes)))
         members: dict[int, Member] = {}
@@ -200,26 +263,13 @@ def _run(
         )
 
 
-def _listen(bus: Bus) -> None:
-    """Be the report that controllers and ident wait for."""
-    import diffbot_msgs.msg as messages
-
-    for name, kind in {
-        "backstep_controller": messages.BackstepStatus,
-        "linearizing_controller": messages.LinearizingStatus,
-        "velocity_tracking_controller": messages.VelocityTrackingStatus,
-        "ident": IdentStatus,
-    }.items():
-        bus.subscribe(kind, f"{name}/status", lambda _: None)
-    bus.subscribe(messages.DynamicParameters, "ident/dynamic_parameters", lambda _: None)
-
-
 def _start(
     bus: Bus, process: Process, applied: list[tuple[float, Pair]], chance: random.Random
 ) -> Member:
     simulates = process.kind in (SimulatorNode, VelocitySimulatorNode)
     member = bus.add(
         process.kind,
+        *process.arguments,
         remap=process.remap,
         simulated=not simulates,
         phase=0.01 * chance.random(),
