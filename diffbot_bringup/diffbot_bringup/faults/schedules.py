@@ -56,6 +56,9 @@ LONGEST = 120.0
 # after 3 s without a word.
 LONGEST_STALL = 2.5
 
+# Who has not met its partners after this leaves, s; how often the report looks, s.
+PATIENCE, LOOK_PERIOD = 60.0, 0.05
+
 Pair = tuple[float, float]
 
 
@@ -69,17 +72,19 @@ class Report(Node):
     def __init__(self, topics: dict[str, type]) -> None:
         super().__init__("report")
         self.exit_code: int | None = None
-        self._topics, self._met = topics, False
+        self._topics, self._met, self._looks = topics, False, 0
         for topic, kind in topics.items():
             receipts = Receipts(self, topic)
             self.create_subscription(
                 kind, topic, lambda message, r=receipts: r.taken(message.header.stamp), KEPT
             )
-        self.create_timer(0.05, self._look)
+        self.create_timer(LOOK_PERIOD, self._look)
 
     def _look(self) -> None:
         there = any(map(self.count_publishers, self._topics))
-        if self._met and not there:
+        self._looks += 1
+        # A short run may be over before its topics have been discovered.
+        if not there and (self._met or self._looks > PATIENCE / LOOK_PERIOD):
             self.exit_code = 0
         self._met = self._met or there
 
@@ -102,15 +107,22 @@ def _report(node: str, status: type, **more: type) -> Process:
     return Process(Report, arguments=(topics,))
 
 
-_SIMULATOR = Process(SimulatorNode, {"engine": "ideal", "leave_when_alone": True, "patience": 60.0})
-_TRAJECTORY = {"listeners": 1, "leave_when_alone": True, "patience": 60.0}
+_SIMULATOR = Process(
+    SimulatorNode, {"engine": "ideal", "leave_when_alone": True, "patience": PATIENCE}
+)
+_TRAJECTORY = {"listeners": 1, "leave_when_alone": True, "patience": PATIENCE}
 _REFERENCE = Process(
     TrajectoryNode,
     {"trajectory": "circle", **_TRAJECTORY},
     {"reference": "backstep_controller/reference"},
 )
-_BACKSTEPPING = {"duration": DURATION, "wait_for_reference": True, "patience": 60.0, "listeners": 1}
-_WATCHDOG = Process(EffortWatchdogNode, {"leave_when_alone": True, "patience": 60.0})
+_BACKSTEPPING = {
+    "duration": DURATION,
+    "wait_for_reference": True,
+    "patience": PATIENCE,
+    "listeners": 1,
+}
+_WATCHDOG = Process(EffortWatchdogNode, {"leave_when_alone": True, "patience": PATIENCE})
 _GUARDED = {"effort_controller/commands": "effort_watchdog/commands"}
 
 _OF_BACKSTEPPING = _report("backstep_controller", BackstepStatus)
@@ -137,14 +149,19 @@ GRAPHS: dict[str, tuple[Process, ...]] = {
             {"dynamic_parameters": "ident/dynamic_parameters"},
         ),
         _REFERENCE,
-        Process(EstimatorNode, {"leave_when_alone": True, "patience": 60.0}),
+        Process(EstimatorNode, {"leave_when_alone": True, "patience": PATIENCE}),
         _report("backstep_controller", BackstepStatus, adaptation=AdaptationStatus),
     ),
     "linearizing": (
         _SIMULATOR,
         Process(
             LinearizingNode,
-            {"duration": DURATION, "wait_for_reference": True, "patience": 60.0, "listeners": 1},
+            {
+                "duration": DURATION,
+                "wait_for_reference": True,
+                "patience": PATIENCE,
+                "listeners": 1,
+            },
         ),
         Process(VelocityStepsNode, _TRAJECTORY),
         _report("linearizing_controller", LinearizingStatus),
@@ -155,13 +172,13 @@ GRAPHS: dict[str, tuple[Process, ...]] = {
             IdentNode,
             {
                 **{"duration": DURATION, "verification": 0.0, "lock_step": True},
-                **{"listeners": 1, "patience": 60.0},
+                **{"listeners": 1, "patience": PATIENCE},
             },
         ),
         _report("ident", IdentStatus, dynamic_parameters=DynamicParameters),
     ),
     "siwek": (
-        Process(VelocitySimulatorNode, {"leave_when_alone": True, "patience": 60.0}),
+        Process(VelocitySimulatorNode, {"leave_when_alone": True, "patience": PATIENCE}),
         Process(VelocityTrackingNode, {**_BACKSTEPPING, "sigma": (3.446, 4.576, 0.86, 0.254)}),
         Process(
             TrajectoryNode,
