@@ -101,8 +101,8 @@ def fake():
     context.try_shutdown()
 
 
-def start(folder, *words):
-    parameters = ("name:=circle", "sim:=ideal", "seed:=3", f"results:={folder}", *words)
+def start(folder, *words, sim="ideal"):
+    parameters = ("name:=circle", f"sim:={sim}", "seed:=3", f"results:={folder}", *words)
     arguments = [word for p in parameters for word in ("-p", p)]
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, "--ros-args", *arguments],
@@ -161,7 +161,7 @@ def test_completed_run(fake, report, tmp_path):
 
 
 def test_real_robot_has_no_truth(fake, tmp_path):
-    report = start(tmp_path, "animation:=false")
+    report = start(tmp_path, "animation:=false", sim="none")
     try:
         fake.wait_for_listener(truth=False)
         fake.drive(150, truth=False)
@@ -181,12 +181,39 @@ def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     fake.drive(200)
     begin = time.monotonic()
     report.send_signal(signal.SIGINT)
+    fake.say(200, STOPPED, "interrupted")  # as a user's Ctrl-C reaches it, too
     output, _ = report.communicate(timeout=30)
     assert time.monotonic() - begin < 3.0  # 1 s when the machine has nothing else to do.
     assert report.returncode == 0, output
     read = summary_of(tmp_path)
     assert read["outcome"] == "stopped"
     assert read["samples"] == 200
+
+
+def test_a_controller_that_says_nothing_more_has_failed(fake, report, tmp_path):
+    fake.wait_for_listener()
+    fake.drive(50)
+    report.send_signal(signal.SIGINT)  # as ros2 launch does after kill -9 of the controller
+    output, _ = report.communicate(timeout=30)
+    assert report.returncode == 1, output
+    read = summary_of(tmp_path)
+    assert read["outcome"] == "failed"
+    assert "backstep_controller node said nothing more" in read["reason"]
+
+
+def test_a_run_of_which_something_did_not_come(fake, report, tmp_path):
+    fake.wait_for_listener()
+    fake.drive(100)
+    for tick in range(100, 120):
+        fake.tick(tick, truth=False)
+    fake.say(120, DONE)
+    output, _ = report.communicate(timeout=30)
+    assert report.returncode == 1, output
+    read = summary_of(tmp_path)
+    assert (read["outcome"], read["complete"]) == ("completed", False)
+    assert read["missing"] == ["20 of 120 true poses (ground_truth) did not come"]
+    assert read["tracking"]["true"] is None and read["tracking"]["odometry"] is not None
+    assert "not complete: 20 of 120 true poses" in output
 
 
 def test_failed_run(fake, report, tmp_path):

@@ -77,11 +77,18 @@ def test_a_report_that_is_stalled_misses_nothing(undisturbed, domain, tmp_path, 
     assert told(summary_of(tmp_path)) == told(undisturbed)
 
 
-@pytest.mark.parametrize("node", ["backstep_controller", "simulator"])
-def test_what_was_killed_is_named(domain, tmp_path, node):
-    words = [word for word in RUN if "duration" not in word]
-    process = start(words[0], tmp_path, *words[1:], "duration:=600.0", "speed:=1.0")
-    listened("driving robot", process)
+@pytest.mark.parametrize(
+    ("launch", "node", "begun"),
+    [
+        ("backstepping", "backstep_controller", "driving robot"),
+        ("backstepping", "simulator", "driving robot"),
+        ("backstepping", "trajectory_publisher", "driving robot"),
+        ("ident", "ident", "exciting robot"),
+    ],
+)
+def test_what_was_killed_is_named(domain, tmp_path, launch, node, begun):
+    process = start(launch, tmp_path, "sim:=ideal", "duration:=600.0", "speed:=1.0")
+    listened(begun, process)
     os.kill(number_of(node, domain), signal.SIGKILL)
     status, output = ended(process)
     assert status == 1, output

@@ -62,6 +62,40 @@ def test_a_signal_is_the_users_unless_the_ident_node_failed(state, publishers, o
     assert ending.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("state", "outcome", "reason"),
+    [
+        (status("exciting"), "failed", "failed in this run: simulator-1 (exit code -9)"),
+        (status("stopped", message="interrupted"), "failed", "failed in this run: simulator-1"),
+        (status("stopped", message="yaw rate 9 rad/s"), "failed", "yaw rate 9 rad/s"),
+        (status("done"), "completed", ""),
+        (None, "failed", "failed in this run: simulator-1"),
+    ],
+)
+def test_a_signal_of_a_launch_that_has_failed(state, outcome, reason):
+    failures = ["simulator-1 (exit code -9)"]
+    ending = RunEnd().update(100.0, state, None, 2, interrupted=True, failures=failures)
+    assert ending.outcome == outcome and ending.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("phase", "outcome"),
+    [("exciting", "failed"), ("driving", "failed"), ("waiting", "stopped"), ("done", "completed")],
+)
+def test_a_node_that_says_nothing_after_a_signal_was_killed_or_hangs(phase, outcome):
+    ending = RunEnd().update(100.0, status(phase), None, 2, interrupted=True, silent=True)
+    assert ending.outcome == outcome
+    assert outcome != "failed" or "said nothing more" in ending.reason
+
+
+def test_an_end_waits_while_more_comes_but_not_for_ever():
+    end = RunEnd()
+    for tenth in range(99):
+        now = 100.0 + 0.1 * tenth
+        assert end.update(now, status("done"), 9.9, 1, received=now) is None
+    assert end.update(110.1, status("done"), 9.9, 1, received=110.1).outcome == "completed"
+
+
 def test_vanished():
     end = RunEnd()
     assert end.update(99.0, status("exciting"), 10.0, 2) is None

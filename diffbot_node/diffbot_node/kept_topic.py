@@ -131,7 +131,7 @@ class KeptTopic:
         if time.monotonic() - self._looked >= LOOK_PERIOD:
             self._looked = time.monotonic()
             self._see_who_is_there()
-        if len(self._open) < WINDOW:
+        if len(self._open) < WINDOW or not self._taken:
             return ""
         slowest = min(self._taken, key=self._taken.__getitem__)
         return f"{slowest} has still to take {len(self._open)} messages of {self.name}"

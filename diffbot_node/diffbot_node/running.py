@@ -26,7 +26,7 @@ class RunnableNode(Protocol):
     """A node that `run_node` can run, besides being an rclpy Node."""
 
     exit_code: int | None
-    """Exit status once the node has ended by itself; None while it has work to do."""
+    """Exit status once the node has ended by itself, or `close` says so; None before."""
 
     def close(self) -> None:
         """Called once, with the context still valid, on every way out."""
@@ -111,16 +111,20 @@ def _explained(error: str) -> str:
 def _spin(node: Node, signals: list[int], interrupted: int) -> int:
     executor = _make_executor()
     executor.add_node(node)
+    failed = False
     try:
         # With no timeout EventsExecutor would neither wait nor deliver.
         while node.exit_code is None and not signals:
             executor.spin_once(timeout_sec=WAKE_PERIOD)
-        return interrupted if node.exit_code is None else node.exit_code
     except Exception as error:
         node.get_logger().fatal(f"{type(error).__name__}: {error}")
-        return 1
+        failed = True
     finally:
         node.close()
         executor.remove_node(node)
         node.destroy_node()
         executor.shutdown()
+    if failed:
+        return 1
+    # On its way out, too, a node may find that something went wrong.
+    return interrupted if node.exit_code is None else node.exit_code

@@ -106,6 +106,13 @@ def test_the_writer_waits_for_a_reader_that_takes_nothing_until_it_leaves(graph)
     assert until(lambda: writer.topic.count == MESSAGES, lambda: writer.write(MESSAGES))
 
 
+def test_a_writer_without_readers_goes_on(graph):
+    make, _ = graph
+    writer = make(Writer)
+    writer.write(MESSAGES)
+    assert writer.topic.count == MESSAGES
+
+
 def test_the_first_receipt_says_that_a_reader_is_there(graph):
     make, until = graph
     writer = make(Writer)
