@@ -1,5 +1,7 @@
 """Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
 
+Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
+
 Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
 when tests run in several: their nodes need the other processor.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 
 import pytest
 
@@ -37,6 +40,22 @@ os.environ["ROS_DOMAIN_ID"] = str(_domain())
 _left_out: list[pytest.Item] = []
 
 
+def _computes(item: pytest.Item) -> bool:
+    """Whether a test is of floats: no nodes in its file, and NumPy or math in it or its imports."""
+    names = vars(getattr(item, "module", None) or object)
+    if "rclpy" in names:
+        return False
+    homes = {
+        getattr(value, "__module__", None) or getattr(value, "__name__", "")
+        for value in names.values()
+    }
+    modules = [sys.modules.get(home) for home in homes if isinstance(home, str)]
+    return any(
+        module is not None and ("np" in vars(module) or "math" in vars(module))
+        for module in modules
+    )
+
+
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> int:
     """A DDS domain of the test's own: what an earlier test left running is not met."""
@@ -56,6 +75,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if {"domain", "gazebo"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("graph"))
+        elif _computes(item):
+            item.add_marker(pytest.mark.numeric)
     if find_installation() is not None:
         return
     needing = [item for item in items if "gazebo" in getattr(item, "fixturenames", ())]
