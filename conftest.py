@@ -41,9 +41,9 @@ _left_out: list[pytest.Item] = []
 
 
 def _computes(item: pytest.Item) -> bool:
-    """Whether a test is of floats: no nodes in its file, and NumPy or math in it or its imports."""
+    """Whether a test is of floats: no nodes and no processes in its file, and NumPy or math."""
     names = vars(getattr(item, "module", None) or object)
-    if "rclpy" in names:
+    if {"rclpy", "subprocess"} & names.keys():
         return False
     homes = {
         getattr(value, "__module__", None) or getattr(value, "__name__", "")
