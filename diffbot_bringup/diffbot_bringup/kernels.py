@@ -16,7 +16,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 CORE = "OPENBLAS_CORETYPE"
@@ -75,8 +76,8 @@ class Family:
     """
 
     name: str
-    variables: Mapping[str, str] = field(default_factory=dict)
-    kernels: Kernels | None = None
+    variables: Mapping[str, str]
+    kernels: Kernels
 
     def environment(self) -> dict[str, str]:
         """This process's environment with the family chosen."""
@@ -86,25 +87,29 @@ class Family:
 def families() -> tuple[list[Family], list[str]]:
     """The families that this machine can run, each once, and a line per one that is left out."""
     own = probe({})
+    plain = _plain(own)
     if own is None or not own.cores:
-        return _plain(own), ["NumPy and SciPy here do not use OpenBLAS: its families are left out"]
+        return plain, ["NumPy and SciPy here do not use OpenBLAS: its families are left out"]
     found: list[Family] = []
     left_out: list[str] = []
+    able = [name for name, needs in NEEDS.items() if set(needs) <= set(own.features)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        seen = dict(zip(able, pool.map(lambda name: probe({CORE: name}), able), strict=True))
     for name, needs in NEEDS.items():
         missing = [feature for feature in needs if feature not in own.features]
+        kernels = seen.get(name)
+        same = [
+            family.name for family in found if kernels and family.kernels.cores == kernels.cores
+        ]
         if missing:
             left_out.append(f"{name}: left out, this processor has no {', '.join(missing)}")
-            continue
-        seen = probe({CORE: name})
-        if seen is None:
+        elif kernels is None:
             left_out.append(f"{name}: left out, a process that uses it ends at once")
-            continue
-        same = next((f.name for f in found if f.kernels and f.kernels.cores == seen.cores), None)
-        if same is not None:
-            left_out.append(f"{name}: left out, this OpenBLAS takes {same}'s kernels for it")
-            continue
-        found.append(Family(name, {CORE: name}, seen))
-    return found + _plain(own), left_out
+        elif same:
+            left_out.append(f"{name}: left out, this OpenBLAS takes {same[0]}'s kernels for it")
+        else:
+            found.append(Family(name, {CORE: name}, kernels))
+    return found + plain, left_out
 
 
 def probe(variables: Mapping[str, str]) -> Kernels | None:
