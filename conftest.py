@@ -1,5 +1,7 @@
 """Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
 
+Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
+
 Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
 when tests run in several: their nodes need the other processor. ``colcon test`` tests packages side
 by side; only one such test at a time runs in a checkout.
@@ -44,6 +46,22 @@ os.environ[domains.VARIABLE] = str(_session.domain)
 _left_out: list[pytest.Item] = []
 
 
+def _computes(item: pytest.Item) -> bool:
+    """Whether a test is of floats: no nodes and no processes in its file, and NumPy or math."""
+    names = vars(getattr(item, "module", None) or object)
+    if {"rclpy", "subprocess"} & names.keys():
+        return False
+    homes = {
+        getattr(value, "__module__", None) or getattr(value, "__name__", "")
+        for value in names.values()
+    }
+    modules = [sys.modules.get(home) for home in homes if isinstance(home, str)]
+    return any(
+        module is not None and ("np" in vars(module) or "math" in vars(module))
+        for module in modules
+    )
+
+
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A DDS domain of the test's own: what an earlier test left running is not met."""
@@ -78,6 +96,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _runs_a_graph(item):
             item.add_marker(pytest.mark.xdist_group("graph"))
+        elif _computes(item):
+            item.add_marker(pytest.mark.numeric)
     if find_installation() is not None:
         return
     needing = [item for item in items if "gazebo" in getattr(item, "fixturenames", ())]

@@ -11,6 +11,7 @@ import pytest
 
 from diffbot_bringup.drive_rehearsal import dynamics_of, rehearse_drive
 from diffbot_controllers import (
+    PublishedBackstepping,
     Reference,
     approach_gains,
     tuned_backstepping,
@@ -123,6 +124,31 @@ def test_parks_on_wheels_that_can_slip(engines, name, goal, longest):
         assert run.true.settling_time <= longest
         # Wheels that slip would show as drift.
         assert run.drift.largest(0.0)[0] <= 5e-3
+
+
+@pytest.mark.kernels
+def test_the_published_law_comes_near_within_the_torque_limits(engines):
+    """Near e = 0 it is chaotic: only what all runs, or most of them, have in common is promised.
+
+    Of 200 such runs, after 6 s: 0.3 mm (median), 1.5 mm (90 %) and 11 mm (worst) away, and turned
+    by 9, 42 and 98 mrad; a third had not settled. That 10 of 20 are beyond what 1 in 10 is beyond
+    has a probability below 1e-5.
+    """
+    engine, robot, goal = engines["ideal", "twil"], ROBOTS["twil"], Reference(1.0)
+    found = []
+    for seed, start in enumerate(perturbations(20)):
+        law = PublishedBackstepping(dynamics_of(engine), torque_limit=STRONG)
+        run = rehearse_drive(
+            engine, robot, law, lambda t: goal, 6.0, start=tuple(map(float, start)),
+            encoder_counts=4096, torque_limit=STRONG, seed=seed,
+        )  # fmt: skip
+        assert np.isfinite(run.pose).all() and np.isfinite(run.torque).all()
+        assert run.peak_torque == STRONG
+        found.append((run.true.distance[-100:].max(), run.true.heading[-1]))
+    found = np.array(found)
+    assert found[:, 0].max() <= 0.05 and found[:, 1].max() <= 0.5
+    distance, heading = np.median(found, axis=0)
+    assert distance <= 5e-3 and heading <= 0.045
 
 
 @pytest.mark.parametrize("backwards", [False, True])

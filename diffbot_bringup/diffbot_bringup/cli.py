@@ -50,7 +50,7 @@ COMMANDS = {
         Command("identify", "FILE [FILE ...] [OPTIONS]"),
         Command("reproduce", "[PAPER ...] [--output DIR]"),
         Command("faults", "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]"),
-        Command("test", "[PACKAGE ...] [-- PYTEST-ARGUMENTS ...]"),
+        Command("test", "[--kernels] [PACKAGE ...] [-- PYTEST-ARGUMENTS ...]"),
         Command("python", "FILE [ARGUMENTS ...]"),
         Command(
             "setup",

@@ -199,12 +199,13 @@ def test_the_published_law_at_another_rate_says_so_and_does_not_hold_its_torque(
     assert "ignored" in capfd.readouterr().err
 
 
-def test_the_published_law_parks_within_the_torque_limits(make):
+def test_the_published_law_keeps_the_torque_limit_and_says_what_it_does(make):
+    # `step` looks at each torque. How near the law comes to its goal: test_drive_accuracy.py.
     graph = make(BackstepNode, law="published", torque_limit=5.0, period=0.01)
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
     graph.spin()
-    graph.run(4.0)
-    assert graph.robot.engine.pose() == pytest.approx((1.0, 0.0, 0.0), abs=0.01)
+    torques = graph.run(0.5)
+    assert max(abs(t) for torque in torques for t in torque) == 5.0
     graph.spin()
     assert (len(graph.status[-1].gammas), len(graph.status[-1].lambdas)) == (4, 5)
 

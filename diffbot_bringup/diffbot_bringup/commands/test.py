@@ -1,16 +1,27 @@
-"""``diffbot test``: style checks and one pytest run over the packages."""
+"""``diffbot test``: style checks, one pytest run over the packages, and kernel families.
+
+`--kernels` runs every numeric test (see conftest.py) once per family of diffbot_bringup.kernels
+instead. A run of all tests ends with the tests marked `kernels`, a few seconds of them, under each.
+"""
 
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from diffbot_bringup.kernels import Family, families
+from diffbot_bringup.workspace.arguments import KERNELS
 from diffbot_bringup.workspace.packages import find_packages
 
 SUMMARY = "check the style and run the tests of all packages, or of those named"
 
+
+_MARK = "pytest.mark.kernels"
+_NOTHING_RUN = 5  # pytest's status when no test was chosen
 _STYLE_COMMANDS = (["ruff", "check"], ["ruff", "format", "--check"])
 
 
@@ -21,12 +32,53 @@ def main(argv: list[str]) -> int:
         print("diffbot test: run it as ./diffbot test in a checkout, or use colcon test")
         return 2
     names, pytest_arguments = split(argv)
-    folders = test_folders(Path(root), names)
-    style = _check_style(Path(root), names)
+    all_families = KERNELS in names
+    names = [name for name in names if name != KERNELS]
+    folders = list(map(str, test_folders(Path(root), names)))
     workers = worker_arguments(pytest_arguments)
-    command = [sys.executable, "-m", "pytest", *workers, *map(str, folders), *pytest_arguments]
-    status = subprocess.run(command, cwd=root).returncode
+    if all_families:
+        return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
+    style = _check_style(Path(root), names)
+    status = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
+    if not pytest_arguments and (marked := marked_files(folders)):
+        status = run_families(root, ["-n0", "-q", "-m", "kernels", *marked]) or status
     return status or style
+
+
+def run_families(root: str, arguments: Sequence[str]) -> int:
+    """Run pytest with these arguments under each kernel family; returns the worst status.
+
+    Prints which family each run was of, why others are left out, and in the end a line for each.
+    """
+    chosen, left_out = families()
+    for line in left_out:
+        print(f"diffbot test: kernels: {line}", flush=True)
+    lines, worst = [], 0
+    for family in chosen:
+        print(f"diffbot test: kernels: {family.name} ({family.kernels})", flush=True)
+        begun = time.monotonic()
+        status = _pytest(root, arguments, family.environment())
+        status = 0 if status == _NOTHING_RUN else status
+        worst = worst or status
+        lines.append(_family_line(family, status, time.monotonic() - begun))
+    print(*lines, sep="\n", flush=True)
+    return worst
+
+
+def _family_line(family: Family, status: int, seconds: float) -> str:
+    said = "passed" if status == 0 else f"FAILED, status {status}"
+    return f"diffbot test: kernels: {family.name}: {said} ({seconds:.0f} s)"
+
+
+def marked_files(folders: Sequence[str]) -> list[str]:
+    """Test files with tests for the short form, so that no other file has to be imported."""
+    files = (file for folder in folders for file in sorted(Path(folder).rglob("test_*.py")))
+    return [str(file) for file in files if _MARK in file.read_text(encoding="utf-8")]
+
+
+def _pytest(root: str, arguments: Sequence[str], variables: Mapping[str, str]) -> int:
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(command, cwd=root, env=variables).returncode
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from .failure import UsageError
 from .packages import find_packages
 
+# Of `diffbot test`, which reads this before the packages that it runs are there.
+KERNELS = "--kernels"
 _SUFFIX = ".launch.xml"
 
 
@@ -24,7 +26,8 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     elif command == "test":
         packages = words[: words.index("--")] if "--" in words else words
         for word in packages:
-            _check_one_of("package", word, _package_names(root))
+            if word != KERNELS:
+                _check_one_of("package", word, _package_names(root))
     elif command == "run":
         if not words:
             raise UsageError(f"PACKAGE is missing; packages: {', '.join(_package_names(root))}")

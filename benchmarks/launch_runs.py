@@ -1,0 +1,182 @@
+"""Short seeded runs of the launch files, for repeat.py and freeze.py: what is run, what it says.
+
+All are in lock-step on an embedded simulator, so that equal seeds give equal figures.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+# The only keys of a summary that are of wall time: the rest has to be equal in equal runs.
+WALL_CLOCK = ("started", "real_time_factor")
+# What is of the machine and the installation; freeze.py notes it beside the numbers.
+OF_THE_MACHINE = ("versions",)
+# Far beyond what a run takes on a busy machine: a hang ends the run and is told, s of wall time.
+LIMIT = 300.0
+IDENT = ("duration:=8.0", "verification:=4.0", "torque_noise:=0.01", "seed:=3")
+
+
+@dataclass(frozen=True)
+class LaunchRun:
+    """A launch as `./diffbot launch` takes it.
+
+    Attributes:
+        name: unique.
+        launch: name of the launch file.
+        arguments: of it, ARGUMENT:=VALUE.
+        chaotic: whether the motion hangs on the last digits, so that figures of two families of
+            kernels need not agree; on one machine they do all the same.
+        repeated: whether repeat.py runs it: one or two of each launch file.
+    """
+
+    name: str
+    launch: str
+    arguments: tuple[str, ...]
+    chaotic: bool = False
+    repeated: bool = False
+
+
+def _ident(engine: str, estimator: str, excitation: str) -> LaunchRun:
+    words = (f"sim:={engine}", f"estimator:={estimator}", f"excitation:={excitation}", *IDENT)
+    first = (estimator, excitation) == ("integral", "prbs")
+    return LaunchRun(f"ident {engine} {estimator} {excitation}", "ident", words, repeated=first)
+
+
+RUNS = (
+    *(
+        _ident(engine, *kind)
+        for engine in ("ideal", "mujoco")
+        for kind in (
+            ("integral", "prbs"),
+            ("rls", "prbs"),
+            ("kalman", "prbs"),
+            ("integral", "multisine"),
+            ("integral", "optimised"),
+        )
+    ),
+    LaunchRun(
+        "backstepping goal",
+        "backstepping",
+        ("sim:=ideal", "goal:=1,0.2,0.3", "duration:=5.0", "torque_limit:=5.0", "seed:=1"),
+        repeated=True,
+    ),
+    LaunchRun(
+        "backstepping eight",
+        "backstepping",
+        ("sim:=mujoco", "duration:=10.0", "seed:=2", "start:=0.1,-0.1,0.2"),
+        repeated=True,
+    ),
+    LaunchRun(
+        "backstepping published",
+        "backstepping",
+        ("sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0", "duration:=5.0")
+        + ("seed:=1",),
+        chaotic=True,
+        repeated=True,
+    ),
+    LaunchRun(
+        "pose",
+        "pose",
+        ("sim:=mujoco", "goal:=-1,0.5,pi/2", "duration:=6.0", "seed:=1"),
+        repeated=True,
+    ),
+    LaunchRun("linearizing", "linearizing", ("sim:=mujoco", "seed:=1"), repeated=True),
+    LaunchRun("siwek fixed", "siwek", ("duration:=10.0", "seed:=1"), repeated=True),
+    LaunchRun(
+        "siwek adaptive",
+        "siwek",
+        ("duration:=12.0", "seed:=1", "adaptive:=true", "initial_sigma:=0.52,0.23,0.49,0.62"),
+        repeated=True,
+    ),
+    LaunchRun(
+        "adaptive",
+        "adaptive",
+        ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=18.0", "payload_time:=6.0"),
+        repeated=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left.
+
+    Attributes:
+        values: of the summary and the parameter files, by their path; "exit status" among them.
+        seconds: that it took, of wall time.
+        output: what was printed.
+    """
+
+    values: dict[str, Any]
+    seconds: float
+    output: str
+
+
+def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
+    """Run a launch to its end, in the environment of this process.
+
+    Args:
+        run: what to run.
+        results: folder for what it leaves.
+        limit: wall time after which it is killed and its exit status is "killed", s.
+    """
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "diffbot_bringup.cli", "launch", run.launch]
+        + [f"results:={results}", *run.arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+        status: int | str = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status = "killed"
+    except BaseException:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait()
+        raise
+    seconds = time.monotonic() - begun
+    return Outcome({"exit status": status, **values_of(results)}, seconds, output)
+
+
+def values_of(results: Path) -> dict[str, Any]:
+    """The summary and the parameter files of a results folder, flat; empty where there is none."""
+    found: dict[str, Any] = {}
+    summary = results / "summary.json"
+    if summary.exists():
+        content = json.loads(summary.read_text(encoding="utf-8"))
+        without = {k: v for k, v in content.items() if k not in (*WALL_CLOCK, *OF_THE_MACHINE)}
+        found.update(flat(without))
+    for path in sorted(results.glob("*.yaml")):
+        found.update(flat(yaml.safe_load(path.read_text(encoding="utf-8")), path.name))
+    return found
+
+
+def flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """{path: number, text, truth value or None} of nested mappings and sequences."""
+    if isinstance(value, Mapping):
+        pairs = value.items()
+    elif isinstance(value, (list, tuple)):
+        pairs = enumerate(value)
+    else:
+        return {prefix: value}
+    found: dict[str, Any] = {}
+    for key, entry in pairs:
+        found.update(flat(entry, f"{prefix}.{key}" if prefix else str(key)))
+    return found

@@ -1,0 +1,193 @@
+"""Kernel families: which linear algebra and SIMD code the numbers of a run come from.
+
+OpenBLAS, which NumPy and SciPy bring along, has a set of kernels per family of processors; NumPy
+and the C library have code paths of their own. They add up in different orders, so their last
+digits differ, and a result that hangs on these is of one machine only. This module finds the
+families that this processor can run, and the variables that choose them.
+
+As a program it prints, as JSON, what it runs with itself: `python -m diffbot_bringup.kernels`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+CORE = "OPENBLAS_CORETYPE"
+WITHOUT = "NPY_DISABLE_CPU_FEATURES"
+LIBC = "GLIBC_TUNABLES"
+
+# Features, as NumPy names them, without which OpenBLAS's kernels of a family end a process with
+# SIGILL: it takes the name in OPENBLAS_CORETYPE without looking at the processor.
+NEEDS = {
+    "SkylakeX": ("AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"),
+    "Haswell": ("AVX2", "FMA3"),
+    "Zen": ("AVX2", "FMA3"),
+    "Sandybridge": ("AVX",),
+    "Nehalem": ("SSE42",),
+    "Prescott": ("SSE3",),
+}
+# The C library's mathematics has variants with FMA and AVX2; it ignores names that it has not.
+PLAIN_LIBC = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX"
+PLAIN = "SIMD off"
+UNKNOWN = "not OpenBLAS"
+PROBE_LIMIT = 120.0  # s
+NAMES = tuple(
+    prefix + "openblas_get_corename" + suffix
+    for prefix in ("scipy_", "")
+    for suffix in ("64_", "", "_64")
+)
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """What a process computes with.
+
+    Attributes:
+        cores: family in use by the OpenBLAS of each package ("numpy", "scipy", else a file's name).
+        features: of the processor, as NumPy sees and names them; those that were switched off
+            are not among them.
+        switchable: of those, the ones that NumPy has code paths for and can do without.
+    """
+
+    cores: dict[str, str]
+    features: tuple[str, ...]
+    switchable: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {core}" for name, core in self.cores.items()) or UNKNOWN
+
+
+@dataclass(frozen=True)
+class Family:
+    """Code paths that tests can be run with.
+
+    Attributes:
+        name: of OpenBLAS's family, or PLAIN.
+        variables: environment that chooses it.
+        kernels: what a process with these variables was seen to compute with.
+    """
+
+    name: str
+    variables: Mapping[str, str]
+    kernels: Kernels
+
+    def environment(self) -> dict[str, str]:
+        """This process's environment with the family chosen."""
+        return {**os.environ, **self.variables}
+
+
+def families() -> tuple[list[Family], list[str]]:
+    """The families that this machine can run, each once, and a line per one that is left out."""
+    own = probe({})
+    plain = _plain(own)
+    if own is None or not own.cores:
+        return plain, ["NumPy and SciPy here do not use OpenBLAS: its families are left out"]
+    found: list[Family] = []
+    left_out: list[str] = []
+    able = [name for name, needs in NEEDS.items() if set(needs) <= set(own.features)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        seen = dict(zip(able, pool.map(lambda name: probe({CORE: name}), able), strict=True))
+    for name, needs in NEEDS.items():
+        missing = [feature for feature in needs if feature not in own.features]
+        kernels = seen.get(name)
+        same = [
+            family.name for family in found if kernels and family.kernels.cores == kernels.cores
+        ]
+        if missing:
+            left_out.append(f"{name}: left out, this processor has no {', '.join(missing)}")
+        elif kernels is None:
+            left_out.append(f"{name}: left out, a process that uses it ends at once")
+        elif same:
+            left_out.append(f"{name}: left out, this OpenBLAS takes {same[0]}'s kernels for it")
+        else:
+            found.append(Family(name, {CORE: name}, kernels))
+    return found + plain, left_out
+
+
+def probe(variables: Mapping[str, str]) -> Kernels | None:
+    """What a new process with these variables computes with; None if it does not survive that."""
+    try:
+        process = subprocess.run(
+            [sys.executable, "-m", "diffbot_bringup.kernels"],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=PROBE_LIMIT,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    if process.returncode:
+        return None
+    said = json.loads(process.stdout)
+    return Kernels(said["cores"], tuple(said["features"]), tuple(said["switchable"]))
+
+
+def _plain(own: Kernels | None) -> list[Family]:
+    """NumPy and the C library without the paths that they have for newer processors."""
+    if own is None:
+        return []
+    variables = {LIBC: PLAIN_LIBC}
+    if own.switchable:
+        variables[WITHOUT] = " ".join(own.switchable)
+    seen = probe(variables)
+    if seen is None or set(seen.features) & set(own.switchable):
+        return []
+    return [Family(PLAIN, variables, seen)]
+
+
+def own_kernels() -> Kernels:
+    """What this process computes with; linear algebra of all sizes is tried on the way."""
+    import numpy as np
+    import scipy.linalg
+
+    for size in (2, 5, 20, 100):
+        matrix = np.random.default_rng(0).normal(size=(size, size))
+        for solve in (np.linalg.solve, scipy.linalg.solve):
+            solve(matrix @ matrix.T + np.eye(size), matrix[0])
+    features, dispatch = _numpy_features()
+    on = tuple(name for name, is_on in features.items() if is_on)
+    return Kernels(_cores(), on, tuple(name for name in dispatch if features.get(name)))
+
+
+def _numpy_features() -> tuple[dict[str, bool], tuple[str, ...]]:
+    """Features of the processor, and those that NumPy chooses code paths by when it is loaded."""
+    try:
+        from numpy._core import _multiarray_umath as module  # NumPy 2
+    except ImportError:
+        from numpy.core import _multiarray_umath as module  # NumPy 1
+    return dict(module.__cpu_features__), tuple(module.__cpu_dispatch__)
+
+
+def _cores() -> dict[str, str]:
+    """Family in use, by package, of each OpenBLAS that this process has loaded."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    paths = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "openblas" in line}
+    cores = {}
+    for path in sorted(path for path in paths if os.path.exists(path)):
+        library = ctypes.CDLL(path)
+        for name in NAMES:
+            if hasattr(library, name):
+                function = getattr(library, name)
+                function.restype = ctypes.c_char_p
+                package = Path(path).parent.name.removesuffix(".libs")
+                who = package if package in ("numpy", "scipy") else Path(path).name
+                cores[who] = function().decode()
+                break
+    return cores
+
+
+if __name__ == "__main__":
+    _seen = own_kernels()
+    print(
+        json.dumps(
+            {"cores": _seen.cores, "features": _seen.features, "switchable": _seen.switchable}
+        )
+    )
