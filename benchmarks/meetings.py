@@ -167,15 +167,16 @@ def differences(a: Any, b: Any, tolerance: float, where: str = "") -> Iterator[s
         yield f"{where} {str(a)[:40]} instead of {str(b)[:40]}"
 
 
-def marked(mark: str) -> list[str]:
-    """Return the command lines of the processes that carry a mark."""
-    found = []
+def marked(mark: str) -> dict[int, str]:
+    """Return the command lines of the processes that carry a mark, by their number."""
+    found = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit() and f"{MARK}={mark}".encode() in (
                 (entry / "environ").read_bytes().split(b"\0")
             ):
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[int(entry.name)] = words
     return found
 
 
@@ -184,7 +185,7 @@ def left(mark: str) -> list[str]:
     deadline = time.monotonic() + GONE_WITHIN
     while (found := marked(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return found
+    return list(found.values())
 
 
 class Meetings:

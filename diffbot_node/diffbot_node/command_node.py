@@ -286,7 +286,8 @@ class CommandNode(Node, ABC):
             return
         self._heard_wall = time.monotonic()
         stamp = seconds(message.header.stamp)
-        self._watch_sources(stamp, message, sender)
+        sample = self._sample_of(stamp, message)
+        self._watch_sources(stamp, sample, sender)
         if problem := stamp_problem(message.header.stamp):
             self._leave_out(f"{self.state_name}: {problem}")
             return
@@ -304,11 +305,9 @@ class CommandNode(Node, ABC):
         self._received = max(now, stamp) if simulated else now
         self._guard.begin()
         self._age.take(stamp, self._received, simulated)
-        try:
-            sample = self.read(stamp, message)
-        except ValueError as error:
+        if isinstance(sample, ValueError):
             self._output.answered = stamp
-            self._leave_out(str(error))
+            self._leave_out(str(sample))
             return
         self._received_wall = time.monotonic()
         self._pending = sample
@@ -323,12 +322,16 @@ class CommandNode(Node, ABC):
         self._refuse(why)
         self.on_silence()
 
-    def _watch_sources(self, stamp: float, message: Any, sender: Any) -> None:
-        """Stop where the states of this robot come from two sources."""
+    def _sample_of(self, stamp: float, message: Any) -> Any:
+        """The sample in a message, or the ValueError that says why it has none."""
         try:
-            outline = self.outline(self.read(stamp, message))
-        except ValueError:
-            outline = None
+            return self.read(stamp, message)
+        except ValueError as error:
+            return error
+
+    def _watch_sources(self, stamp: float, sample: Any, sender: Any) -> None:
+        """Stop where the states of this robot come from two sources."""
+        outline = None if isinstance(sample, ValueError) else self.outline(sample)
         finding = self._sources.update(stamp, outline, self._heard_wall, sender)
         if finding is not None and finding.sure and self._guard.may_command:
             self._output.stop(
