@@ -18,8 +18,9 @@ from typing import Any
 
 import yaml
 
-# The only keys of a summary that are of wall time: the rest has to be equal in equal runs.
-WALL_CLOCK = ("started", "real_time_factor")
+# The only keys of a summary or a parameter file that are of wall time: all others have to be equal
+# in equal runs.
+WALL_CLOCK = ("started", "real_time_factor", "date")
 # What is of the machine and the installation; freeze.py notes it beside the numbers.
 OF_THE_MACHINE = ("versions",)
 # Far beyond what a run takes on a busy machine: a hang ends the run and is told, s of wall time.
@@ -161,11 +162,10 @@ def values_of(results: Path) -> dict[str, Any]:
     summary = results / "summary.json"
     if summary.exists():
         content = json.loads(summary.read_text(encoding="utf-8"))
-        without = {k: v for k, v in content.items() if k not in (*WALL_CLOCK, *OF_THE_MACHINE)}
-        found.update(flat(without))
+        found.update(flat({k: v for k, v in content.items() if k not in OF_THE_MACHINE}))
     for path in sorted(results.glob("*.yaml")):
         found.update(flat(yaml.safe_load(path.read_text(encoding="utf-8")), path.name))
-    return found
+    return {key: v for key, v in found.items() if key.rpartition(".")[2] not in WALL_CLOCK}
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:

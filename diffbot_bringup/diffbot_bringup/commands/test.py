@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.kernels import Family, families
@@ -39,30 +40,42 @@ def main(argv: list[str]) -> int:
     if all_families:
         return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
     style = _check_style(Path(root), names)
-    status = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
+    status, _ = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
     if not pytest_arguments and (marked := marked_files(folders)):
-        status = run_families(root, ["-n0", "-q", "-m", "kernels", *marked]) or status
+        quick = ["-n0", "-q", "-m", "kernels", *marked]
+        status = run_families(root, quick, at_once=os.cpu_count() or 1) or status
     return status or style
 
 
-def run_families(root: str, arguments: Sequence[str]) -> int:
+def run_families(root: str, arguments: Sequence[str], at_once: int = 1) -> int:
     """Run pytest with these arguments under each kernel family; returns the worst status.
 
     Prints which family each run was of, why others are left out, and in the end a line for each.
+
+    Args:
+        root: of the checkout.
+        arguments: of pytest.
+        at_once: runs side by side; with more than one, what they print comes when they have ended.
     """
     chosen, left_out = families()
     for line in left_out:
         print(f"diffbot test: kernels: {line}", flush=True)
-    lines, worst = [], 0
-    for family in chosen:
-        print(f"diffbot test: kernels: {family.name} ({family.kernels})", flush=True)
+
+    def run(family: Family) -> tuple[int, str]:
+        title = f"diffbot test: kernels: {family.name} ({family.kernels})"
         begun = time.monotonic()
-        status = _pytest(root, arguments, family.environment())
+        if at_once == 1:
+            print(title, flush=True)
+        status, said = _pytest(root, arguments, family.environment(), captured=at_once > 1)
+        if at_once > 1:
+            print(title, said, sep="\n", end="", flush=True)
         status = 0 if status == _NOTHING_RUN else status
-        worst = worst or status
-        lines.append(_family_line(family, status, time.monotonic() - begun))
-    print(*lines, sep="\n", flush=True)
-    return worst
+        return status, _family_line(family, status, time.monotonic() - begun)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        ended = list(pool.map(run, chosen))
+    print(*(line for _, line in ended), sep="\n", flush=True)
+    return max((status for status, _ in ended), default=0)
 
 
 def _family_line(family: Family, status: int, seconds: float) -> str:
@@ -76,9 +89,16 @@ def marked_files(folders: Sequence[str]) -> list[str]:
     return [str(file) for file in files if _MARK in file.read_text(encoding="utf-8")]
 
 
-def _pytest(root: str, arguments: Sequence[str], variables: Mapping[str, str]) -> int:
+def _pytest(
+    root: str, arguments: Sequence[str], variables: Mapping[str, str], captured: bool = False
+) -> tuple[int, str]:
+    """Status of pytest, and what it printed where that is captured."""
     command = [sys.executable, "-m", "pytest", *arguments]
-    return subprocess.run(command, cwd=root, env=variables).returncode
+    if not captured:
+        return subprocess.run(command, cwd=root, env=variables).returncode, ""
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = subprocess.run(command, cwd=root, env=variables, **both)
+    return process.returncode, process.stdout
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
