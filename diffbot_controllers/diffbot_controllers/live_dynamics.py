@@ -82,7 +82,10 @@ class LiveDynamics:
         newest = stamp - self._delay  # that counts
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(offer.stamp for offer in self._offers))
-        return newest < -TOLERANCE or any(due + TOLERANCE < s <= newest + TOLERANCE for s in stamps)
+        # One that is far ahead says nothing about those that are still to come.
+        return newest < -TOLERANCE or any(
+            due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
+        )
 
     def advance(self, stamp: float) -> None:
         """Judge the estimates that count from a stamp on, s."""

@@ -213,8 +213,6 @@ def test_after_a_reset_of_time_the_estimates_of_before_count_no_more(make):
     graph = make(BackstepNode, parameters="adaptive", wait_for_estimates=True, estimate_period=0.05)
     estimator = Estimator(graph)
     drive(graph)
-    for stamp in (0.0, 0.05):
-        estimator.offer(stamp=stamp)
     for _ in range(40):
         estimator.offer()
         graph.step()
