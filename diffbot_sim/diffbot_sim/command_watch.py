@@ -1,10 +1,13 @@
-"""Whether anybody is there to command a simulated robot."""
+"""Whether anybody is there to command a simulated robot, and whether it is one only."""
 
 from __future__ import annotations
 
 import time
 
 from rclpy.node import Node
+
+# Who commanded so lately, s of wall time, commands still.
+RECENT = 1.0
 
 
 class CommandWatch:
@@ -24,20 +27,30 @@ class CommandWatch:
         self._patience = patience
         self._met = False
         self._since = time.monotonic()
+        self._heard: dict[object, float] = {}  # when each sender last commanded, s of wall time
 
     def keep_waiting(self) -> None:
         """What is waited for is on its way: patience begins anew."""
         self._since = time.monotonic()
 
+    def heard(self, sender: object) -> None:
+        """Note who has commanded; None where the middleware does not tell."""
+        self._heard[sender] = time.monotonic()
+
     def crowd(self) -> str:
-        """What is wrong while more than one node commands; empty while none or one does."""
-        count = self._node.count_publishers(self._topic)
+        """What is wrong while more than one node commands; empty while none or one does.
+
+        Where senders are not known all count who publish the topic.
+        """
+        now = time.monotonic()
+        self._heard = {who: at for who, at in self._heard.items() if now - at <= RECENT}
+        publishers = self._node.count_publishers(self._topic)
+        count = publishers if None in self._heard else min(len(self._heard), publishers)
         if count < 2:
             return ""
         return (
-            f"{count} nodes publish {self._topic}, limit 1: zero {self._what} until all but one "
-            "have left; give each run its own ROS_DOMAIN_ID (a node that was killed outright "
-            "counts for some 20 s more)"
+            f"{count} nodes command on {self._topic}, limit 1: zero {self._what} until one is "
+            "left; stop the others, or give each run its own ROS_DOMAIN_ID"
         )
 
     def end(self) -> int | None:

@@ -149,13 +149,17 @@ class PacedSimulator(Node, ABC):
 
     # Time.
 
-    def take_command(self, command: tuple[float, float], named: float | None) -> None:
+    def take_command(
+        self, command: tuple[float, float], named: float | None, sender: object
+    ) -> None:
         """Take a command that has come; in lock-step only one that answers the newest state.
 
         Args:
             command: as it came.
             named: stamp of the state that it names, s; None: the newest.
+            sender: who has sent it; None: not known.
         """
+        self._watch.heard(sender)
         if self.values.lock_step and not answers(named, self.stamp):
             return
         self._command = (0.0, 0.0) if self._crowded else command

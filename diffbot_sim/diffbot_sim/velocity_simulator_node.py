@@ -136,9 +136,11 @@ class VelocitySimulatorNode(PacedSimulator):
         # Counted, not summed: a run of hours must not drift off the control grid.
         return self._steps * self.values.period
 
-    def _on_command(self, command: tuple[float, float], named: float | None) -> None:
+    def _on_command(
+        self, command: tuple[float, float], named: float | None, sender: object
+    ) -> None:
         self._silent = 0.0
-        self.take_command(command, named)
+        self.take_command(command, named, sender)
 
     def advance(self, command: tuple[float, float]) -> None:
         """One period with the command; sigma changes when its time has come."""

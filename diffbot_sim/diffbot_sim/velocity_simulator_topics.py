@@ -16,6 +16,7 @@ from diffbot_ident.velocity.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import to_stamp
 from diffbot_node.answers import named_by
+from diffbot_node.state_subscription import WithSender
 from diffbot_sim.odometry_covariance import MeasuredMotion
 from diffbot_sim.simulator_topics import LATCHED, MotionTopic, rival_of
 
@@ -28,26 +29,26 @@ class VelocityTopic:
     Args:
         node: whose subscription it is.
         stamped: whether it is a TwistStamped; else a Twist.
-        on_command: called with every command and the stamp of the odometry that it names, s (None:
-            no name); after one that is not finite with zero, as a robot's driver stops on it.
+        on_command: called with every command, the stamp of the odometry that it names, s (None: no
+            name), and who has sent it (None: not known); after one that is not finite with zero, as
+            a robot's driver stops on it.
     """
 
     def __init__(
         self,
         node: Node,
         stamped: bool,
-        on_command: Callable[[tuple[float, float], float | None], None],
+        on_command: Callable[[tuple[float, float], float | None, object], None],
     ) -> None:
         self._node = node
         self._on_command = on_command
-        kind, callback = (
-            (TwistStamped, lambda message: self._receive(message.twist, named_by(message)))
-            if stamped
-            else (Twist, lambda message: self._receive(message, None))
-        )
-        node.create_subscription(kind, COMMANDS, callback, 10)
+        self._stamped = stamped
+        kind = TwistStamped if stamped else Twist
+        node.create_subscription(kind, COMMANDS, WithSender(self._receive), 10)
 
-    def _receive(self, twist: Twist, named: float | None) -> None:
+    def _receive(self, message: Twist | TwistStamped, sender: object) -> None:
+        named = named_by(message) if self._stamped else None
+        twist = message.twist if self._stamped else message
         command = (twist.linear.x, twist.angular.z)
         if not all(map(math.isfinite, command)):
             self._node.get_logger().warning(
@@ -56,7 +57,7 @@ class VelocityTopic:
                 throttle_duration_sec=1.0,
             )
             command = (0.0, 0.0)
-        self._on_command(command, named)
+        self._on_command(command, named, sender)
 
 
 class VelocitySimulatorTopics(MotionTopic):

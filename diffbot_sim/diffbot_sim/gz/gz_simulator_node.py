@@ -93,7 +93,9 @@ class GzSimulatorNode(Node):
 
     # A control period: command, torque seen, step, state.
 
-    def _on_command(self, command: tuple[float, float], named: float | None) -> None:
+    def _on_command(
+        self, command: tuple[float, float], named: float | None, _sender: object
+    ) -> None:
         if self._sample is None or self._sending or self._stepped.is_moving:
             return  # no state awaits an answer
         if not answers(named, self._sample.stamp):
