@@ -40,6 +40,14 @@ def test_paths_of_the_builder_become_those_of_this_machine(prefix):
     assert cmake_files.rewrite(prefix, include, site) == 0  # a second time changes nothing
 
 
+def test_paths_with_umlauts_are_read_whole(prefix):
+    path = prefix / "share/some_msgs/cmake/other.cmake"
+    path.write_text('file(STRINGS "${output}" tuples)\n')
+    assert cmake_files.rewrite(prefix, prefix, prefix / "site") == 2
+    assert path.read_text() == 'file(STRINGS "${output}" tuples ENCODING UTF-8)\n'
+    assert cmake_files.rewrite(prefix, prefix, prefix / "site") == 0
+
+
 def test_an_unknown_path_of_the_builder_is_an_error(prefix):
     path = prefix / "share/some_msgs/cmake/pyExport.cmake"
     path.write_text("/opt/python/cp311-cp311/lib/libpython3.11.so")

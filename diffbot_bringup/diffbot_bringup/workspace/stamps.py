@@ -19,7 +19,7 @@ def write_atomically(path: Path, text: str) -> None:
     """Write a file that is either the old one or complete, whenever the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
+    temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
 
 
