@@ -3,11 +3,13 @@
 import fcntl
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.workspace.build import Workspace
+from diffbot_bringup.workspace.build import Workspace, mend_scripts
 from diffbot_bringup.workspace.entry import set_up
 from diffbot_bringup.workspace.failure import SetupError
 
@@ -157,3 +159,17 @@ def test_nothing_is_built_under_a_run_until_that_has_ended(environment, tmp_path
     assert not calls.exists()
     set_up(tmp_path, environment)
     assert "--packages-select beta" in calls.read_text()
+
+
+def test_executables_start_their_python_in_a_folder_with_a_space(tmp_path):
+    python = tmp_path / "mein Ordner ü" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    script = tmp_path / "install" / "package" / "lib" / "package" / "node"
+    script.parent.mkdir(parents=True)
+    script.write_text(f'#!"{python}" -x\nimport sys\nprint(sys.argv[1:])\n', encoding="utf-8")
+    script.chmod(0o755)
+    assert mend_scripts(tmp_path / "install", python) == 1
+    output = subprocess.run([script, "a b", "c"], capture_output=True, text=True, check=True).stdout
+    assert output == "['a b', 'c']\n"
+    assert mend_scripts(tmp_path / "install", Path(sys.executable)) == 0

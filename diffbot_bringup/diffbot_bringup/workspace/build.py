@@ -57,6 +57,7 @@ class Workspace:
             stale = self.packages  # interfaces changed, and others may be compiled against them
         if stale:
             self._run_colcon(stale, lock)
+            mend_scripts(self._install, self._environment.python)
         variables = self._environment.variables(os.environ)
         hooks = read_hooks(self._install, self._environment.python, variables)
         write_atomically(self._directory / "hooks.json", json.dumps(hooks, indent=1))
@@ -113,3 +114,23 @@ class Workspace:
         """Return the environment variables for nodes and tools: those of `source setup.bash`."""
         hooks: Paths = json.loads((self._directory / "hooks.json").read_text())
         return prepend(self._environment.variables(user), hooks)
+
+
+def mend_scripts(install: Path, python: Path) -> int:
+    """Let executables start their Python where its path has a space; returns how many were mended.
+
+    The kernel takes the first line of a script up to the first space for the interpreter. pip knows
+    that, and its way is taken here; setuptools, which writes the nodes' executables, does not.
+    """
+    if " " not in str(python):
+        return 0
+    mended = 0
+    for script in sorted(install.glob("*/lib/*/*")):
+        if script.is_symlink() or not script.is_file():
+            continue
+        first, _, rest = script.read_bytes().partition(b"\n")
+        if first.startswith(b"#!") and str(python).encode() in first:
+            head = f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n"
+            script.write_bytes(head.encode() + rest)  # keeps its mode
+            mended += 1
+    return mended

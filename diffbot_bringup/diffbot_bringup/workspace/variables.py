@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -81,7 +82,9 @@ def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
     puts the entries found here in front of the user's variables, which takes no time.
     """
     bare = {"PATH": base.get("PATH", os.defpath), "COLCON_CURRENT_PREFIX": str(install)}
-    bare["COLCON_PYTHON_EXECUTABLE"] = str(python)
+    # colcon's script calls it without quotes, and needs nothing but the standard library.
+    plain = str(python) if " " not in str(python) else sys._base_executable
+    bare["COLCON_PYTHON_EXECUTABLE"] = plain
     for name in ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE"):
         if name in base:
             bare[name] = base[name]
