@@ -11,7 +11,8 @@ import pytest
 from diffbot_bringup.xml_launch import ProcessDescription, Resolver
 
 # -I -S: no site packages, so that a script starts in a few milliseconds.
-SHEBANG = f"#!{sys.executable} -IS\n"
+# By way of the shell, as the path may have spaces.
+SHEBANG = f"#!/bin/sh\n'''exec' \"{sys.executable}\" -IS \"$0\" \"$@\"\n' '''\n"
 
 
 class LaunchPrefix:

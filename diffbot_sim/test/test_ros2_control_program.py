@@ -10,7 +10,10 @@ from diffbot_sim.ros2_control import commands as ros2_control_commands
 from diffbot_sim.ros2_control.program import Ros2ControlProgram
 
 # Writes down what it was called with; lasting programs wait, the others leave with CODE.
-SCRIPT = """#!{python} -IS
+# By way of the shell, as the path may have spaces.
+SCRIPT = """#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+' '''
 import os, sys, time
 name = os.path.basename(sys.argv[0])
 with open({log!r}, "a") as file:
