@@ -71,7 +71,7 @@ def test_a_report_that_is_stalled_misses_nothing(undisturbed, domain, tmp_path, 
     report = number_of("drive_report", domain)
     if when == "middle":
         listened("driving robot", process)
-    stall(report, 2.0)
+    stall(report, 4.0)
     status, output = ended(process)
     assert status == 0, output
     assert told(summary_of(tmp_path)) == told(undisturbed)

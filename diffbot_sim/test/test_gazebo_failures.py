@@ -107,7 +107,7 @@ def test_the_server_ends_with_a_parent_that_is_killed(gazebo):
 
 
 def test_a_server_that_starts_late_is_waited_for(gazebo, twil, tmp_path, monkeypatch):
-    use_server(monkeypatch, gazebo, tmp_path, 'sleep 3; exec {real} "$@"')
+    use_server(monkeypatch, gazebo, tmp_path, 'sleep 3; exec "{real}" "$@"')
     start = time.monotonic()
     with closing(GazeboSimulator(twil)) as sim:
         assert time.monotonic() - start > 3.0
