@@ -110,6 +110,11 @@ class ReferenceFollower(CommandNode):
                 return missing
         return super().waits_for()
 
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether states wait for their references."""
+        return self.values.wait_for_reference
+
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
         for topic in self.kept_topics:

@@ -119,6 +119,11 @@ class IdentNode(EffortNode):
                 return missing
         return super().waits_for()
 
+    @property
+    def in_lock_step(self) -> bool:
+        """By the parameter."""
+        return self.values.lock_step
+
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
         return self._status_topic.left_by(self.values.listeners) or super().has_left()

@@ -189,6 +189,14 @@ class CommandNode(Node, ABC):
         """
         return ""
 
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether the robot is a simulator in lock-step: a run that met another one ends then.
+
+        Such a run is to repeat to the last digit, and nobody will enable it again.
+        """
+        return False
+
     # What a subclass may use.
 
     @property
@@ -334,7 +342,7 @@ class CommandNode(Node, ABC):
         outline = None if isinstance(sample, ValueError) else self.outline(sample)
         finding = self._sources.update(stamp, outline, self._heard_wall, sender)
         if finding is not None and finding.sure and self._guard.may_command:
-            self._output.stop(
+            self._output.stop_for_another(
                 f"two sources tell {self.state_name}s of this robot: {finding.text}; "
                 f"{who_publishes(self, self._states.topic_name)}; stop all sources but one"
             )
@@ -441,6 +449,9 @@ class CommandNode(Node, ABC):
             if not self._looks_due:
                 self.resume()
         self._output.look(self.waits_for, self.refused)
+        if self.in_lock_step and self._output.met:
+            self.finish(1, self._output.met)
+            return
         if self._received is not None and self._is_left():
             return
         silence = time.monotonic() - self._received_wall

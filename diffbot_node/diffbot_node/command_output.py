@@ -34,6 +34,7 @@ class CommandOutput:
         guard: says what may be commanded.
         topic: name of the topic.
         answered: stamp of the newest state that was answered, s; see answers.py.
+        met: what another run that this one has met did, which stopped it; empty while none has.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class CommandOutput:
         self._publisher = node.create_publisher(*commands, 10)
         self.topic = self._publisher.topic_name
         self.answered = NOTHING
+        self.met = ""
         self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
         if not node.values.enabled:
             self.stop("disabled from the start")
@@ -84,6 +86,11 @@ class CommandOutput:
                 f"stopped: {why}. Zero {self._what} until "
                 f"{self._node.get_fully_qualified_name()}/enable is called with data: true"
             )
+
+    def stop_for_another(self, why: str) -> None:
+        """Stop because somebody else drives the same robot, or tells its states."""
+        self.met = self.met or why
+        self.stop(why)
 
     def end(self, why: str) -> None:
         """Zero for ever; not sent where it never began because another node drives the robot."""
@@ -123,7 +130,7 @@ class CommandOutput:
         self._inputs.look()
         guard = self.guard
         if guard.began and guard.may_command and (rivals := self.rivals()):
-            self.stop(rivals)
+            self.stop_for_another(rivals)
         missing = waits_for() if guard.state is GuardState.WAITING else ""
         self._diagnostics.look(guard, missing, refused)
 
