@@ -115,16 +115,17 @@ class SimulatorTopics(TruthTopics):
         self._joints_topic.publish(joints)
 
     def rival(self) -> str | None:
-        """What is wrong when somebody else publishes joint states, too; else None."""
-        return rival_of(self._node, self._joints_topic)
+        """What is wrong when somebody else publishes joint states or the clock, too; else None."""
+        return rival_of(self._node, self._joints_topic, self._clock_topic)
 
 
-def rival_of(node: Node, publisher: Publisher) -> str | None:
-    """What is wrong when somebody else publishes the same topic, too; else None."""
-    topic = node.resolve_topic_name(publisher.topic)
-    if node.count_publishers(topic) == 1:
-        return None
-    return (
-        f"somebody else publishes {topic}, perhaps another simulator; stop it, or give "
-        "each run its own ROS_DOMAIN_ID"
-    )
+def rival_of(node: Node, *publishers: Publisher) -> str | None:
+    """What is wrong when somebody else publishes the same topics, too; else None."""
+    for publisher in publishers:
+        topic = node.resolve_topic_name(publisher.topic)
+        if node.count_publishers(topic) > 1:
+            return (
+                f"somebody else publishes {topic}, perhaps another simulator; stop it, or give "
+                "each run its own ROS_DOMAIN_ID"
+            )
+    return None

@@ -106,5 +106,5 @@ class VelocitySimulatorTopics(MotionTopic):
         self._parameters_topic.publish(message)
 
     def rival(self) -> str | None:
-        """What is wrong when somebody else publishes odometry, too; else None."""
-        return rival_of(self._node, self._odom_topic)
+        """What is wrong when somebody else publishes odometry or the clock, too; else None."""
+        return rival_of(self._node, self._odom_topic, self._clock_topic)

@@ -138,6 +138,7 @@ def test_a_lock_step_simulation_is_the_same_to_the_last_digit(make):
     for prefix, output in (("", "effort_controller/commands"), ("faulty/", "faulty/commands")):
         # Only one node may publish what the simulator takes.
         peer = make(script if prefix else STATES, engine="ideal")
+        peer.peer.destroy_publisher(peer.ticks)  # the clock is the simulator's
         simulator = SimulatorNode()
         peer.executor.add_node(simulator)
         commands = peer.peer.create_publisher(Float64MultiArray, output, 10)
