@@ -26,13 +26,12 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
+from diffbot_node.emergency_stop import LATCHED
+
 # Messages that both sides keep, and that a reader may be behind in lock-step. Fast DDS loses
 # messages beyond some 500 that a process has not looked at, and repeats them only 3 s later.
 DEPTH, WINDOW = 2000, 200
 KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
-LATCHED = QoSProfile(
-    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
-)
 # How often a writer that waits looks who is still there, s of wall time.
 LOOK_PERIOD = 0.05
 # How long an ending process waits for its readers, s of wall time: see `await_readers`.
