@@ -1,5 +1,8 @@
 """Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
 
+Tests that ask for a time by the wall clock get the marker `wall_time`: a machine that does other
+work, too, may miss it, so that the best of three tries counts. What is too slow misses all three.
+
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
 Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
@@ -99,6 +102,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group("graph"))
         elif _computes(item):
             item.add_marker(pytest.mark.numeric)
+        if item.get_closest_marker("wall_time"):
+            item.add_marker(pytest.mark.flaky(reruns=2))
     if find_installation() is not None:
         return
     needing = [item for item in items if "gazebo" in getattr(item, "fixturenames", ())]

@@ -176,6 +176,7 @@ def test_real_robot_has_no_truth(fake, tmp_path):
     assert not (tmp_path / "drive.gif").exists()
 
 
+@pytest.mark.wall_time
 def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     fake.wait_for_listener()
     fake.drive(200)

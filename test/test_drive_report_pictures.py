@@ -92,6 +92,7 @@ def test_pictures_without_truth(parking, tmp_path):
     assert "pose.png" in names and "drive.gif" in names
 
 
+@pytest.mark.wall_time
 def test_hurried_drawing_leaves_out_what_it_has_no_time_for(parking, tmp_path):
     drawing = DriveDrawing(load_robot("twil"))
     drawing.start()
@@ -127,6 +128,7 @@ def check_movie(path, recording):
     return (sum(durations) / 1000.0 - LAST_FRAME) * RATE + 1
 
 
+@pytest.mark.wall_time
 @pytest.mark.parametrize("which", ["parking", "eight", "steps"])
 def test_movie(which, request, tmp_path):
     recording = request.getfixturevalue(which)

@@ -75,6 +75,7 @@ def test_files_of_parameters(tmp_path):
     ["9**9**9", "'a'*10**10", "10**9*[1]", "'%1000000000d' % 1", "comb(10**7, 10**6)", "not " * 400]
     + ["(" * 900, "-" * 1999, "9" * 5000, "1 " * 1500],
 )
+@pytest.mark.wall_time
 def test_expressions_end(text):
     begin = time.process_time()
     with pytest.raises(ValueError) as error:
@@ -146,6 +147,7 @@ def test_recordings_with_lengths_of_nonsense(tmp_path):
         Bag(file)
 
 
+@pytest.mark.wall_time
 def test_conditions_on_rows_take_no_time():
     begin = time.process_time()
     for text in (" " * 20_000, "a" + " " * 20_000, "x or " * 5000):

@@ -103,6 +103,7 @@ def test_pauses_stop_time_and_a_run_repeats_to_the_last_digit(plain, tmp_path, w
     assert summary(tmp_path)["parameters"] == plain["parameters"]
 
 
+@pytest.mark.wall_time
 def test_a_killed_server_ends_the_run_with_zero_torque_and_the_reason(tmp_path, domain, watcher):
     process = start("ident", tmp_path, *LONG)
     assert watcher.spin(lambda: len(watcher.commands) > 100 and any(watcher.commands[-1]))
@@ -118,6 +119,7 @@ def test_a_killed_server_ends_the_run_with_zero_torque_and_the_reason(tmp_path, 
     assert watcher.commands[-1] == (0.0, 0.0)
 
 
+@pytest.mark.wall_time
 def test_an_interrupted_run_ends_with_zero_torque_and_without_server(tmp_path, domain, watcher):
     process = start("ident", tmp_path, *LONG)
     assert watcher.spin(lambda: len(watcher.commands) > 100 and any(watcher.commands[-1]))
@@ -140,6 +142,7 @@ def start_simulator(*parameters):
     return subprocess.Popen(words, start_new_session=True)
 
 
+@pytest.mark.wall_time
 def test_free_running_keeps_the_pace_of_the_wall_clock(domain, watcher):
     """3 s without lock-step and without commands, a pause, a go, a pause, and Ctrl-C in it."""
     process = start_simulator("lock_step:=false", "speed:=1.0")

@@ -32,6 +32,7 @@ def refusals(path):
 
 
 @pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.wall_time
 def test_devices_and_pipes_are_not_opened(suffix, tmp_path):
     device, pipe = tmp_path / f"zero{suffix}", tmp_path / f"pipe{suffix}"
     device.symlink_to("/dev/zero")
@@ -46,6 +47,7 @@ def test_the_pipe_of_a_shell_is_named_where_it_is_gone():
 
 
 @pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.wall_time
 def test_folders_and_other_kinds_of_content_are_named(suffix, tmp_path):
     folder, picture = tmp_path / f"folder{suffix}", tmp_path / f"picture{suffix}"
     folder.mkdir()
@@ -54,6 +56,7 @@ def test_folders_and_other_kinds_of_content_are_named(suffix, tmp_path):
     assert all("is no text file" in text for text in refusals(picture))
 
 
+@pytest.mark.wall_time
 def test_the_limit_is_of_what_is_read(tmp_path):
     """2 characters of 3 bytes: the limit counts characters; a sparse file has 1 TB of zeros."""
     file = tmp_path / "x.yaml"

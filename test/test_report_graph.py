@@ -97,6 +97,7 @@ def test_what_was_killed_is_named(domain, tmp_path, launch, node, begun):
     assert node in said["reason"] and "exit code -9" in said["reason"]
 
 
+@pytest.mark.wall_time
 def test_a_users_interruption_is_no_failure(domain, tmp_path):
     process = start(*RUN[:1], tmp_path, *RUN[1:3], "duration:=600.0", "speed:=1.0")
     listened("driving robot", process)

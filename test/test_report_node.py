@@ -129,6 +129,7 @@ def test_completed_run(fake, report, tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 15_000
 
 
+@pytest.mark.wall_time
 def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     fake.wait_for_listener()
     for tick in range(100):

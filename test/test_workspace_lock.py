@@ -43,6 +43,7 @@ def test_the_second_says_that_it_waits_and_then_goes_on(tmp_path):
     second.communicate("")
 
 
+@pytest.mark.wall_time
 def test_a_child_that_outlives_its_parent_keeps_the_lock(tmp_path):
     path = tmp_path / "lock"
     with CheckoutLock(path) as lock:

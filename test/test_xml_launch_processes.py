@@ -175,6 +175,7 @@ def test_the_end_of_a_required_process_ends_the_rest(launch: Launch) -> None:
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
+@pytest.mark.wall_time
 def test_a_stop_signal_is_forwarded_once_as_sigint(
     launch: Launch, number: int, status: int
 ) -> None:
@@ -218,6 +219,7 @@ def test_a_second_ctrl_c_changes_nothing(launch: Launch) -> None:
     assert code == 1
 
 
+@pytest.mark.wall_time
 def test_a_process_that_ignores_everything_is_killed_and_named(launch: Launch) -> None:
     launch.start(launch.waiter("deaf", leave=False))
     pid = launch.said("deaf")[0]
@@ -246,6 +248,7 @@ def test_a_killed_runner_leaves_none(launch: Launch) -> None:
     assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
 
 
+@pytest.mark.wall_time
 def test_children_of_a_process_do_not_stay(launch: Launch) -> None:
     """Also one that ignores SIGINT, as the background jobs of a shell do."""
     path = launch.folder / "child"
@@ -320,6 +323,7 @@ def test_no_processes(launch: Launch) -> None:
     assert launch.run("<let name='a' value='b'/>") == (0, "", "")
 
 
+@pytest.mark.wall_time
 def test_output_that_nobody_reads_does_not_delay_a_stop(launch: Launch) -> None:
     """As behind a terminal that Ctrl-S has stopped: the runner itself waits for its reader."""
     chatty = "sys.stdout.write('x' * 79 + '\\n')" + "\nfor _ in range(20000): print('y' * 79)"
@@ -349,6 +353,7 @@ def test_who_writes_without_end_does_not_keep_the_runner_from_all_else() -> None
         tee.close()
 
 
+@pytest.mark.wall_time
 def test_who_cannot_be_killed_is_left_behind_and_named(launch: Launch) -> None:
     """Nobody can make such a process at will: here the kernel's answer is kept back."""
     runner = launch.start(launch.waiter("stuck", leave=False), before=UNKILLABLE)

@@ -96,6 +96,7 @@ def test_references_of_another_clock_are_named(make, capfd):
     assert "ahead of the joint state, limit 0.13 s" in capfd.readouterr().err
 
 
+@pytest.mark.wall_time
 def test_a_gap_gives_zero_torque_in_time_and_the_robot_goes_on_after_it(make):
     graph = make(BackstepNode, use_sim_time="false", input_timeout=0.08)
     send_goal(graph, x=3.0)

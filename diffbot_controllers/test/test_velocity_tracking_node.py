@@ -232,6 +232,7 @@ def test_a_reference_that_stops_or_is_wrong_gives_zero(make, capfd):
     assert "reference: v = inf: must be finite" in capfd.readouterr().err
 
 
+@pytest.mark.wall_time
 def test_silence_of_the_odometry_gives_zero_in_time(make):
     graph = make(input_timeout=0.08)
     graph.until(lambda: graph.run(1)[-1] != ZERO, "a command")

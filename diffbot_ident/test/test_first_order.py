@@ -120,6 +120,7 @@ def test_random_starts_reach_one_minimum():
         assert found.drag == pytest.approx(best.drag, rel=1e-4)
 
 
+@pytest.mark.wall_time
 def test_a_fit_of_three_thousand_samples_is_fast():
     data = stretches(np.random.default_rng(7), 3000, 1, coloured(0.5, 0.05))
     fit_first_order(data)

@@ -4,7 +4,7 @@ from diffbot_node.command_node import CommandNode
 from diffbot_node.command_parameters import COMMAND_PARAMETERS
 from diffbot_node.effort_node import EffortNode
 from diffbot_node.effort_parameters import EFFORT_PARAMETERS
-from diffbot_node.kept_topic import KEPT, KeptTopic, Receipts
+from diffbot_node.kept_topic import KEPT, KEPT_LATCHED, KeptTopic, Receipts
 from diffbot_node.pair_limiter import PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.pose_text import pose_from_text
@@ -18,6 +18,7 @@ __all__ = [
     "COMMAND_PARAMETERS",
     "EFFORT_PARAMETERS",
     "KEPT",
+    "KEPT_LATCHED",
     "CommandNode",
     "EffortNode",
     "KeptTopic",

@@ -8,8 +8,9 @@ nothing can be overwritten before it was taken, however late or slow the reader 
 that moves on by itself, nothing ever waits for a reader, and `count` tells it what it has missed.
 
 Why not the acknowledgements of DDS: they say that a message has arrived, not that it was taken, and
-Fast DDS asks for them every 3 s only. Why not TRANSIENT_LOCAL: whoever looks at a topic in mid-run
-would get what is long past.
+Fast DDS asks for them every 3 s only. Why not TRANSIENT_LOCAL for all: whoever looks at a topic in
+mid-run would get what is long past. Where that is wanted, as with values that hold until the next
+ones, the topic is `latched`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ from diffbot_node.emergency_stop import LATCHED
 # messages beyond some 500 that a process has not looked at, and repeats them only 3 s later.
 DEPTH, WINDOW = 2000, 200
 KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
+# Of a kept topic that is latched: who comes later shall know what changed before.
+KEPT_LATCHED = QoSProfile(
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
 # How often a writer that waits looks who is still there, s of wall time.
 LOOK_PERIOD = 0.05
 # How long an ending process waits for its readers, s of wall time: see `await_readers`.
@@ -54,18 +61,28 @@ class KeptTopic:
         topic: its name.
         resume: for lock-step: called when a reader that the node waits for may have caught up.
             None: nobody is waited for.
+        latched: readers that come later get the newest messages, too. They are few: the node does
+            not go on while a reader has not taken one of them.
 
     Attributes:
         count: messages published so far.
     """
 
     def __init__(
-        self, node: Node, message_type: type, topic: str, resume: Callable[[], None] | None = None
+        self,
+        node: Node,
+        message_type: type,
+        topic: str,
+        resume: Callable[[], None] | None = None,
+        latched: bool = False,
     ) -> None:
         self.count = 0
+        self._latched, self._window = latched, 1 if latched else WINDOW
         self._node, self._resume = node, resume
         self._counts = "count" in message_type.get_fields_and_field_types()
-        self._publisher = node.create_publisher(message_type, topic, KEPT)
+        self._publisher = node.create_publisher(
+            message_type, topic, KEPT_LATCHED if latched else KEPT
+        )
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
         self._taken: dict[str, int] = {}  # newest stamp taken, by reader, ns
         self._newest = -1  # stamp published last, ns
@@ -73,13 +90,8 @@ class KeptTopic:
         self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
         self._receipts: Any = None
         if resume is not None:
-            latched = QoSProfile(
-                depth=10,
-                reliability=ReliabilityPolicy.RELIABLE,
-                durability=DurabilityPolicy.TRANSIENT_LOCAL,
-            )
             self._receipts = node.create_subscription(
-                Header, self._receipts_topic, self._on_receipt, latched
+                Header, self._receipts_topic, self._on_receipt, KEPT_LATCHED
             )
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             node.create_timer(LOOK_PERIOD, self._look, clock=steady)
@@ -125,12 +137,12 @@ class KeptTopic:
 
     def holds(self) -> str:
         """Why the node must not go on in lock-step; empty when it may."""
-        if len(self._open) < WINDOW or self._resume is None:
+        if len(self._open) < self._window or self._resume is None:
             return ""
         if time.monotonic() - self._looked >= LOOK_PERIOD:
             self._looked = time.monotonic()
             self._see_who_is_there()
-        if len(self._open) < WINDOW or not self._taken:
+        if len(self._open) < self._window or not self._taken:
             return ""
         slowest = min(self._taken, key=self._taken.__getitem__)
         return f"{slowest} has still to take {len(self._open)} messages of {self.name}"
@@ -145,11 +157,12 @@ class KeptTopic:
             self._publisher.wait_for_all_acked(Duration(seconds=min(patience, HURRIED_PATIENCE)))
             return
         deadline = time.monotonic() + patience
-        while self._open and time.monotonic() < deadline:
+        while self._open:
             self._take_receipts()
             self._see_who_is_there()
-            if self._open:
-                time.sleep(0.005)
+            if not (self._open and self._taken) or time.monotonic() >= deadline:
+                return
+            time.sleep(0.005)
 
     def _on_receipt(self, receipt: Header) -> None:
         self._note(receipt)
@@ -166,7 +179,8 @@ class KeptTopic:
         """Forget what all readers have taken."""
         slowest = min(self._taken.values(), default=None)
         if slowest is None:
-            self._open.clear()
+            if not self._latched:
+                self._open.clear()
             return
         while self._open and self._open[0] <= slowest:
             self._open.popleft()
@@ -187,7 +201,7 @@ class KeptTopic:
                 self._note(taken[0])
 
     def _look(self) -> None:
-        if len(self._open) >= WINDOW and not self.holds():
+        if len(self._open) >= self._window and not self.holds():
             self._resume()
 
 
@@ -204,7 +218,8 @@ class Receipts:
     def __init__(self, node: Node, topic: str) -> None:
         self._node = node
         self._publisher = node.create_publisher(Header, receipts_of(topic), LATCHED)
-        self._receipt = Header(frame_id=node.get_fully_qualified_name())
+        # Before all time: a message may have the stamp 0.
+        self._receipt = Header(frame_id=node.get_fully_qualified_name(), stamp=Time(sec=-1))
         self._publisher.publish(self._receipt)
 
     def taken(self, stamp: Time) -> None:

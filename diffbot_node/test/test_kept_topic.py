@@ -10,7 +10,7 @@ from nav_msgs.msg import Odometry
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from diffbot_node import KEPT, KeptTopic, Receipts
+from diffbot_node import KEPT, KEPT_LATCHED, KeptTopic, Receipts
 from diffbot_node.kept_topic import DEPTH, WINDOW
 
 PATIENCE = 20.0  # s of wall time; discovery and a repetition by DDS take up to seconds
@@ -20,10 +20,11 @@ MESSAGES = 3 * DEPTH
 class Writer(Node):
     """Publishes as fast as its readers allow."""
 
-    def __init__(self, lock_step: bool = True) -> None:
+    def __init__(self, lock_step: bool = True, latched: bool = False) -> None:
         super().__init__("writer")
         self.resumed = 0
-        self.topic = KeptTopic(self, Odometry, "kept", self.on_resume if lock_step else None)
+        resume = self.on_resume if lock_step else None
+        self.topic = KeptTopic(self, Odometry, "kept", resume, latched)
 
     def on_resume(self) -> None:
         self.resumed += 1
@@ -39,10 +40,11 @@ class Writer(Node):
 class Reader(Node):
     """Takes when it is told to."""
 
-    def __init__(self) -> None:
+    def __init__(self, latched: bool = False) -> None:
         super().__init__("reader")
         self.taken: list[int] = []
-        self.subscription = self.create_subscription(Odometry, "kept", lambda _: None, KEPT)
+        qos = KEPT_LATCHED if latched else KEPT
+        self.subscription = self.create_subscription(Odometry, "kept", lambda _: None, qos)
         self.receipts = Receipts(self, "kept")
 
     def take(self) -> None:
@@ -158,3 +160,16 @@ def test_a_time_that_is_set_back_does_not_count_as_taken(graph):
     assert until(lambda: len(reader.taken) == 1, reader.take)
     assert until(lambda: not writer.topic._open)
     assert until(lambda: bool(writer.topic.holds()), lambda: writer.write(MESSAGES))
+
+
+def test_a_latched_topic_waits_until_each_message_is_taken_however_late_its_reader(graph):
+    make, until = graph
+    writer = make(Writer, True, True)
+    first = Odometry()  # with the stamp 0, as a robot's first state may have
+    writer.topic.publish(first)
+    assert not writer.topic.holds()
+    reader = make(Reader, True)
+    assert until(lambda: not writer.topic.missing(1))
+    assert "/reader has still to take 1 messages" in writer.topic.holds()
+    assert until(lambda: not writer.topic.holds(), reader.take)
+    assert reader.taken == [0]

@@ -37,6 +37,12 @@ PACE = (
         "whenever they fall behind; see kept_topic.py",
         minimum=0,
     ),
+    Parameter(
+        "parameter_listeners",
+        0,
+        "the same of ground_truth/dynamic_parameters, or velocity_parameters",
+        minimum=0,
+    ),
     LEAVE_WHEN_ALONE,
     Parameter(
         "patience",
@@ -133,15 +139,22 @@ class PacedSimulator(Node, ABC):
 
     # What a subclass may use.
 
-    def awaits_listeners(self, topic: KeptTopic) -> str:
-        """Listeners of a topic that are not there yet, or have fallen behind."""
+    def awaits_listeners(self, motion: KeptTopic, parameters: KeptTopic) -> str:
+        """Listeners of these topics that are not there yet, or have fallen behind."""
         if not self.values.lock_step:
             return ""
-        return topic.missing(0 if self._answered else self.values.listeners) or topic.holds()
+        if not self._answered:
+            values = self.values
+            missing = parameters.missing(values.parameter_listeners)
+            missing = missing or motion.missing(values.listeners)
+            if missing:
+                return missing
+        return parameters.holds() or motion.holds()
 
-    def await_arrival(self, topic: KeptTopic) -> None:
-        """Wait until its listeners have all messages of it, which an ending process loses."""
-        topic.await_readers(HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE)
+    def await_arrival(self, *topics: KeptTopic) -> None:
+        """Wait until listeners have all messages of these, which an ending process loses."""
+        for topic in topics:
+            topic.await_readers(HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE)
 
     def resume(self) -> None:
         """Go on if nothing is awaited any more."""

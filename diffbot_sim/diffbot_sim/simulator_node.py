@@ -113,8 +113,8 @@ class SimulatorNode(PacedSimulator):
         self._virtual.advance(command)
 
     def awaits(self) -> str:
-        """Listeners of the true motion."""
-        return self.awaits_listeners(self._topics.motion_topic)
+        """Reports, which listen to what is true."""
+        return self.awaits_listeners(self._topics.motion_topic, self._topics.parameters_topic)
 
     def rival(self) -> str | None:
         """Somebody else who publishes joint states."""
@@ -122,7 +122,7 @@ class SimulatorNode(PacedSimulator):
 
     def close(self) -> None:
         """What is on its way arrives, and the engine ends."""
-        self.await_arrival(self._topics.motion_topic)
+        self.await_arrival(self._topics.motion_topic, self._topics.parameters_topic)
         self._virtual.engine.close()
 
     # Messages.

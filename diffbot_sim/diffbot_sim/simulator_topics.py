@@ -8,7 +8,6 @@ from collections.abc import Callable
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
@@ -17,9 +16,6 @@ from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import KeptTopic, to_stamp
-
-# Who comes later shall know what changed before.
-LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class MotionTopic:
@@ -67,12 +63,15 @@ class TruthTopics(MotionTopic):
     Args:
         node: publishes.
         resume: see KeptTopic; None: nobody is waited for.
+
+    Attributes:
+        parameters_topic: that the parameters are sent on.
     """
 
     def __init__(self, node: Node, resume: Callable[[], None] | None = None) -> None:
         super().__init__(node, resume)
-        self._parameters_topic = node.create_publisher(
-            DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
+        self.parameters_topic = KeptTopic(
+            node, DynamicParameters, "ground_truth/dynamic_parameters", resume, latched=True
         )
 
     def publish_parameters(self, stamp: float, truth: TrueParameters) -> None:
@@ -82,7 +81,7 @@ class TruthTopics(MotionTopic):
         )
         message.header.stamp = to_stamp(stamp)
         message.header.frame_id = "base_link"
-        self._parameters_topic.publish(message)
+        self.parameters_topic.publish(message)
 
 
 class SimulatorTopics(TruthTopics):

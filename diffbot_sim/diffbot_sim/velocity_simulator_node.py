@@ -169,8 +169,8 @@ class VelocitySimulatorNode(PacedSimulator):
         self._topics.publish_parameters(self.stamp, self._robot.sigma, self.values.dead_time)
 
     def awaits(self) -> str:
-        """Listeners of the true motion."""
-        return self.awaits_listeners(self._topics.motion_topic)
+        """Reports, which listen to what is true."""
+        return self.awaits_listeners(self._topics.motion_topic, self._topics.parameters_topic)
 
     def rival(self) -> str | None:
         """Somebody else who publishes odometry."""
@@ -178,4 +178,4 @@ class VelocitySimulatorNode(PacedSimulator):
 
     def close(self) -> None:
         """What is on its way arrives."""
-        self.await_arrival(self._topics.motion_topic)
+        self.await_arrival(self._topics.motion_topic, self._topics.parameters_topic)

@@ -14,11 +14,11 @@ from tf2_msgs.msg import TFMessage
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_ident.velocity.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
-from diffbot_node import to_stamp
+from diffbot_node import KeptTopic, to_stamp
 from diffbot_node.answers import named_by
 from diffbot_node.state_subscription import WithSender
 from diffbot_sim.odometry_covariance import MeasuredMotion
-from diffbot_sim.simulator_topics import LATCHED, MotionTopic, rival_of
+from diffbot_sim.simulator_topics import MotionTopic, rival_of
 
 COMMANDS = "cmd_vel"
 
@@ -70,6 +70,9 @@ class VelocitySimulatorTopics(MotionTopic):
         node: publishes.
         publish_tf: whether odom -> base_link is sent on /tf.
         resume: see KeptTopic; None: nobody is waited for.
+
+    Attributes:
+        parameters_topic: that the parameters are sent on.
     """
 
     def __init__(
@@ -80,8 +83,8 @@ class VelocitySimulatorTopics(MotionTopic):
         self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
         self._odom_topic = node.create_publisher(Odometry, "odom", 10)
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if publish_tf else None
-        self._parameters_topic = node.create_publisher(
-            VelocityParameters, "ground_truth/velocity_parameters", LATCHED
+        self.parameters_topic = KeptTopic(
+            node, VelocityParameters, "ground_truth/velocity_parameters", resume, latched=True
         )
         self._measured = Odometry(child_frame_id="base_link")
         self._measured.header.frame_id = "odom"
@@ -103,7 +106,7 @@ class VelocitySimulatorTopics(MotionTopic):
         message = VelocityParameters(sigma=sigma.as_array(), dead_time=[dead_time] * 2)
         message.header.stamp = to_stamp(stamp)
         message.header.frame_id = "base_link"
-        self._parameters_topic.publish(message)
+        self.parameters_topic.publish(message)
 
     def rival(self) -> str | None:
         """What is wrong when somebody else publishes odometry or the clock, too; else None."""

@@ -32,6 +32,7 @@ def sim(gazebo, twil):
         yield made
 
 
+@pytest.mark.wall_time
 @pytest.mark.parametrize("paused", [False, True])
 def test_a_killed_server_is_an_error_that_says_so_at_once(sim, paused):
     for k in range(20):
@@ -52,6 +53,7 @@ def test_a_killed_server_is_an_error_that_says_so_at_once(sim, paused):
             call()
 
 
+@pytest.mark.wall_time
 def test_a_server_that_is_killed_in_the_middle_of_a_step_does_not_hang(sim):
     (number,) = servers()
     killer = subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {number}"])
@@ -125,6 +127,7 @@ def test_a_server_that_starts_late_is_waited_for(gazebo, twil, tmp_path, monkeyp
         ("trap '' INT; echo deaf; while :; do sleep 0.1; done", "not answered for 1 s.*deaf"),
     ],
 )
+@pytest.mark.wall_time
 def test_a_server_that_never_starts_is_an_error_with_its_last_words(
     gazebo, twil, tmp_path, monkeypatch, script, says
 ):

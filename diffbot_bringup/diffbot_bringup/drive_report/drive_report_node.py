@@ -56,8 +56,6 @@ PARAMETERS = (
 )
 
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# Simulators that tell the true pose for each state of the robot, with its stamp.
-TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # Once a run is done, samples that are still on their way have this long, s of wall time.
 QUIET = 0.1
 # Wall time to wait for the first true pose of a simulator, s.
@@ -75,11 +73,11 @@ class DriveReport(WatchingNode):
         self._truth_topic = self.create_kept(Odometry, "ground_truth")
         self._state_topic = self.create_polled(ControllerState, f"{controller}/state", LATCHED)
         self._adaptation_topic = self.create_kept(AdaptationStatus, f"{controller}/adaptation")
-        self._parameters_topic = self.create_polled(
-            DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
+        self._parameters_topic = self.create_kept(
+            DynamicParameters, "ground_truth/dynamic_parameters", latched=True
         )
-        self._sigma_topic = self.create_polled(
-            VelocityParameters, "ground_truth/velocity_parameters", LATCHED
+        self._sigma_topic = self.create_kept(
+            VelocityParameters, "ground_truth/velocity_parameters", latched=True
         )
         self._status_topic: Subscription | None = None
         drawing = DriveDrawing(self.robot, self.values.animation)
@@ -87,9 +85,7 @@ class DriveReport(WatchingNode):
         self._status_reader = MessageReader(fields.names)
         self._truth_reader = MessageReader(TRUTH)
         self._adaptation_reader = MessageReader((*FIELDS, "passed"))
-        self._recording = DriveRecording(
-            fields, truth_due=self.run.simulator in TRUTHFUL_SIMULATORS
-        )
+        self._recording = DriveRecording(fields, truth_due=self.run.truth_due)
         self._writer = DriveWriter(self.run, controller, self.folder, self.console, drawing)
         self._newest: Any = None
         self._begin = self._received = time.monotonic()
@@ -124,9 +120,9 @@ class DriveReport(WatchingNode):
     def _take_adaptation(self) -> bool:
         """Take in what becomes of live parameters, and the true ones; whether some came."""
         recording = self._recording.adaptation
-        for message in self.take(self._parameters_topic):
+        for message in self.take_kept(self._parameters_topic):
             recording.add_truth(*true_parameters(message))
-        for message in self.take(self._sigma_topic):
+        for message in self.take_kept(self._sigma_topic):
             recording.add_truth(*true_sigma(message))
         judged = self.take_kept(self._adaptation_topic)
         if judged:

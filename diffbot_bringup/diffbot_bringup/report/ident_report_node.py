@@ -40,8 +40,8 @@ class IdentReport(WatchingNode):
     def __init__(self) -> None:
         super().__init__("ident_report", PARAMETERS)
         self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
-        self._truth_topic = self.create_polled(
-            DynamicParameters, "ground_truth/dynamic_parameters", LATCHED
+        self._truth_topic = self.create_kept(
+            DynamicParameters, "ground_truth/dynamic_parameters", latched=True
         )
         self._parameters_topic = self.create_kept(
             DynamicParameters, "ident/dynamic_parameters", raw=True
@@ -51,7 +51,7 @@ class IdentReport(WatchingNode):
         drawing.start()
         model = described_model(self.robot)
         self._writer = ReportWriter(self.run, model, self.folder, self.console, drawing)
-        self._recording = IdentRecording()
+        self._recording = IdentRecording(truth_due=self.run.truth_due)
         self._newest: bytes | None = None
         self._received = time.monotonic()
         self.watch("ident", (self._status_topic, self._parameters_topic))
@@ -60,7 +60,7 @@ class IdentReport(WatchingNode):
         """Unpack what the pictures need and, always, the last status."""
         recording = self._recording
         before = recording.statuses, recording.estimates
-        for message in self.take(self._truth_topic):
+        for message in self.take_kept(self._truth_topic):
             sample = parameter_sample(message)
             recording.add_truth(sample.time, sample.values)
         batch = self.take_kept(self._status_topic)

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from diffbot_node import KEPT, Receipts
+from diffbot_node import KEPT, KEPT_LATCHED, Receipts
 
 
 class PolledNode(Node):
@@ -40,9 +40,12 @@ class PolledNode(Node):
         self._polled = (*self._polled, subscription)
         return subscription
 
-    def create_kept(self, message_type: type, topic: str, raw: bool = False) -> Subscription:
+    def create_kept(
+        self, message_type: type, topic: str, raw: bool = False, latched: bool = False
+    ) -> Subscription:
         """A subscription for `take_kept` of a topic that a KeptTopic writes, with a header."""
-        subscription = self.create_polled(message_type, topic, KEPT, raw)
+        qos = KEPT_LATCHED if latched else KEPT
+        subscription = self.create_polled(message_type, topic, qos, raw)
         self._receipts = {**self._receipts, subscription: Receipts(self, topic)}
         return subscription
 

@@ -41,9 +41,11 @@ class IdentRecording:
 
     Args:
         capacity: rows kept of each series, >= 4; see Series.
+        truth_due: whether a simulator tells the true K5..K8.
     """
 
-    def __init__(self, capacity: int = 4096) -> None:
+    def __init__(self, capacity: int = 4096, truth_due: bool = False) -> None:
+        self._truth_due = truth_due
         self.latest: ParameterSample | None = None
         self.status: StatusSample | None = None
         self.verification: VerificationSample | None = None
@@ -78,6 +80,8 @@ class IdentRecording:
         verdict = self.latest.verification if self.has_last and self.latest else NOT_VERIFIED
         if verdict != NOT_VERIFIED and self.verification is None:
             found.append("the verification did not come")
+        if self._truth_due and not len(self._truth):
+            found.append("the true K5 to K8 (ground_truth/dynamic_parameters) did not come")
         return found
 
     @property

@@ -17,6 +17,8 @@ from diffbot_bringup.report.run_end import Ending
 from diffbot_bringup.report.samples import NOT_VERIFIED
 from diffbot_description import write_atomically
 
+# Simulators that tell what is true: the parameters, and the pose for each state by its stamp.
+TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
 
@@ -40,6 +42,11 @@ class RunDescription:
     seed: int | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     started: str = ""
+
+    @property
+    def truth_due(self) -> bool:
+        """Whether the simulator tells the true parameters, and the true pose for each state."""
+        return self.simulator in TRUTHFUL_SIMULATORS
 
     @property
     def simulator(self) -> str:
