@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
 
-from .failure import UsageError
-from .packages import find_packages
+from diffbot_bringup.workspace.failure import UsageError
+from diffbot_bringup.workspace.packages import find_packages
 
 # Of `diffbot test`, which reads this before the packages that it runs are there.
 KERNELS = "--kernels"

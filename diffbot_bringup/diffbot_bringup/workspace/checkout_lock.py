@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from .progress import say
+from diffbot_bringup.workspace.progress import say
 
 
 class CheckoutLock:

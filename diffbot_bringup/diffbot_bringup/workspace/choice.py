@@ -4,10 +4,10 @@ import importlib.util
 import os
 from pathlib import Path
 
-from .environment import Environment
-from .failure import UsageError
-from .system import SystemEnvironment
-from .wheels import WheelsEnvironment
+from diffbot_bringup.workspace.environment import Environment
+from diffbot_bringup.workspace.failure import UsageError
+from diffbot_bringup.workspace.system import SystemEnvironment
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 
 def choose(root: Path) -> Environment:

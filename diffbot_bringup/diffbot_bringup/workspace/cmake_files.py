@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from .failure import SetupError
-from .stamps import write_atomically
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.stamps import write_atomically
 
 _BUILDER = "/opt/python/"
 _NUMPY = re.compile(r'/opt/python/[^";]*/site-packages/numpy/(?:_core|core)/include')

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .child import run
-from .failure import SetupError
+from diffbot_bringup.workspace.child import run
+from diffbot_bringup.workspace.failure import SetupError
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _TOOLS = ("apt-get", "dpkg-deb")

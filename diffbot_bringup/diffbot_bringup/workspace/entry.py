@@ -11,17 +11,17 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from ..cli import COMMANDS, help_text
-from . import in_use
-from .arguments import check_arguments
-from .build import Workspace
-from .checkout_lock import CheckoutLock
-from .choice import choose
-from .environment import Environment
-from .failure import SetupError, UsageError
-from .gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
-from .progress import say
-from .system import SystemEnvironment
+from diffbot_bringup.cli import COMMANDS, help_text
+from diffbot_bringup.workspace import in_use
+from diffbot_bringup.workspace.arguments import check_arguments
+from diffbot_bringup.workspace.build import Workspace
+from diffbot_bringup.workspace.checkout_lock import CheckoutLock
+from diffbot_bringup.workspace.choice import choose
+from diffbot_bringup.workspace.environment import Environment
+from diffbot_bringup.workspace.failure import SetupError, UsageError
+from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
+from diffbot_bringup.workspace.progress import say
+from diffbot_bringup.workspace.system import SystemEnvironment
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from .variables import Paths
+from diffbot_bringup.workspace.variables import Paths
 
 
 class Environment(Protocol):

@@ -5,11 +5,16 @@ import re
 import shutil
 from pathlib import Path
 
-from .child import ChildError, run
-from .debian_archive import DebianArchive, missing_tools, own_mirror, unpack
-from .failure import SetupError
-from .progress import Step
-from .stamps import Stamps, digest
+from diffbot_bringup.workspace.child import ChildError, run
+from diffbot_bringup.workspace.debian_archive import (
+    DebianArchive,
+    missing_tools,
+    own_mirror,
+    unpack,
+)
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.progress import Step
+from diffbot_bringup.workspace.stamps import Stamps, digest
 
 MIRROR_VARIABLE = "DIFFBOT_DEBIAN_MIRROR"
 FOLDER_VARIABLE = "DIFFBOT_GAZEBO"

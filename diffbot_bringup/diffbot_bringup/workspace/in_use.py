@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .failure import SetupError
-from .progress import say
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.progress import say
 
 _FILE = "in_use"
 _COMMAND_LINE = "diffbot_bringup.cli"

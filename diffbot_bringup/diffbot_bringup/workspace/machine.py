@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from .failure import SetupError
+from diffbot_bringup.workspace.failure import SetupError
 
 OLDEST = (3, 10)
 NEWEST = (3, 14)

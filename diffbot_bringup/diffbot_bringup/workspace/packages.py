@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .stamps import digest
+from diffbot_bringup.workspace.stamps import digest
 
 # Contents that a build copies or compiles. Everything else is installed as a link to the source,
 # so that an edit is in force at once and only a new or removed file needs a build.

@@ -5,11 +5,11 @@ import re
 import sys
 from pathlib import Path
 
-from . import installed
-from .child import ChildError, run
-from .failure import SetupError
-from .progress import Step
-from .variables import without_other_ros
+from diffbot_bringup.workspace import installed
+from diffbot_bringup.workspace.child import ChildError, run
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.progress import Step
+from diffbot_bringup.workspace.variables import without_other_ros
 
 _OPTIONS = [
     "--disable-pip-version-check",

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from .environment import has_resource
-from .failure import SetupError
-from .stamps import digest
-from .variables import Paths, with_defaults
+from diffbot_bringup.workspace.environment import has_resource
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.stamps import digest
+from diffbot_bringup.workspace.variables import Paths, with_defaults
 
 # Module -> the Debian package that has it; None where Debian has none. {distro} is ROS's name.
 _MODULES = {

@@ -7,13 +7,13 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import cmake_files, installed, pip
-from .child import ChildError, run
-from .failure import SetupError
-from .machine import check_machine
-from .progress import Step
-from .stamps import Stamps, digest
-from .variables import Paths, prepend, with_defaults, without_other_ros
+from diffbot_bringup.workspace import cmake_files, installed, pip
+from diffbot_bringup.workspace.child import ChildError, run
+from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.machine import check_machine
+from diffbot_bringup.workspace.progress import Step
+from diffbot_bringup.workspace.stamps import Stamps, digest
+from diffbot_bringup.workspace.variables import Paths, prepend, with_defaults, without_other_ros
 
 _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"

@@ -17,13 +17,13 @@ mistake anywhere is found before the first process starts; a process that fails 
 status 1; output "screen" goes to the terminal as it is, without the process's name.
 """
 
-from .arguments import check_known, declared, describe, parse
-from .document import read
-from .errors import LaunchError
-from .process_description import ProcessDescription
-from .resolver import Resolver
-from .schema import check
-from .supervisor import Supervisor, say
+from diffbot_bringup.xml_launch.arguments import check_known, declared, describe, parse
+from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.errors import LaunchError
+from diffbot_bringup.xml_launch.process_description import ProcessDescription
+from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.schema import check
+from diffbot_bringup.xml_launch.supervisor import Supervisor, say
 
 __all__ = [
     "LaunchError",

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import schema, substitutions
-from .document import Element, read
-from .errors import LaunchError, suggestion
-from .grammar import unescape
-from .scope import Scope
+from diffbot_bringup.xml_launch import schema, substitutions
+from diffbot_bringup.xml_launch.document import Element, read
+from diffbot_bringup.xml_launch.errors import LaunchError, suggestion
+from diffbot_bringup.xml_launch.grammar import unescape
+from diffbot_bringup.xml_launch.scope import Scope
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from .grammar import Template, Text
+from diffbot_bringup.xml_launch.grammar import Template, Text
 
 
 def split(template: Template) -> list[Template]:

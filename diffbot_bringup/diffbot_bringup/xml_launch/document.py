@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from .errors import LaunchError
-from .grammar import Template
+from diffbot_bringup.xml_launch.errors import LaunchError
+from diffbot_bringup.xml_launch.grammar import Template
 
 DEEPEST = 50  # elements inside one another; who walks them calls itself for each
 

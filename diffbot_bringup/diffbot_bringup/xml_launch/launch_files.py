@@ -9,8 +9,8 @@ from ament_index_python.packages import (
     get_package_share_directory,
 )
 
-from .document import read
-from .errors import LaunchError, suggestion
+from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.errors import LaunchError, suggestion
 
 # Where a bare NAME is looked up, in this order.
 PACKAGES = (

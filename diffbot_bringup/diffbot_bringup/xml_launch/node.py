@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from . import command_line, names, substitutions
-from .document import Element
-from .errors import suggestion
-from .parameter_value import ParameterValue
-from .process_description import ParameterText
-from .scope import Scope
+from diffbot_bringup.xml_launch import command_line, names, substitutions
+from diffbot_bringup.xml_launch.document import Element
+from diffbot_bringup.xml_launch.errors import suggestion
+from diffbot_bringup.xml_launch.parameter_value import ParameterValue
+from diffbot_bringup.xml_launch.process_description import ParameterText
+from diffbot_bringup.xml_launch.scope import Scope
 
 Command = list["str | ParameterText"]
 

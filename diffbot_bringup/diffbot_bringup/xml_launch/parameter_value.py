@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from . import substitutions
-from .grammar import Text, parse
-from .scope import Scope
+from diffbot_bringup.xml_launch import substitutions
+from diffbot_bringup.xml_launch.grammar import Text, parse
+from diffbot_bringup.xml_launch.scope import Scope
 
 TYPES: dict[str, tuple[type | None, bool]] = {
     # identifier: (type of the scalar or None for YAML's choice, is a list)

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from .guard import Guard, signal_group
-from .log_directory import LogDirectory
-from .process_description import ProcessDescription
-from .tee import Tee
+from diffbot_bringup.xml_launch.guard import Guard, signal_group
+from diffbot_bringup.xml_launch.log_directory import LogDirectory
+from diffbot_bringup.xml_launch.process_description import ProcessDescription
+from diffbot_bringup.xml_launch.tee import Tee
 
 LAST_LINES = 20  # of the log file, shown when a process fails
 

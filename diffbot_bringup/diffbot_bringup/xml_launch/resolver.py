@@ -11,13 +11,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from . import command_line, names, node, schema, substitutions
-from .arguments import Argument, declared
-from .document import Element, read
-from .errors import LaunchError
-from .parameter_value import read_scalar
-from .process_description import OUTPUTS, ProcessDescription
-from .scope import Scope
+from diffbot_bringup.xml_launch import command_line, names, node, schema, substitutions
+from diffbot_bringup.xml_launch.arguments import Argument, declared
+from diffbot_bringup.xml_launch.document import Element, read
+from diffbot_bringup.xml_launch.errors import LaunchError
+from diffbot_bringup.xml_launch.parameter_value import read_scalar
+from diffbot_bringup.xml_launch.process_description import OUTPUTS, ProcessDescription
+from diffbot_bringup.xml_launch.scope import Scope
 
 
 class Resolver:

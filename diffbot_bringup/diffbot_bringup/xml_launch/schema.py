@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import command_line, substitutions
-from .document import Element
-from .errors import suggestion
-from .grammar import parse
-from .parameter_value import TYPES, ParameterValue
+from diffbot_bringup.xml_launch import command_line, substitutions
+from diffbot_bringup.xml_launch.document import Element
+from diffbot_bringup.xml_launch.errors import suggestion
+from diffbot_bringup.xml_launch.grammar import parse
+from diffbot_bringup.xml_launch.parameter_value import TYPES, ParameterValue
 
 _CONDITIONS = ("if", "unless")
 _ACTIONS = (

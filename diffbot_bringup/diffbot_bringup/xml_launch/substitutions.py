@@ -14,10 +14,10 @@ from ament_index_python.packages import (
     get_package_share_directory,
 )
 
-from . import expression
-from .errors import suggestion
-from .grammar import Call, Template, Text
-from .scope import Scope
+from diffbot_bringup.xml_launch import expression
+from diffbot_bringup.xml_launch.errors import suggestion
+from diffbot_bringup.xml_launch.grammar import Call, Template, Text
+from diffbot_bringup.xml_launch.scope import Scope
 
 
 def check(template: Template) -> None:
