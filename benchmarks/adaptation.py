@@ -30,12 +30,11 @@ from figure_eight import figure_eight, start_beside
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from diffbot_bringup.adaptive_rehearsal import AdaptiveRehearsal
-from diffbot_bringup.drive_rehearsal import Drive, dynamics_of, rehearse_drive
 from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_sim.payload import PayloadSchedule, payload_from_text
+from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
+from diffbot_study.driving import AdaptiveRehearsal, Drive, dynamics_of, rehearse_drive
 
 LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
 BEFORE = (LOAD_TIME - LAP, LOAD_TIME)

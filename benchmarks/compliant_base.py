@@ -26,13 +26,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from diffbot_ident.compliant_base.beforehand import FACTOR, rough
-from diffbot_ident.compliant_base.ensemble import Ensemble, ensemble, equal_sensors
-from diffbot_ident.compliant_base.estimation import KalmanEstimator, pseudo_inverse
-from diffbot_ident.compliant_base.metrics import METRICS
-from diffbot_ident.compliant_base.parameters import NAMES, TABLE_1, UNITS, mean_error
-from diffbot_ident.compliant_base.sensors import SensorNoise
-from diffbot_ident.compliant_base.setting import Setting
+from diffbot_papers.compliant_base.excitation import Setting
+from diffbot_papers.compliant_base.experiment import Ensemble, ensemble, equal_sensors
+from diffbot_papers.compliant_base.model import NAMES, TABLE_1, UNITS, SensorNoise, mean_error
+from diffbot_papers.compliant_base.planning import (
+    FACTOR,
+    METRICS,
+    KalmanEstimator,
+    pseudo_inverse,
+    rough,
+)
 
 WINDOWS = (1, 4, 8, 16)
 

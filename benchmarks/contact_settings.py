@@ -9,7 +9,7 @@ from noise-free wheel speeds by batch least squares on integrals over 0.2 s, and
 of the closed form are printed, next to what causes them:
 
     K5*     error of K5 when the regression has the term v omega^2 of the lateral creep too
-    creep   coefficient of that term, ms; mujoco_model's docstring says what is expected of MuJoCo
+    creep   coefficient of that term, ms; diffbot_sim's mujoco_engine.py says what to expect
     side    largest lateral speed of the axle, mm/s (0 for a wheel that rolls without slip)
     slip    largest difference between rim and axle speed, mm/s
     sink    largest change of the axle's height, um;  pitch: largest, urad
@@ -28,9 +28,8 @@ import numpy as np
 
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines.gazebo_engine import GazeboSimulator
-from diffbot_sim.engines.mujoco_engine import MujocoSimulator
-from diffbot_sim.engines.mujoco_model import ContactSettings
-from diffbot_sim.gazebo.robot_model import PhysicsSettings
+from diffbot_sim.engines.mujoco_engine import ContactSettings, MujocoSimulator
+from diffbot_sim.gazebo.world import PhysicsSettings
 
 Engine = MujocoSimulator | GazeboSimulator
 

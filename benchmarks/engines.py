@@ -24,12 +24,12 @@ from contextlib import closing
 import numpy as np
 from figure_eight import figure_eight, start_beside
 
-from diffbot_bringup.drive_rehearsal import PERIOD, dynamics_of, rehearse_drive
-from diffbot_bringup.rehearsal import rehearse
 from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
+from diffbot_study.driving import PERIOD, dynamics_of, rehearse_drive
+from diffbot_study.identification import rehearse
 
 GOALS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}

@@ -18,11 +18,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_bringup.rehearsal import Rehearsal, rehearse
 from diffbot_description import load_robot
-from diffbot_ident.arena import Arena
-from diffbot_ident.body_model import BodyPrior
-from diffbot_ident.excitations import nominal_prior
+from diffbot_ident.excitation.body_model import BodyPrior
+from diffbot_ident.excitation.excitations import nominal_prior
+from diffbot_ident.excitation.shield import Arena
+from diffbot_study.identification import Rehearsal, rehearse
 
 # Kind and hold in control periods; the first is what the others are compared with.
 EXCITATIONS = (("prbs", 10), ("multisine", 20), ("optimised", 20))

@@ -19,10 +19,10 @@ import math
 
 import numpy as np
 
-from diffbot_bringup.drive_rehearsal import PERIOD, Drive, dynamics_of, rehearse_drive
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
+from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
 from pose2d_trajectories import Trajectory, make_trajectory
 
 # Ax and Ay in m, Tp in s.

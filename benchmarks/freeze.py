@@ -32,7 +32,7 @@ from typing import Any
 from freeze_cases import GROUPS, Case, cases
 
 from diffbot_bringup.kernels import own_kernels
-from diffbot_bringup.report.summary import versions
+from diffbot_report.summary import versions
 
 FOLDER = Path(__file__).parent / "frozen"
 TOLERANCE = 1e-9

@@ -16,20 +16,6 @@ import numpy as np
 from launch_runs import OF_THE_MACHINE, RUNS, LaunchRun, execute, flat, values_of
 
 from arc_odometry import JointSample
-from diffbot_bringup.adaptive_rehearsal import AdaptiveRehearsal
-from diffbot_bringup.drive_rehearsal import Drive, dynamics_of, rehearse_drive
-from diffbot_bringup.faults.row import Row as FaultRow
-from diffbot_bringup.faults.table import chosen as chosen_faults
-from diffbot_bringup.faults.table import table as fault_table
-from diffbot_bringup.recorded_bag import write_run
-from diffbot_bringup.recorded_run import Setting, record
-from diffbot_bringup.rehearsal import rehearse
-from diffbot_bringup.report.summary import strict
-from diffbot_bringup.reproduce.catalogue import PAPERS, section_maker
-from diffbot_bringup.reproduce.papers.siwek2023_experiments import NOISE, Conditions
-from diffbot_bringup.reproduce.papers.siwek2023_experiments import drive as drive_siwek
-from diffbot_bringup.reproduce.papers.siwek2023_published import RLS_START, TRUE
-from diffbot_bringup.velocity_rehearsal import VelocityDrive
 from diffbot_controllers import (
     LinearizingController,
     PublishedBackstepping,
@@ -38,10 +24,21 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_description import load_robot
-from diffbot_ident.estimators import make_estimator
 from diffbot_ident.recording.identify import main as identify
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_papers.page import PAPERS, section_maker
+from diffbot_papers.siwek2023_experiments import NOISE, RLS_START, TRUE, Conditions
+from diffbot_papers.siwek2023_experiments import drive as drive_siwek
+from diffbot_report.summary import strict
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.payload import PayloadSchedule, payload_from_text
+from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
+from diffbot_study.driving import AdaptiveRehearsal, Drive, dynamics_of, rehearse_drive
+from diffbot_study.identification import Setting, record, rehearse
+from diffbot_study.recorded_bag import write_run
+from diffbot_study.velocity_driving import VelocityDrive
+from faults.row import Row as FaultRow
+from faults.table import chosen as chosen_faults
+from faults.table import table as fault_table
 from pose2d_trajectories import make_trajectory
 
 GROUPS = ("runs", "launches", "identify", "reproduce", "faults")

@@ -61,7 +61,7 @@ def _parameters(path: Path) -> object:
 
 
 def _last_good(path: Path) -> object:
-    from diffbot_controllers.last_good import LastGood
+    from diffbot_controllers.adaptation import LastGood
 
     return LastGood(str(path), "twil").restore()
 
@@ -73,7 +73,7 @@ def _sigma(path: Path) -> object:
 
 
 def _faults(path: Path) -> object:
-    from diffbot_sim.faults.script import load_script
+    from diffbot_sim.faults.injector import load_script
 
     return load_script(path)
 
@@ -98,7 +98,7 @@ def _launch(path: Path) -> object:
 
 
 def _expression(path: Path) -> object:
-    from diffbot_bringup.xml_launch import expression
+    from diffbot_bringup.xml_launch import substitutions as expression
 
     return expression.evaluate(_text(path))
 
@@ -121,7 +121,7 @@ def _recording(path: Path) -> object:
 
     from diffbot_ident.recording.identify import Identify
     from diffbot_ident.recording.options import Options
-    from diffbot_ident.recording.sysid_reader import read_sysid
+    from diffbot_ident.recording.sysid import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)
@@ -166,14 +166,13 @@ def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
 
 def _words(path: Path) -> object:
     """Texts of parameters and of command lines; the first word says which."""
-    from diffbot_bringup.report.arguments import parse_arguments
     from diffbot_description import load_robot
-    from diffbot_ident.arena import Arena
-    from diffbot_ident.precision import Precision
-    from diffbot_ident.recording.column_map import parse_columns
-    from diffbot_ident.recording.row_filter import RowFilter
+    from diffbot_ident.excitation.shield import Arena
+    from diffbot_ident.recording.table import RowFilter, parse_columns
+    from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text
-    from diffbot_sim.payload import payload_from_text
+    from diffbot_report.summary import parse_arguments
+    from diffbot_sim.virtual_robot import payload_from_text
 
     kind, _, text = _text(path).partition(":")
     readers: dict[str, Callable[[str], object]] = {

@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from diffbot_bringup.rehearsal import rehearse
+from diffbot_study.identification import rehearse
 
 # Engine, robot time in s, encoder counts per revolution, torque noise as a share of the torque.
 SETTINGS = (

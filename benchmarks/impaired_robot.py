@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from diffbot_bringup.drive_rehearsal import Law, PoseReference, rehearse_drive
 from diffbot_controllers import (
     BodyDynamics,
     LinearizingController,
@@ -23,10 +22,11 @@ from diffbot_controllers import (
 )
 from diffbot_description import Robot, closed_form
 from diffbot_description.identified_robot import described_model
-from diffbot_ident.excitations import make_excitation, nominal_prior
-from diffbot_ident.motion import Motion
+from diffbot_ident.excitation.body_model import Motion
+from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_node.wheel_watch import WheelWatch
 from diffbot_sim.simulator import Simulator
+from diffbot_study.driving import Law, PoseReference, rehearse_drive
 from pose2d_trajectories import make_trajectory
 
 GRAVITY = 9.81  # m/s^2

@@ -10,8 +10,6 @@ from long_run_watch import Intervals
 from long_run_wheels import WheeledRobot
 
 from arc_odometry import JointSample
-from diffbot_bringup.adaptive_rehearsal import offer_of
-from diffbot_bringup.drive_rehearsal import dynamics_of
 from diffbot_controllers import (
     LinearizingController,
     Reference,
@@ -21,11 +19,10 @@ from diffbot_controllers import (
 from diffbot_controllers import Velocity as BodyVelocity
 from diffbot_controllers.adaptation import Adaptation
 from diffbot_description import load_robot
-from diffbot_ident.estimate import NAMES, State
-from diffbot_ident.live_estimator import make_live_estimator
-from diffbot_sim.actuators import Actuator
-from diffbot_sim.encoders import Encoders
-from diffbot_sim.payload import payload_from_text
+from diffbot_ident.torque.estimate import NAMES, State
+from diffbot_ident.torque.estimators import make_live_estimator
+from diffbot_sim.virtual_robot import Actuator, Encoders, payload_from_text
+from diffbot_study.driving import dynamics_of, offer_of
 from pose2d_trajectories import make_trajectory
 
 

@@ -10,12 +10,12 @@ from long_run_watch import Intervals
 from long_run_wheels import WheeledRobot
 
 from arc_odometry import JointSample
-from diffbot_bringup.drive_rehearsal import dynamics_of
-from diffbot_bringup.recorded_run import Setting, driver
-from diffbot_ident.coverage import MotionScale
-from diffbot_ident.estimate import NAMES, State
-from diffbot_ident.estimators import make_estimator
-from diffbot_sim.encoders import Encoders
+from diffbot_ident.torque.estimate import NAMES, State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_sim.virtual_robot import Encoders
+from diffbot_study.driving import dynamics_of
+from diffbot_study.identification import Setting, driver
 
 
 class Identification(WheeledRobot):

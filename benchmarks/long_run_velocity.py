@@ -8,21 +8,23 @@ import numpy as np
 from long_run_watch import Intervals, Report, Troubles
 
 from arc_odometry import JointSample, Pose
-from diffbot_bringup.reproduce.papers.siwek2023_experiments import (
+from diffbot_controllers import Velocity as BodyVelocity
+from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
+from diffbot_controllers.velocity_tracking.velocity_tracking_node import (
+    OdometrySample,
+    OdometryStamps,
+)
+from diffbot_description.dynamics import Sigma
+from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
+from diffbot_papers.siwek2023_experiments import (
     COMMAND_NOISE,
     COUNTS,
     DEAD_TIME,
+    TRUE,
     TURTLEBOT_LIMITS,
     figure_eight,
 )
-from diffbot_bringup.reproduce.papers.siwek2023_published import TRUE
-from diffbot_controllers import Velocity as BodyVelocity
-from diffbot_controllers.velocity_tracking.odometry_feedback import OdometrySample, OdometryStamps
-from diffbot_controllers.velocity_tracking.tracker import TrackerSettings, VelocityTracker
-from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
-from diffbot_ident.velocity.sigma import Sigma
-from diffbot_sim.velocity_odometry import VelocityOdometry
-from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 
 
 class Velocity:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample
-from diffbot_ident.estimate import NORMAL_95
+from diffbot_ident.torque.estimate import NORMAL_95
 
 # Share of the 95 % intervals of n independent looks that may miss the truth by chance: the binomial
 # distribution's standard deviations beyond which a rate is called wrong.

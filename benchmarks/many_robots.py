@@ -17,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_bringup.recorded_run import (
+from diffbot_description import DynamicParameters, RobotModel, closed_form, urdf
+from diffbot_description.robot import Friction
+from diffbot_sim.engines import make_simulator
+from diffbot_study.identification import (
     Run,
     Setting,
     driver,
@@ -25,9 +28,6 @@ from diffbot_bringup.recorded_run import (
     next_torque,
     record,
 )
-from diffbot_description import DynamicParameters, RobotModel, closed_form, urdf
-from diffbot_description.robot import Friction
-from diffbot_sim.engines import make_simulator
 
 Array = NDArray[np.float64]
 STEP = 1e-3  # s

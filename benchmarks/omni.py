@@ -27,12 +27,10 @@ import argparse
 
 import numpy as np
 
-from diffbot_ident.omni import published
-from diffbot_ident.omni.estimate import mean
-from diffbot_ident.omni.hanging import HangingRig
-from diffbot_ident.omni.repeated import Repeated, repeat_experiments
-from diffbot_ident.omni.robot import AXES, OmniRobot
-from diffbot_ident.omni.steady_fit import fit_steady
+from diffbot_papers.omni import model as published
+from diffbot_papers.omni.coasting import fit_steady, mean
+from diffbot_papers.omni.experiments import HangingRig, Repeated, repeat_experiments
+from diffbot_papers.omni.model import AXES, OmniRobot
 
 
 def print_paper() -> None:

@@ -20,7 +20,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diffbot_bringup.drive_rehearsal import PERIOD, Drive, dynamics_of, rehearse_drive
 from diffbot_controllers import (
     BodyDynamics,
     PublishedBackstepping,
@@ -30,6 +29,7 @@ from diffbot_controllers import (
 )
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
+from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
 
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 

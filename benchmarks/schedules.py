@@ -25,7 +25,7 @@ from pathlib import Path
 
 from meetings import LAUNCHES, Launch, differences, left, marked, summary
 
-from diffbot_bringup.faults.schedules import (
+from faults.schedules import (
     GRAPHS,
     LONGEST_STALL,
     disturbed,

@@ -35,18 +35,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from diffbot_bringup.faults.process_graph import PERIOD, ProcessGraph
-from diffbot_bringup.faults.process_group import PATIENCE
-from diffbot_bringup.faults.process_nodes import (
-    CONTROLLERS,
-    NODES,
-    REFERENCE,
-    SIMULATED,
-    NodeSpec,
-)
-from diffbot_bringup.faults.process_record import Record
-from diffbot_bringup.faults.row import LONGEST_TIME_TO_ZERO
 from diffbot_description import load_robot
+from faults.process_graph import PERIOD, ProcessGraph
+from faults.process_group import PATIENCE
+from faults.process_nodes import CONTROLLERS, NODES, REFERENCE, SIMULATED, NodeSpec
+from faults.process_record import Record
+from faults.row import LONGEST_TIME_TO_ZERO
 
 CALM = 3.0  # s of wall time between two disturbances
 SETTLED = 60.0  # s of wall time after which memory is compared
@@ -57,7 +51,7 @@ RELAYED = {"joint_states": "relayed"}
 SOAK_NODES = {
     "simulator": NODES["simulator"],
     "effort_watchdog": NODES["effort_watchdog"],
-    "relay": NodeSpec("diffbot_bringup.faults.process_relay", "relay", knows_robot=False),
+    "relay": NodeSpec("faults.process_relay", "relay", knows_robot=False),
     "dynamics_estimator": NodeSpec("diffbot_ident.executables", "dynamics_estimator", SIMULATED),
     CONTROLLER: replace(
         NODES[CONTROLLER],

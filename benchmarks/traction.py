@@ -31,10 +31,10 @@ from collections.abc import Callable
 import numpy as np
 
 from arc_odometry import Pose
-from diffbot_bringup.drive_rehearsal import dynamics_of
 from diffbot_controllers import LinearizingController, State, Velocity
 from diffbot_description import load_robot
 from diffbot_sim.engines.mujoco_engine import MujocoSimulator
+from diffbot_study.driving import dynamics_of
 
 PERIOD = 0.01  # control period, s
 PARTS = 5  # readings of the contacts per period

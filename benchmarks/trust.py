@@ -35,10 +35,10 @@ from multiprocessing import Pool
 import numpy as np
 from many_robots import record_many
 
-from diffbot_bringup.recorded_run import Run, Setting, record
-from diffbot_ident.estimate import NORMAL_95, Estimate, State
-from diffbot_ident.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.wiring import PATTERNS
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
+from diffbot_ident.torque.judgement import PATTERNS
+from diffbot_study.identification import Run, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
 # Encoder counts per revolution, torque noise.

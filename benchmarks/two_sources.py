@@ -31,13 +31,12 @@ import numpy as np
 from impaired_robot import DRIVES, make_drive, torque_limit
 
 from arc_odometry import JointSample
-from diffbot_bringup.drive_rehearsal import rehearse_drive
-from diffbot_bringup.faults.rows.sources import SOURCES, TOGETHER, Change, Second
-from diffbot_bringup.faults.scene import FAULT, Scene
-from diffbot_bringup.faults.subjects import DRIVERS, TRACKING, Subject
 from diffbot_description import load_robot
 from diffbot_node.state_sources import SourceWatch
 from diffbot_sim.engines import make_simulator
+from diffbot_study.driving import rehearse_drive
+from faults.rows.sources import SOURCES, TOGETHER, Change, Second
+from faults.scene import DRIVERS, FAULT, TRACKING, Scene, Subject
 
 RUN = 10.0  # s of a drive alone
 LOOKED_AT = 1.0  # s after the second source's first message

@@ -25,9 +25,9 @@ import numpy as np
 from many_robots import record_many
 
 from arc_odometry import JointSample
-from diffbot_bringup.recorded_run import Run, Setting
-from diffbot_ident.estimators import make_estimator
-from diffbot_ident.regression import PositionRegression, Row
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.rls import PositionRegression, Row
+from diffbot_study.identification import Run, Setting
 
 # Samples between two estimates where somebody asks.
 ASKED = 20

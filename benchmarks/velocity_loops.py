@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Pose, WheelGeometry
-from diffbot_bringup.drive_rehearsal import dynamics_of
 from diffbot_controllers import LinearizingController, PiDesign, State, Velocity
 from diffbot_description import Robot, load_robot
-from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
+from diffbot_sim.virtual_robot import Encoders
+from diffbot_study.driving import dynamics_of
 
 FINE = 0.0005  # s
 DURATION = 0.4  # s

@@ -16,8 +16,12 @@ import argparse
 
 import numpy as np
 
-from diffbot_bringup.reproduce.papers.siwek2023_experiments import (
+from diffbot_controllers.velocity_tracking.law import VelocityLimits
+from diffbot_description.dynamics import Sigma
+from diffbot_papers.siwek2023_experiments import (
+    BEST_BAND,
     NOISE,
+    TRUE,
     TURTLEBOT_LIMITS,
     Conditions,
     drive,
@@ -26,9 +30,6 @@ from diffbot_bringup.reproduce.papers.siwek2023_experiments import (
     random_start,
     three_ways,
 )
-from diffbot_bringup.reproduce.papers.siwek2023_published import BEST_BAND, TRUE
-from diffbot_controllers.velocity_tracking.dynamic import VelocityLimits
-from diffbot_ident.velocity.sigma import Sigma
 
 LATE = 20.0  # s
 LOADED = 25.0  # s

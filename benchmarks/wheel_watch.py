@@ -48,9 +48,9 @@ from impaired_robot import (
 )
 
 from diffbot_description import Robot, load_robot
-from diffbot_node.wheel_standstill import HELD
+from diffbot_node.wheel_watch import HELD
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.payload import payload_from_text
+from diffbot_sim.virtual_robot import payload_from_text
 
 ROBOTS, ENGINES = ("twil", "agv"), ("ideal", "mujoco")
 RUN, LOOK = 10.0, 4.0  # s of each drive: without a fault, and at most with one

@@ -27,8 +27,6 @@ setup(
     entry_points={
         "console_scripts": [
             f"diffbot = {NAME}.cli:main",
-            f"ident_report = {NAME}.executables:ident_report",
-            f"drive_report = {NAME}.executables:drive_report",
             f"recorder = {NAME}.executables:recorder",
         ],
     },

@@ -10,12 +10,11 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from diffbot_bringup.adaptive_rehearsal import AdaptiveRehearsal
-from diffbot_bringup.drive_rehearsal import dynamics_of, rehearse_drive
 from diffbot_controllers import tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.payload import PayloadSchedule, payload_from_text
+from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
+from diffbot_study.driving import AdaptiveRehearsal, dynamics_of, rehearse_drive
 from pose2d_trajectories import make_trajectory
 
 LOAD_TIME, RECOVERY, HALF = 20.0, 12.0, 10.0

@@ -20,8 +20,10 @@ from std_msgs.msg import ByteMultiArray, Float64MultiArray, String  # noqa: E402
 
 from diffbot_bringup import domains  # noqa: E402
 from diffbot_bringup.commands.echo import main, text  # noqa: E402
-from diffbot_bringup.topic_echo import TopicError  # noqa: E402
-from diffbot_bringup.topic_echo.topic import matching_profile  # noqa: E402
+from diffbot_bringup.topic_echo import (  # noqa: E402
+    TopicError,
+    matching_profile,
+)
 
 
 def shown(message: Any, field: str | None = None, csv: bool = False, no_arr: bool = False) -> str:

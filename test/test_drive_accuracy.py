@@ -9,7 +9,6 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_bringup.drive_rehearsal import dynamics_of, rehearse_drive
 from diffbot_controllers import (
     PublishedBackstepping,
     Reference,
@@ -19,6 +18,7 @@ from diffbot_controllers import (
 )
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
+from diffbot_study.driving import dynamics_of, rehearse_drive
 from pose2d_trajectories import make_trajectory
 
 STRONG = 5.0  # N m, the motors' torque limit of twil

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.drive_report.drive_run import DriveRun
-from diffbot_bringup.drive_report.last_lap import LAP, ONLY, SECOND, judged_window
-from diffbot_bringup.drive_report.tracking_metrics import drive_metrics
+from diffbot_report.drive_recording import DriveRun
+from diffbot_report.drive_results import LAP, ONLY, SECOND, drive_metrics, judged_window
 from pose2d_trajectories import make_trajectory
 
 

@@ -9,16 +9,13 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from diffbot_bringup.drive_report.drive_drawing import DriveDrawing
-from diffbot_bringup.drive_report.drive_results import controller_keys, drive_keys, drive_results
-from diffbot_bringup.drive_report.drive_table import results_table
-from diffbot_bringup.drive_report.example import backstepping_example, linearizing_example
-from diffbot_bringup.drive_report.hud import signed
-from diffbot_bringup.drive_report.live_table import live_table
-from diffbot_bringup.drive_report.movie import write_movie
-from diffbot_bringup.drive_report.playback import LAST_FRAME, LONGEST, RATE, playback
-from diffbot_bringup.report.summary import RunDescription, strict
 from diffbot_description import load_robot
+from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, playback, signed, write_movie
+from diffbot_report.drive_example import backstepping_example, linearizing_example
+from diffbot_report.drive_report_node import DriveDrawing
+from diffbot_report.drive_results import controller_keys, drive_keys, drive_results
+from diffbot_report.drive_table import live_table, results_table
+from diffbot_report.summary import RunDescription, strict
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
 POSE_PICTURES = ["path", "pose", "velocities", "torques", "backstep_errors"]

@@ -6,9 +6,11 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 
-from diffbot_bringup.drive_report.controller_conversions import gains_of  # noqa: E402
-from diffbot_bringup.drive_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
-from diffbot_bringup.drive_report.message_reader import MessageReader  # noqa: E402
+from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
+from diffbot_report.drive_report_node import (  # noqa: E402
+    MessageReader,
+    gains_of,
+)
 
 
 @pytest.mark.parametrize("fields", CONTROLLERS.values(), ids=CONTROLLERS)

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.drive_report.controller_sample import ControllerSample
-from diffbot_bringup.drive_report.controller_topics import CONTROLLERS, TRUTH
-from diffbot_bringup.drive_report.drive_recording import DriveRecording
-from diffbot_bringup.drive_report.sample_buffer import SampleBuffer
+from diffbot_report.controller_topics import CONTROLLERS, TRUTH, ControllerSample
+from diffbot_report.drive_recording import DriveRecording, SampleBuffer
 
 PERIOD = 10_000_000  # ns
 FIRST = 1_700_000_000_000_000_000  # as on a real robot, ns

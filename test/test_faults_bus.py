@@ -11,14 +11,16 @@ from rclpy.node import Node  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
-from diffbot_bringup.faults.bus import Bus  # noqa: E402
-from diffbot_bringup.faults.bus_robot import BusRobot  # noqa: E402
-from diffbot_bringup.faults.bus_topics import BusTimer  # noqa: E402
-from diffbot_bringup.faults.command_history import CommandHistory  # noqa: E402
-from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
+from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_node import Parameter, declare  # noqa: E402
 from diffbot_sim.faults.fault import Fault  # noqa: E402
 from diffbot_sim.faults.injector import FaultInjector  # noqa: E402
+from faults.bus import Bus  # noqa: E402
+from faults.bus_topics import BusTimer  # noqa: E402
+from faults.robots import (  # noqa: E402
+    BusRobot,
+    CommandHistory,
+)
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 

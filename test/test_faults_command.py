@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from diffbot_bringup.commands import faults
-from diffbot_bringup.faults.row import Outcome, Promise, Row
+from faults import command as faults
+from faults.row import Outcome, Promise, Row
 
 GOOD = Row("Silence", "states stop: a", Promise.ZERO, ("ideal",), lambda _: Outcome(0.08, 0.5, 1.0))
 BAD = Row("Time", "dt 0: b", Promise.ZERO, ("ideal", "mujoco"), lambda _: Outcome(0.3, 0.5, 1.0))

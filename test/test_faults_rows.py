@@ -11,12 +11,11 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from diffbot_bringup.faults.row import Outcome, Promise, Row, problems
-from diffbot_bringup.faults.rows import parameters, saturation
-from diffbot_bringup.faults.rows.making import EVERYWHERE, NO_ENGINE, PHYSICS
-from diffbot_bringup.faults.scene import Scene
-from diffbot_bringup.faults.subjects import BACKSTEP, IDENT, LINEARIZING, TRACKING
-from diffbot_bringup.faults.table import IN_PROCESS, chosen
+from faults.row import Outcome, Promise, Row, problems
+from faults.rows import parameters, saturation
+from faults.rows.making import EVERYWHERE, NO_ENGINE, PHYSICS
+from faults.scene import BACKSTEP, IDENT, LINEARIZING, TRACKING, Scene
+from faults.table import IN_PROCESS, chosen
 
 FIRST = (IDENT.name, BACKSTEP.name, TRACKING.name)
 # Rows that take long: they have tests of their own, or of the package that reads the files.

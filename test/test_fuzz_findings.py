@@ -7,18 +7,16 @@ import time
 
 import pytest
 
-from diffbot_bringup.report.arguments import parse_arguments
 from diffbot_bringup.xml_launch import LaunchError, Resolver, check, read
-from diffbot_bringup.xml_launch.expression import evaluate
+from diffbot_bringup.xml_launch.substitutions import evaluate
 from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_controllers.velocity_tracking.sigma_file import read_sigma
-from diffbot_description.strict_yaml import parse_yaml
+from diffbot_description.loading import parse_yaml
 from diffbot_ident.recording.bag import Bag
-from diffbot_ident.recording.column_map import parse_columns
-from diffbot_ident.recording.csv_source import CsvSource
-from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.stream import RecordingError
-from diffbot_ident.recording.sysid_reader import read_sysid
+from diffbot_ident.recording.sysid import read_sysid
+from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
+from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400
 # Each name stands for nine of the one before: 9**9 values in ten lines.

@@ -11,10 +11,10 @@ from ament_index_python.packages import get_package_share_directory
 
 from diffbot_bringup.xml_launch import Resolver, check, declared, read
 from diffbot_description import load_robot, urdf
-from diffbot_sim.gz import commands as gz_commands
-from diffbot_sim.gz.parameters import PARAMETERS as GZ_PARAMETERS
-from diffbot_sim.gz.topics import SIDES
-from diffbot_sim.ros2_control import commands as ros2_control_commands
+from diffbot_sim.gz import program as gz_commands
+from diffbot_sim.gz.gz_simulator_node import PARAMETERS as GZ_PARAMETERS
+from diffbot_sim.gz.gz_simulator_node import SIDES
+from diffbot_sim.ros2_control import program as ros2_control_commands
 from diffbot_sim.ros2_control.ros2_control_simulator_node import (
     PARAMETERS as ROS2_CONTROL_PARAMETERS,
 )

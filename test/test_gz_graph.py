@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
 from diffbot_sim.gz import gz_simulator_node  # noqa: E402
-from diffbot_sim.gz.parameters import steps_per_period  # noqa: E402
+from diffbot_sim.gz.gz_simulator_node import steps_per_period  # noqa: E402
 
 
 class Graph:

@@ -7,8 +7,8 @@ identification.py prints what is reached, over more seeds.
 import numpy as np
 import pytest
 
-from diffbot_bringup.rehearsal import rehearse
-from diffbot_ident.estimate import State
+from diffbot_ident.torque.estimate import State
+from diffbot_study.identification import rehearse
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)

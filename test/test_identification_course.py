@@ -8,19 +8,16 @@ import pytest
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
-from diffbot_ident.arena import Arena, extent, outline
-from diffbot_ident.coverage import MotionScale
-from diffbot_ident.estimate import State
-from diffbot_ident.estimators import make_estimator
-from diffbot_ident.excitations import make_excitation, nominal_prior
+from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
+from diffbot_ident.excitation.shield import Arena, extent, outline
 from diffbot_ident.identification import Identification, Limits, Phase
-from diffbot_ident.integral_estimator import nothing_yet
-from diffbot_ident.precision import Precision
-from diffbot_ident.prediction import Model
-from diffbot_sim.actuators import Actuator
-from diffbot_sim.encoders import Encoders
+from diffbot_ident.torque.estimate import Precision, State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.integral_estimator import nothing_yet
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.virtual_robot import VirtualRobot
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 
 PERIOD = 0.01
 ROBOT = load_robot("twil")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import yaml
 
-from diffbot_bringup.recorded_bag import RecordedBag, write_run
-from diffbot_bringup.recorded_run import Setting, record
-from diffbot_ident.estimators import make_estimator
 from diffbot_ident.recording.identify import main
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_study.identification import Setting, record
+from diffbot_study.recorded_bag import RecordedBag, write_run
 
 NAMES = ("K5", "K6", "K7", "K8")
 

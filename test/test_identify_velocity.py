@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import yaml
 
-from diffbot_bringup.recorded_bag import RecordedBag
+from diffbot_description.dynamics import Sigma
 from diffbot_ident.recording.identify import main
-from diffbot_ident.velocity.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_study.recorded_bag import RecordedBag
 
 TRUTH = Sigma(0.3, 0.2, 1.05, 0.95)
 PERIOD, COMMAND_PERIOD, DEAD_TIME = 0.02, 0.1, 0.1  # s

@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_bringup.recorded_run import Setting, record
 from diffbot_description import load_robot
-from diffbot_ident.coverage import MotionScale
-from diffbot_ident.estimate import State
-from diffbot_ident.excitations import make_excitation
-from diffbot_ident.integral_estimator import IntegralEstimator, Prior
-from diffbot_ident.motion import Motion
-from diffbot_sim.actuators import Actuator
-from diffbot_sim.encoders import Encoders
+from diffbot_ident.excitation.body_model import Motion
+from diffbot_ident.excitation.excitations import make_excitation
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
+from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import Actuator, Encoders
+from diffbot_study.identification import Setting, record
 
 EXACT = Setting(counts=0, noise=0.0)
 NOISY = Setting(noise=0.01)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_bringup.recorded_run import Setting, record
-from diffbot_ident.estimate import State
-from diffbot_ident.kalman_estimator import KalmanEstimator
-from diffbot_ident.kalman_model import STATES, KalmanModel
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.kalman import STATES, KalmanEstimator, KalmanModel
+from diffbot_study.identification import Setting, record
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOISY = Setting(noise=0.01)

@@ -5,9 +5,9 @@
 
 import pytest
 
-from diffbot_bringup.faults.schedules import GRAPHS, disturbed, problem, undisturbed
 from diffbot_node import command_output
-from diffbot_node.answers import NOTHING, answers, effort_command, label, named_by
+from diffbot_node.command_output import NOTHING, answers, effort_command, label, named_by
+from faults.schedules import GRAPHS, disturbed, problem, undisturbed
 
 # Schedules of each graph; a third of them kill somebody.
 SEEDS = range(5)

@@ -7,15 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from diffbot_bringup.drive_report.adaptation_results import adaptation_keys
-from diffbot_bringup.drive_report.controller_sample import ControllerSample
-from diffbot_bringup.drive_report.controller_topics import CONTROLLERS, TRUTH
-from diffbot_bringup.drive_report.drive_recording import DriveRecording
-from diffbot_bringup.drive_report.drive_results import controller_keys, drive_keys, drive_results
-from diffbot_bringup.report.arrivals import Arrivals
-from diffbot_bringup.report.handover import hand_over
-from diffbot_bringup.report.recording import IdentRecording
-from diffbot_bringup.report.samples import DONE, ParameterSample, StatusSample
+from diffbot_report.controller_topics import CONTROLLERS, TRUTH, ControllerSample
+from diffbot_report.drive_recording import Arrivals, DriveRecording
+from diffbot_report.drive_results import adaptation_keys, controller_keys, drive_keys, drive_results
+from diffbot_report.ident_recording import DONE, IdentRecording, ParameterSample, StatusSample
+from diffbot_report.summary import hand_over
 
 PERIOD = 10_000_000  # ns
 SAMPLES = 400

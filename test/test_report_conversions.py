@@ -7,8 +7,8 @@ import pytest
 
 messages = pytest.importorskip("diffbot_msgs.msg")
 
-from diffbot_bringup.report import friction_quantities, parameter_quantities  # noqa: E402
-from diffbot_bringup.report.conversions import (  # noqa: E402
+from diffbot_report import friction_quantities, parameter_quantities  # noqa: E402
+from diffbot_report.ident_report_node import (  # noqa: E402
     parameter_sample,
     status_sample,
     verification_sample,

@@ -5,25 +5,23 @@ import io
 import pytest
 from rich.console import Console
 
-from diffbot_bringup.report import (
+from diffbot_description import RobotModel
+from diffbot_report import (
     friction_quantities,
     meanings,
     parameter_quantities,
     parameter_table,
     physical_quantities,
 )
-from diffbot_bringup.report.confidence import confidence_notes
-from diffbot_bringup.report.example import (
+from diffbot_report.example import (
     PAYLOAD,
     REASON,
     TRUE,
     VERIFICATION,
     example_estimate,
 )
-from diffbot_bringup.report.pace import Pace
-from diffbot_bringup.report.progress import LiveDisplay, PlainDisplay, Progress, make_display
-from diffbot_bringup.report.table import state_notes
-from diffbot_description import RobotModel
+from diffbot_report.ident_table import confidence_notes, state_notes
+from diffbot_report.watching_node import LiveDisplay, Pace, PlainDisplay, Progress, make_display
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 

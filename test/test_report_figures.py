@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
-from diffbot_bringup.report import (
+from diffbot_report import (
     IdentRecording,
     ParameterSample,
     StatusSample,
     parameter_quantities,
 )
-from diffbot_bringup.report.arena_figure import arena_figure, margin
-from diffbot_bringup.report.drawing import Drawing
-from diffbot_bringup.report.example import (
+from diffbot_report.drawing import Drawing
+from diffbot_report.example import (
     ARENA,
     PAYLOAD,
     REASON,
@@ -24,15 +23,18 @@ from diffbot_bringup.report.example import (
     VERIFICATION,
     example_recording,
 )
-from diffbot_bringup.report.figures import (
+from diffbot_report.ident_figures import (
+    arena_figure,
     covariance_figure,
+    estimate_limits,
     excitation_figure,
+    has_trust,
+    margin,
     parameters_figure,
     save_figure,
+    trust_figure,
+    verification_figure,
 )
-from diffbot_bringup.report.limits import estimate_limits
-from diffbot_bringup.report.trust_figure import has_trust, trust_figure
-from diffbot_bringup.report.verification_figure import verification_figure
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

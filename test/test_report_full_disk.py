@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from diffbot_bringup.report.background_drawing import BackgroundDrawing, Picture
-from diffbot_bringup.report.handover import hand_over
 from diffbot_description import write_atomically
+from diffbot_report.drawing import BackgroundDrawing, Picture
+from diffbot_report.summary import hand_over
 
 ROOM = 64  # kB
 

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.report import (
+from diffbot_description import RobotModel
+from diffbot_report import (
     ParameterSample,
     friction_quantities,
     meanings,
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_bringup.report.example import TRUE
-from diffbot_bringup.report.formatting import significant, with_uncertainty
-from diffbot_bringup.report.table import state_notes
-from diffbot_description import RobotModel
+from diffbot_report.example import TRUE
+from diffbot_report.ident_table import state_notes
+from diffbot_report.quantity import significant, with_uncertainty
 
 RADIUS = 0.075
 # Like twil; the body's own numbers do not count.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.report import IdentRecording, ParameterSample, Series, StatusSample
-from diffbot_bringup.report.example import (
+from diffbot_report import IdentRecording, ParameterSample, Series, StatusSample
+from diffbot_report.example import (
     PAYLOAD,
     START,
     TRUE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diffbot_bringup.report import RunEnd, StatusSample
+from diffbot_report import RunEnd, StatusSample
 
 
 def status(phase, time=10.0, message="", elapsed=5.0, duration=60.0):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_bringup.report import (
+from diffbot_description import RobotModel
+from diffbot_report import (
     Ending,
     ParameterSample,
     RunDescription,
@@ -19,14 +20,13 @@ from diffbot_bringup.report import (
     summary,
     write_summary,
 )
-from diffbot_bringup.report.confidence import (
+from diffbot_report.example import FRICTION, TRUE, VERIFICATION, example_estimate
+from diffbot_report.ident_table import (
     confidence_entries,
     verification_entry,
     verification_state,
 )
-from diffbot_bringup.report.example import FRICTION, TRUE, VERIFICATION, example_estimate
-from diffbot_bringup.report.summary import strict
-from diffbot_description import RobotModel
+from diffbot_report.summary import strict
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 RUN = RunDescription("ident", "twil", "mujoco", 3, {"duration": 60})

@@ -7,10 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_bringup.reproduce.papers.continuous2018 import escape_time, final_distance
-from diffbot_bringup.reproduce.papers.listing4 import listing4
-from diffbot_bringup.reproduce.papers.odometry2018 import lap_errors
-from diffbot_bringup.reproduce.papers.velocity_loop import continuous_step, settling_time
+from diffbot_papers.lages2017 import continuous_step, listing4, settling_time
+from diffbot_papers.lages2018 import escape_time, final_distance, lap_errors
 
 
 def test_listing_4_gives_wheel_parameters():

@@ -11,15 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_bringup.commands import reproduce
-from diffbot_bringup.reproduce.comparison import (
+from diffbot_papers.page import (
+    Picture,
+    Section,
+    Table,
     Verdict,
     cannot_be,
     improves,
     matches,
+    page,
     shows,
 )
-from diffbot_bringup.reproduce.page import page
-from diffbot_bringup.reproduce.section import Picture, Section, Table
 
 NUMBERS = st.floats(-1e9, 1e9)
 

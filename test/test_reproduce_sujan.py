@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diffbot_bringup.reproduce.comparison import Verdict
-from diffbot_bringup.reproduce.papers import sujan2002_published as published
-from diffbot_bringup.reproduce.papers.sujan2002_tables import table_1, table_2
-from diffbot_ident.compliant_base.ensemble import ensemble
-from diffbot_ident.compliant_base.parameters import TABLE_1, mean_error
-from diffbot_ident.compliant_base.setting import Setting
+from diffbot_papers import sujan2002 as published
+from diffbot_papers.compliant_base.excitation import Setting
+from diffbot_papers.compliant_base.experiment import ensemble
+from diffbot_papers.compliant_base.model import TABLE_1, mean_error
+from diffbot_papers.page import Verdict
+from diffbot_papers.sujan2002 import table_1, table_2
 
 
 def test_printed_averages_are_not_those_of_the_rows():

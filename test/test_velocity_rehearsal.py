@@ -5,15 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_bringup.reproduce.papers.siwek2023_experiments import (
+from diffbot_controllers.velocity_tracking.law import VelocityLimits
+from diffbot_papers.siwek2023_experiments import (
+    BEST_BAND,
     NOISE,
+    RLS_START,
+    TRUE,
     TURTLEBOT_LIMITS,
     Conditions,
     drive,
     earliest_regulation,
 )
-from diffbot_bringup.reproduce.papers.siwek2023_published import BEST_BAND, RLS_START, TRUE
-from diffbot_controllers.velocity_tracking.dynamic import VelocityLimits
 
 
 def test_exact_sigma_is_inside_the_best_band_of_table_4_from_half_a_second_on():

@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 
-from diffbot_bringup.recorded_run import Setting, record
-from diffbot_ident.estimate import State
-from diffbot_ident.integral_estimator import IntegralEstimator
-from diffbot_ident.wiring import PATTERNS
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.judgement import PATTERNS
+from diffbot_study.identification import Setting, record
 
 # What a wheel's torque is reported as, given those that they got.
 REPORTS = {

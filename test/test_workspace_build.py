@@ -11,7 +11,7 @@ import pytest
 
 from diffbot_bringup.workspace.build import Workspace, mend_scripts
 from diffbot_bringup.workspace.entry import set_up
-from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.process import SetupError
 
 # Writes what it was asked to build, and "builds" it; FAIL names a package that fails.
 COLCON = """#!/bin/sh

@@ -5,10 +5,9 @@ import os
 
 import pytest
 
-from diffbot_bringup.workspace.choice import choose
-from diffbot_bringup.workspace.failure import SetupError, UsageError
-from diffbot_bringup.workspace.system import SystemEnvironment
-from diffbot_bringup.workspace.variables import with_defaults
+from diffbot_bringup.workspace.environment import with_defaults
+from diffbot_bringup.workspace.process import SetupError, UsageError
+from diffbot_bringup.workspace.system import SystemEnvironment, choose
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 

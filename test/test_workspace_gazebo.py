@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.workspace import debian_archive, gazebo
-from diffbot_bringup.workspace.debian_archive import own_mirror, unpack
-from diffbot_bringup.workspace.failure import SetupError
-from diffbot_bringup.workspace.gazebo import GazeboSetup, wants_gazebo
+from diffbot_bringup.workspace import gazebo
+from diffbot_bringup.workspace import gazebo as debian_archive
+from diffbot_bringup.workspace.gazebo import GazeboSetup, own_mirror, unpack, wants_gazebo
+from diffbot_bringup.workspace.process import SetupError
 
 MIRROR = "http://deb.example/debian"
 PACKAGES = ("gazebo", "libc6", "dpkg", "libtbb2")
@@ -40,7 +40,7 @@ mkdir -p "$3/usr/share/doc" "$3/unpacked" && touch "$3/usr/share/doc/$name" "$3/
 """
 # Finds a Gazebo of the machine ($OWN) or in the prefix; $FAIL=compile is a compiler that fails.
 BUILDER = """#!/bin/sh
-echo "builder ${*#-m diffbot_sim.gazebo.plugin_build}" >> "$CALLS"
+echo "builder ${*#-m diffbot_sim.gazebo.installation}" >> "$CALLS"
 if [ "$FAIL" = builder ]; then echo "no module named diffbot_sim"; exit 1; fi
 if [ -z "$OWN" ] && [ ! -d "$DIFFBOT_GAZEBO/prefix" ]; then echo "no Gazebo"; exit 3; fi
 if [ "$3" = --find ]; then exit 0; fi

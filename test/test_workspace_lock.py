@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from diffbot_bringup.workspace import in_use
-from diffbot_bringup.workspace.checkout_lock import CheckoutLock
+from diffbot_bringup.workspace import locks as in_use
 from diffbot_bringup.workspace.entry import main
-from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace.locks import CheckoutLock
+from diffbot_bringup.workspace.process import SetupError
 
 HOLDER = """
 import sys
 from pathlib import Path
-from diffbot_bringup.workspace.checkout_lock import CheckoutLock
+from diffbot_bringup.workspace.locks import CheckoutLock
 with CheckoutLock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

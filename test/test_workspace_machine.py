@@ -7,8 +7,8 @@ import sysconfig
 
 import pytest
 
-from diffbot_bringup.workspace import machine
-from diffbot_bringup.workspace.failure import SetupError
+from diffbot_bringup.workspace import wheels as machine
+from diffbot_bringup.workspace.process import SetupError
 
 
 def put(folder, name, script):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.workspace import machine
+from diffbot_bringup.workspace import wheels as machine
 from diffbot_bringup.workspace.pins import normalized, pins, read_report
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.workspace.stamps import Stamps, digest, write_atomically
+from diffbot_bringup.workspace.environment import Stamps, digest, write_atomically
 
 
 def test_a_step_is_current_only_with_its_own_key(tmp_path):

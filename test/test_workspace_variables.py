@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import rclpy
 
-from diffbot_bringup.workspace.variables import (
+from diffbot_bringup.workspace.environment import (
     prepend,
     read_hooks,
     with_defaults,

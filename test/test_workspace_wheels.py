@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from diffbot_bringup.workspace import cmake_files, installed, pip, wheels
-from diffbot_bringup.workspace.child import ChildError
-from diffbot_bringup.workspace.failure import SetupError
-from diffbot_bringup.workspace.progress import Step
+from diffbot_bringup.workspace import installed, wheels
+from diffbot_bringup.workspace import wheels as cmake_files
+from diffbot_bringup.workspace import wheels as pip
+from diffbot_bringup.workspace.process import ChildError, SetupError, Step
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 EXPORT = (

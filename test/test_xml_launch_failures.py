@@ -1,6 +1,6 @@
 """What a launch tells its processes of those that have failed."""
 
-from diffbot_bringup.xml_launch.failures import VARIABLE, tell_failures, told_failures
+from diffbot_node.running import VARIABLE, tell_failures, told_failures
 
 
 def test_told_and_read(tmp_path):

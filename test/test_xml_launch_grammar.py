@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.xml_launch.command_line import split
-from diffbot_bringup.xml_launch.grammar import Call, Text, parse
+from diffbot_bringup.xml_launch.document import Call, Text, parse
+from diffbot_bringup.xml_launch.substitutions import split
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from launched import default_signals, wait_for
 
-from diffbot_bringup.xml_launch.tee import Tee
+from diffbot_bringup.xml_launch.process import Tee
 
 RUNNER = """
 import sys

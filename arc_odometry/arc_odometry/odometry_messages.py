@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion, TransformSt
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 
-from arc_odometry.arc import Pose
+from arc_odometry.odometry import Pose
 
 # The robot stays on its plane and its wheels do not slide sideways: what the odometry does not
 # measure is known to be 0. Filters invert covariances, hence a small variance; m^2, rad^2, per s^2.

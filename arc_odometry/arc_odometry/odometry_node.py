@@ -9,14 +9,17 @@ is DiffOdometry's, what is done about odd joint states is JointOdometry's.
 
 from __future__ import annotations
 
+import math
 import signal
 from time import monotonic
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import rclpy
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
@@ -26,13 +29,117 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry.diff_odometry import DiffOdometry
 from arc_odometry.geometry import WheelGeometry
-from arc_odometry.joint_odometry import JointOdometry
 from arc_odometry.joints import JointReader
-from arc_odometry.node_parameters import TABLE, checked, declare
+from arc_odometry.odometry import LONGEST_GAP, MAX_WHEEL_SPEED, DiffOdometry, JointOdometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
-from arc_odometry.rate_limit import RateLimit
+
+# ---
+# Parameters of the odometry_publisher node, in one table.
+
+
+class Entry(NamedTuple):
+    """One parameter; `live` ones may be changed while the node runs."""
+
+    default: bool | float | str
+    description: str
+    live: bool = False
+
+
+TABLE = {
+    "left_radius": Entry(0.0, "radius of the left wheel, m, > 0; must be given", live=True),
+    "right_radius": Entry(0.0, "radius of the right wheel, m, > 0; must be given", live=True),
+    "separation": Entry(0.0, "distance between the wheels, 2 b, m, > 0; must be given", live=True),
+    "path_noise": Entry(
+        1e-6,
+        "variance of a wheel's path per path driven, m^2/m, >= 0; 1e-6 is 1 mm after 1 m",
+        live=True,
+    ),
+    "left_joint": Entry("left_wheel_joint", "name of the left wheel's joint"),
+    "right_joint": Entry("right_wheel_joint", "name of the right wheel's joint"),
+    "odom_frame": Entry("odom", "frame of the pose; parent in tf"),
+    "base_frame": Entry("base_link", "frame at the middle of the axle; child in tf"),
+    "publish_tf": Entry(True, "whether odom_frame -> base_frame is sent on /tf"),
+    "publish_rate": Entry(50.0, "most poses published per s of the stamps, Hz; 0: one per sample"),
+    "x": Entry(0.0, "start position, m, in odom_frame"),
+    "y": Entry(0.0, "start position, m, in odom_frame"),
+    "theta": Entry(0.0, "start heading, rad, in odom_frame"),
+    "max_wheel_speed": Entry(
+        MAX_WHEEL_SPEED, "faster changes of a wheel's angle are jumps of its encoder, rad/s, > 0"
+    ),
+    "longest_gap": Entry(LONGEST_GAP, "longer gaps between joint states are reported, s, > 0"),
+    "reset_on_time_jump": Entry(
+        False, "whether the pose goes back to its start when time does, as with a bag in a loop"
+    ),
+}
+
+
+def checked(name: str, value: Any) -> bool | float | str:
+    """A value in the type of its parameter.
+
+    Raises:
+        ValueError: wrong type, not finite, or an empty name.
+    """
+    entry = TABLE[name]
+    kind = type(entry.default)
+    if kind is float and type(value) is int:
+        value = float(value)  # launch files write 5 for 5.0
+    if type(value) is not kind:
+        raise ValueError(f"{name} = {value!r}: must be a {kind.__name__} ({entry.description})")
+    if kind is float and not math.isfinite(value):
+        raise ValueError(f"{name} = {value}: must be finite ({entry.description})")
+    if value == "":
+        raise ValueError(f"{name} is empty: must be a name ({entry.description})")
+    return value
+
+
+def declare(node: Node) -> SimpleNamespace:
+    """Declare all parameters on the node; returns their values as attributes.
+
+    Raises:
+        ValueError: a value has the wrong type or is not finite.
+    """
+    values = SimpleNamespace()
+    for name, entry in TABLE.items():
+        descriptor = ParameterDescriptor(
+            description=entry.description, dynamic_typing=True, read_only=not entry.live
+        )
+        given = node.declare_parameter(name, entry.default, descriptor).value
+        setattr(values, name, checked(name, given))
+    return values
+
+
+# ---
+# Thins out what is published, by the stamps.
+
+
+class RateLimit:
+    """Lets stamps through at a mean rate that does not exceed a limit.
+
+    Args:
+        rate: largest rate, Hz, >= 0; 0 lets everything through.
+    """
+
+    # Rounding of stamps, s, must not turn every 2nd sample into every 3rd.
+    ROUNDING = 1e-6
+
+    def __init__(self, rate: float) -> None:
+        if not (math.isfinite(rate) and rate >= 0.0):
+            raise ValueError(f"rate = {rate} Hz: must be finite and >= 0; 0 means no limit")
+        self._period = 1.0 / rate if rate > 0.0 else 0.0
+        self._due = -math.inf
+
+    def due(self, stamp: float) -> bool:
+        """Whether what has this stamp, s, may go out; then it counts as gone."""
+        if self._period == 0.0:
+            return True
+        wait = self._due - stamp
+        if self.ROUNDING < wait <= self._period + self.ROUNDING:
+            return False
+        # Kept in step where stamps come regularly; begun anew after gaps and resets of time.
+        self._due = (self._due if -self._period < wait <= self.ROUNDING else stamp) + self._period
+        return True
+
 
 WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited at the start
 WAKE_PERIOD = 0.05  # s of wall time until a signal is noticed at the latest

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import series, sinc, sinc_derivative
+from arc_odometry import odometry as series
+from arc_odometry import sinc, sinc_derivative
 
 
 def exact(x, order):

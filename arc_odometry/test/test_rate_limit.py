@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from arc_odometry.rate_limit import RateLimit
+from arc_odometry.odometry_node import RateLimit
 
 
 def passed(limit, stamps):

@@ -15,8 +15,8 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
-from diffbot_bringup.report.polled_node import PolledNode
 from diffbot_node import Parameter, declare, results_folder
+from diffbot_report.polled_node import PolledNode
 
 try:
     from rosbags.rosbag2 import StoragePlugin, Writer

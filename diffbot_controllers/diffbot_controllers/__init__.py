@@ -8,46 +8,21 @@ from importlib import import_module
 from typing import Any
 
 _NAMES = {
-    "approach": (
-        "Approach",
-        "PolarError",
-    ),
-    "approach_settings": ("ApproachGains",),
-    "backstep_record": ("BackstepRecord",),
-    "backstepping_published": ("PublishedBackstepping",),
-    "backstepping_standard": ("StandardBackstepping",),
-    "dynamics": ("BodyDynamics",),
-    "linearizing": (
+    "laws.approach": ("Approach", "ApproachGains", "BackstepRecord", "PolarError"),
+    "laws.backstepping_published": ("NonsmoothGains", "PublishedBackstepping"),
+    "laws.backstepping_standard": ("StandardBackstepping", "TrackerGains"),
+    "laws.feedback_linearization": (
+        "PUBLISHED",
         "LinearizingController",
         "LinearizingRecord",
-    ),
-    "motion": (
-        "Reference",
-        "State",
-        "Torque",
-        "Velocity",
-    ),
-    "nonsmooth": ("NonsmoothGains",),
-    "pi_gains": (
-        "PUBLISHED",
         "PiDesign",
         "PiGains",
-    ),
-    "polar_pose": (
-        "PolarPoseController",
-        "PolarPoseRecord",
-    ),
-    "tracker": ("TrackerGains",),
-    "tuning": (
-        "approach_gains",
-        "servo_limits",
-        "tuned_backstepping",
-        "tuned_polar_pose",
-    ),
-    "velocity_servo": (
         "ServoLimits",
         "VelocityServo",
     ),
+    "laws.motion": ("BodyDynamics", "Reference", "State", "Torque", "Velocity"),
+    "laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
+    "tuning": ("approach_gains", "servo_limits", "tuned_backstepping", "tuned_polar_pose"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_MODULES)

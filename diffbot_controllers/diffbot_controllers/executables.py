@@ -12,7 +12,7 @@ import signal
 def linearizing_controller() -> int:
     """Run the linearizing_controller node; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_controllers.linearizing_node import LinearizingNode
+    from diffbot_controllers.nodes.linearizing_node import LinearizingNode
     from diffbot_node import run_node
 
     return run_node(LinearizingNode)
@@ -21,7 +21,7 @@ def linearizing_controller() -> int:
 def pose_controller() -> int:
     """Run the pose_controller node; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_controllers.pose_node import PoseNode
+    from diffbot_controllers.nodes.pose_node import PoseNode
     from diffbot_node import run_node
 
     return run_node(PoseNode)
@@ -30,7 +30,7 @@ def pose_controller() -> int:
 def backstep_controller() -> int:
     """Run the backstep_controller node; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_controllers.backstep_node import BackstepNode
+    from diffbot_controllers.nodes.backstep_node import BackstepNode
     from diffbot_node import run_node
 
     return run_node(BackstepNode)

@@ -5,15 +5,58 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from types import SimpleNamespace
 
-from diffbot_controllers.adaptation import Adaptation
-from diffbot_controllers.adaptation_messages import fill_adaptation, offer_of
-from diffbot_controllers.dynamics import BodyDynamics
-from diffbot_controllers.gates import Offer
-from diffbot_controllers.judgement import Judgement
-from diffbot_controllers.last_good import LastGood
+from diffbot_controllers.adaptation import (
+    Adaptation,
+    AdaptationSettings,
+    Judgement,
+    LastGood,
+    Offer,
+)
+from diffbot_controllers.laws.motion import BodyDynamics
+from diffbot_controllers.parameter_file import read_dynamics
+from diffbot_description import Robot, RobotModel, closed_form, urdf
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
-from diffbot_node import EffortNode, KeptTopic, to_stamp
+from diffbot_node import EffortNode, KeptTopic, Parameter, seconds, to_stamp
+
+# ---
+# From the identification's messages to offers, and from judgements to AdaptationStatus.
+
+VERIFIED = {DynamicParameters.VERIFIED: True, DynamicParameters.REFUTED: False}
+
+
+def offer_of(message: DynamicParameters) -> Offer:
+    """The estimate in a message."""
+    v5, v6, v7, v8 = message.covariance_diagonal.tolist()
+    c5, c6, c7, c8 = message.coverage.tolist()
+    return Offer(
+        stamp=seconds(message.header.stamp),
+        values=(message.k5, message.k6, message.k7, message.k8),
+        variances=(v5, v6, v7, v8),
+        estimated=message.state == DynamicParameters.ESTIMATED,
+        reason=message.reason,
+        verified=VERIFIED.get(message.verification),
+        coverage=(c5, c6, c7, c8),
+    )
+
+
+def fill_adaptation(
+    status: AdaptationStatus, adaptation: Adaptation, offer: Offer, judgement: Judgement
+) -> None:
+    """Put all of a judgement but its stamp into a message."""
+    status.state = int(judgement.state)
+    status.reason = judgement.reason
+    status.in_use[:] = adaptation.values
+    status.offered[:] = offer.values
+    status.offered_std[:] = offer.deviations
+    status.lower[:] = adaptation.band.lower
+    status.upper[:] = adaptation.band.upper
+    status.follows = list(judgement.follows)
+    status.gates = list(judgement.reasons)
+    status.passed = [not reason for reason in judgement.reasons.values()]
+    status.refused = adaptation.refused
+
 
 TOPIC = "dynamic_parameters"
 TOLERANCE = 1e-6  # s; stamps go through floats
@@ -172,3 +215,224 @@ class LiveDynamics:
             write(self._last_good)
         except OSError as error:
             self._node.complain(str(error))
+
+
+# ---
+# Parameters of the nodes whose law may follow live estimates.
+
+DEFAULT = AdaptationSettings()
+NOWHERE = "none"
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+
+ADAPTATION_PARAMETERS = (
+    Parameter(
+        "nominal_parameters",
+        "robot",
+        "K5..K8 that adaptation begins with and stays near: 'robot', or the path of a "
+        "dynamic_parameters.yaml",
+    ),
+    Parameter(
+        "last_good",
+        NOWHERE,
+        "file that adapted parameters are kept in, and that the next run begins with if it is of "
+        "this robot and inside the band; none: they are not kept",
+    ),
+    Parameter(
+        "require_verified",
+        AUTO,
+        "follow only estimates that a motion of its own has verified; auto: with parameters = "
+        "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
+        "Those that a motion refuted are never followed",
+        # YAML takes true, yes and on for something else than text.
+        choices=(AUTO, ALWAYS, NEVER),
+    ),
+    Parameter(
+        "precision",
+        DEFAULT.precision,
+        "largest half width of the 95 % intervals of K5..K8, as shares of them, that are followed",
+        above=0.0,
+    ),
+    Parameter(
+        "hysteresis",
+        DEFAULT.hysteresis,
+        "factor on precision beyond which a parameter that is followed no longer is",
+        minimum=1.0,
+        maximum=10.0,
+    ),
+    Parameter(
+        "adaptation_rate",
+        DEFAULT.rate,
+        "fastest change of a parameter in use, as a share of the nominal one, 1/s",
+        above=0.0,
+        maximum=10.0,
+    ),
+    Parameter(
+        "band",
+        DEFAULT.band,
+        "parameters in use stay within the nominal ones divided by and times this",
+        minimum=1.001,
+        maximum=100.0,
+    ),
+    Parameter(
+        "offset_margin",
+        DEFAULT.offset_margin,
+        "how far the centre of mass may move beyond that, m; widens the band of K5 and K6",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    Parameter(
+        "significance",
+        DEFAULT.significance,
+        "standard deviations from its estimate beyond which a parameter in use follows it",
+        minimum=DEFAULT.arrival,
+        maximum=10.0,
+    ),
+    Parameter(
+        "coverage",
+        DEFAULT.coverage,
+        "least share of the excitation that a parameter needs before it is followed; 0: none",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+)
+
+
+def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSettings:
+    """Settings of the gates from ADAPTATION_PARAMETERS' values.
+
+    Args:
+        values: by name of the parameter.
+        adaptive: whether the robot is driven from the start, with a set that is trusted.
+
+    Raises:
+        ValueError: a value is outside its range.
+    """
+    return AdaptationSettings(
+        precision=values.precision,
+        hysteresis=values.hysteresis,
+        rate=values.adaptation_rate,
+        band=values.band,
+        offset_margin=values.offset_margin,
+        significance=values.significance,
+        coverage=values.coverage,
+        require_verified={ALWAYS: True, NEVER: False, AUTO: not adaptive}[values.require_verified],
+    )
+
+
+# ---
+# Where a controller's node has K5..K8 from.
+
+FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
+
+
+def nominal_dynamics(robot: Robot) -> BodyDynamics:
+    """The closed form of K5..K8 of a robot's description."""
+    k = closed_form(RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right))
+    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
+
+
+class DynamicsSource:
+    """K5..K8 of the robot's description, of a file, or live from `dynamic_parameters`.
+
+    Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
+    nominal or the last good parameters from the start, which follow the estimates; with `topic` it
+    waits until the gates let a first estimate pass, and drives with that. So the first set is
+    either trusted or, unless `require_verified` says otherwise, verified.
+
+    Args:
+        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        use: called with each that may be used, and once before this returns: for a topic with the
+            nominal ones, so that what is wrong with a law is said at the start. A ValueError
+            refuses them.
+
+    Raises:
+        ValueError: a file does not hold parameters that may be used, or a setting is wrong.
+    """
+
+    def __init__(self, node: EffortNode, use: Callable[[BodyDynamics], None]) -> None:
+        self._node = node
+        self._live: LiveDynamics | None = None
+        self._newest: BodyDynamics | None = None
+        source = node.values.parameters
+        if source in (FROM_TOPIC, ADAPTIVE):
+            self._live = self._follow(use, adaptive=source == ADAPTIVE)
+        else:
+            self._newest = self._read(source)
+            use(self._newest)
+
+    @property
+    def newest(self) -> BodyDynamics | None:
+        """Those in use; None before valid ones have come on the topic."""
+        if self._live is None:
+            return self._newest
+        adaptation = self._live.adaptation
+        return adaptation.in_use if adaptation.is_started else None
+
+    @property
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """`~/adaptation` where they are live."""
+        return (self._live.topic,) if self._live else ()
+
+    def look(self) -> None:
+        """Called now and then."""
+        if self._live is not None:
+            self._live.look()
+
+    def waits_for(self) -> str:
+        """What is missing before the robot may be driven; empty when nothing is."""
+        if self.newest is None:
+            return (
+                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
+                "that verifies them, or give the file of one as `parameters`"
+            )
+        if self._live and self._node.values.wait_for_estimates and not self._live.is_offered:
+            return "nobody publishes dynamic_parameters; start dynamics_estimator"
+        return ""
+
+    def awaits(self, stamp: float) -> str:
+        """What has to come before the joint state of a stamp (s) can be answered."""
+        if self._live is None or not self._node.values.wait_for_estimates:
+            return ""
+        if self._live.reaches(stamp):
+            return ""
+        return f"no dynamic_parameters for the joint state of {stamp:.3f} s"
+
+    def advance(self, stamp: float) -> None:
+        """Take in the estimates that count from a stamp on, s."""
+        if self._live is not None:
+            self._live.advance(stamp)
+
+    def reset(self, stamp: float) -> None:
+        """The joint states' time was set back to a stamp, s."""
+        if self._live is not None:
+            self._live.reset(stamp)
+
+    def close(self) -> None:
+        """Keep what was learnt."""
+        if self._live is not None:
+            self._live.close()
+
+    def _read(self, source: str) -> BodyDynamics:
+        robot = self._node.robot
+        return (
+            nominal_dynamics(robot) if source == FROM_ROBOT else read_dynamics(source, robot.name)
+        )
+
+    def _follow(self, use: Callable[[BodyDynamics], None], adaptive: bool) -> LiveDynamics:
+        node, values = self._node, self._node.values
+        settings = adaptation_settings(values, adaptive)
+        nominal, half_track = self._read(values.nominal_parameters), node.geometry.half_track
+        kept = None
+        if values.last_good not in ("", NOWHERE):
+            kept = LastGood(values.last_good, node.robot.name)
+        adaptation = Adaptation(nominal, half_track, settings, started=adaptive)
+        if kept is not None and adaptive:
+            try:
+                start = kept.restore()
+                if start is not None:
+                    adaptation = Adaptation(nominal, half_track, settings, start)
+                    node.get_logger().info(f"parameters begin as kept in {kept.path}: {start}")
+            except ValueError as error:
+                node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
+        use(adaptation.in_use)
+        return LiveDynamics(node, adaptation, use, kept)

@@ -11,9 +11,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from diffbot_controllers.backstep_node import BackstepNode
-from diffbot_controllers.linearizing_node import LinearizingNode
-from diffbot_controllers.pose_node import PoseNode
+from diffbot_controllers.nodes.backstep_node import BackstepNode
+from diffbot_controllers.nodes.linearizing_node import LinearizingNode
+from diffbot_controllers.nodes.pose_node import PoseNode
 from diffbot_description import load_robot
 from diffbot_msgs.msg import (
     BackstepStatus,
@@ -23,11 +23,9 @@ from diffbot_msgs.msg import (
     PoseReference,
 )
 from diffbot_node import to_stamp
-from diffbot_node.answers import answers, named_by
-from diffbot_sim.actuators import Actuator
-from diffbot_sim.encoders import Encoders
+from diffbot_node.command_output import answers, named_by
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.virtual_robot import VirtualRobot
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 
 STATUS = {
     BackstepNode: ("backstep_controller", BackstepStatus),

@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_controllers.adaptation import LONGEST_STEP, Adaptation, AdaptationState
-from diffbot_controllers.adaptation_settings import AdaptationSettings
-from diffbot_controllers.dynamics import BodyDynamics
-from diffbot_controllers.gates import Band, Offer
+from diffbot_controllers.adaptation import (
+    LONGEST_STEP,
+    Adaptation,
+    AdaptationSettings,
+    AdaptationState,
+    Band,
+    Offer,
+)
+from diffbot_controllers.laws.motion import BodyDynamics
 
 NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)
 HALF_TRACK = 0.136

@@ -6,7 +6,7 @@ from rk4_plant import PUBLISHED_2018, Rk4Plant
 
 from arc_odometry import Pose
 from diffbot_controllers import BodyDynamics, PublishedBackstepping, Reference, State, Velocity
-from diffbot_controllers.closed_loop import run
+from diffbot_controllers.tuning import run
 
 PERIOD = 0.01
 PHYSICAL = (0.08444, -3.7706, 2.6468, -16.0840)

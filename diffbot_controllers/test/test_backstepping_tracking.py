@@ -5,7 +5,7 @@ import pytest
 
 from arc_odometry import WheelGeometry
 from diffbot_controllers import BodyDynamics, PublishedBackstepping, Reference, tuned_backstepping
-from diffbot_controllers.closed_loop import run
+from diffbot_controllers.tuning import run
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 

@@ -9,11 +9,11 @@ rclpy = pytest.importorskip("rclpy")
 from controller_graph import controllers  # noqa: E402
 from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
 
-from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
-from diffbot_controllers.dynamics import BodyDynamics  # noqa: E402
-from diffbot_controllers.last_good import LastGood  # noqa: E402
-from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
-from diffbot_controllers.pose_node import PoseNode  # noqa: E402
+from diffbot_controllers.adaptation import LastGood  # noqa: E402
+from diffbot_controllers.laws.motion import BodyDynamics  # noqa: E402
+from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
+from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
+from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
 from diffbot_node import seconds, to_stamp  # noqa: E402
 

@@ -12,9 +12,9 @@ from controller_graph import controllers, moving  # noqa: E402
 from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 
-from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
-from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
-from diffbot_controllers.pose_node import PoseNode  # noqa: E402
+from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
+from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
+from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
 from diffbot_msgs.msg import DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 

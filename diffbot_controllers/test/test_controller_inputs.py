@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_controllers.feedback import LONGEST_PERIOD, WheelFeedback
-from diffbot_controllers.motion import Reference, Velocity
-from diffbot_controllers.reference_input import (
+from diffbot_controllers.laws.feedback_linearization import LONGEST_PERIOD, WheelFeedback
+from diffbot_controllers.laws.motion import Reference, Velocity
+from diffbot_controllers.nodes.reference_follower import (
     ReferenceInput,
     advance_pose,
     advance_velocity,

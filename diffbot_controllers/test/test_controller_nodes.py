@@ -10,9 +10,9 @@ rclpy = pytest.importorskip("rclpy")
 from controller_graph import controllers, moving  # noqa: E402
 from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
 
-from diffbot_controllers.backstep_node import BackstepNode  # noqa: E402
-from diffbot_controllers.linearizing_node import LinearizingNode  # noqa: E402
-from diffbot_controllers.pose_node import PoseNode  # noqa: E402
+from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
+from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
+from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402

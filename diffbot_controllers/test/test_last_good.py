@@ -2,8 +2,8 @@
 
 import pytest
 
-from diffbot_controllers.dynamics import BodyDynamics
-from diffbot_controllers.last_good import PERIOD, LastGood
+from diffbot_controllers.adaptation import PERIOD, LastGood
+from diffbot_controllers.laws.motion import BodyDynamics
 
 LEARNT = BodyDynamics(0.056, -2.5, 1.76, -10.7)
 

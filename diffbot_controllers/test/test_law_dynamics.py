@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_controllers import BodyDynamics, Velocity
-from diffbot_controllers.torque_limit import limit_torque
+from diffbot_controllers.laws.feedback_linearization import limit_torque
 
 speed = st.floats(-10.0, 10.0)
 torque = st.floats(-1e3, 1e3)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from arc_odometry import Arc, Pose
 from diffbot_controllers import Approach, ApproachGains, TrackerGains, Velocity
-from diffbot_controllers.goal_frame import moving_offset
-from diffbot_controllers.rates import Rate
-from diffbot_controllers.tracker import tracking_velocity
+from diffbot_controllers.laws.approach import moving_offset
+from diffbot_controllers.laws.backstepping_standard import tracking_velocity
+from diffbot_controllers.laws.rates import Rate
 
 coordinate = st.floats(-2.0, 2.0)
 angle = st.floats(-6.0, 6.0)

@@ -21,12 +21,10 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
-from diffbot_controllers.adaptation import Adaptation
-from diffbot_controllers.feedback import WheelFeedback
-from diffbot_controllers.gates import Offer
-from diffbot_node.command_guard import CommandGuard, GuardState
-from diffbot_node.state_age import StateAge
-from diffbot_node.torque_limiter import TorqueLimiter
+from diffbot_controllers.adaptation import Adaptation, Offer
+from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from diffbot_node.command_guard import CommandGuard, GuardState, StateAge
+from diffbot_node.limiters import TorqueLimiter
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)

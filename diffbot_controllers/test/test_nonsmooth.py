@@ -8,7 +8,12 @@ from rk4_plant import PUBLISHED_2018
 
 from arc_odometry import Pose
 from diffbot_controllers import BodyDynamics, NonsmoothGains, PolarError, Velocity
-from diffbot_controllers.nonsmooth import acceleration, backstep_command, eta, polar_error
+from diffbot_controllers.laws.backstepping_published import (
+    acceleration,
+    backstep_command,
+    eta,
+    polar_error,
+)
 
 GAINS = NonsmoothGains()
 L1, L2, L3, L4, L5 = 200.0, 6.0, 6.0, 500.0, 10000.0

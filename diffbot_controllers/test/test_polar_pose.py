@@ -13,8 +13,8 @@ from diffbot_controllers import (
     PolarPoseController,
     Reference,
 )
-from diffbot_controllers.closed_loop import run
-from diffbot_controllers.rates import Rate
+from diffbot_controllers.laws.rates import Rate
+from diffbot_controllers.tuning import run
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 

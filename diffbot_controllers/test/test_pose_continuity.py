@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import Arc, Pose
-from diffbot_controllers.motion import Velocity
-from diffbot_controllers.velocity_tracking.pose_continuity import PoseContinuity
+from diffbot_controllers.laws.motion import Velocity
+from diffbot_controllers.velocity_tracking.velocity_tracking_node import PoseContinuity
 
 PERIOD = 0.01
 FASTEST = Velocity(0.7, 3.14)

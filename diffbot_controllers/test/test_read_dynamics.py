@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.dynamics import BodyDynamics
+from diffbot_controllers.laws.motion import BodyDynamics
 from diffbot_controllers.parameter_file import read_dynamics, usable_dynamics
 
 GOOD = {

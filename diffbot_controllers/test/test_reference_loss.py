@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.motion import Velocity
-from diffbot_controllers.reference_input import ReferenceInput, advance_velocity
+from diffbot_controllers.laws.motion import Velocity
+from diffbot_controllers.nodes.reference_follower import ReferenceInput, advance_velocity
 
 TIMEOUT, STATE_AGE = 0.06, 0.07  # defaults of reference_timeout and input_timeout, s
 MS = 0.001

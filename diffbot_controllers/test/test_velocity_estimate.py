@@ -3,10 +3,10 @@ import pytest
 
 from arc_odometry import Pose, WheelGeometry
 from diffbot_controllers import BodyDynamics, State, Velocity
-from diffbot_controllers.velocity_estimate import VelocityEstimate
+from diffbot_controllers.laws.feedback_linearization import VelocityEstimate
 from diffbot_description import load_robot
-from diffbot_sim.encoders import Encoders
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import Encoders
 
 ROBOT = load_robot("twil")
 GEOMETRY = WheelGeometry(ROBOT.wheels.radius, ROBOT.wheels.radius, ROBOT.wheels.separation)

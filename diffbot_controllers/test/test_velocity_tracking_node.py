@@ -17,7 +17,7 @@ from arc_odometry.odometry_messages import quaternion  # noqa: E402
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import (  # noqa: E402
     VelocityTrackingNode,
 )
-from diffbot_ident.velocity.sigma import Sigma  # noqa: E402
+from diffbot_description.dynamics import Sigma  # noqa: E402
 from diffbot_msgs.msg import (  # noqa: E402
     ControllerState,
     PoseReference,

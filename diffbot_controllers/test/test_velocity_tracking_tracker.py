@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from arc_odometry import Pose
 from diffbot_controllers import Reference, Velocity
-from diffbot_controllers.velocity_tracking.dynamic import VelocityLimits
-from diffbot_controllers.velocity_tracking.kinematic import (
+from diffbot_controllers.velocity_tracking.law import (
     KinematicGains,
     PoseError,
+    TrackerSettings,
+    VelocityLimits,
+    VelocityTracker,
     kinematic_velocity,
     pose_error,
     published_velocity,
 )
-from diffbot_controllers.velocity_tracking.tracker import TrackerSettings, VelocityTracker
-from diffbot_ident.velocity.sigma import Sigma
+from diffbot_description.dynamics import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)

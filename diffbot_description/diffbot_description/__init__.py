@@ -1,12 +1,12 @@
 """Differential-drive robots: one YAML file each, their URDF and their closed-form dynamics."""
 
-from diffbot_description.atomic_file import write_atomically
-from diffbot_description.dynamic_parameters import DynamicParameters, closed_form
-from diffbot_description.generation import urdf
+from diffbot_description.dynamics import DynamicParameters, closed_form
+from diffbot_description.files import write_atomically
 from diffbot_description.identified_robot import described_model, write_identified_robot
 from diffbot_description.loading import known_robots, load_robot
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.urdf_tree import urdf
 
 __all__ = [
     "DynamicParameters",

@@ -7,11 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from diffbot_description.dynamic_parameters import closed_form
-from diffbot_description.generation import urdf
-from diffbot_description.loading import load_robot
+from diffbot_description.dynamics import closed_form
+from diffbot_description.loading import load_robot, read_text
 from diffbot_description.robot_model import RobotModel
-from diffbot_description.strict_yaml import read_text
+from diffbot_description.urdf_tree import urdf
 
 Row = tuple[str, float, str, str]
 

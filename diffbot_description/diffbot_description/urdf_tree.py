@@ -2,14 +2,141 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 import numpy as np
 
-from diffbot_description.rigid_body import RigidBody
-from diffbot_description.urdf_elements import inertial, numbers, pose
+from diffbot_description.loading import share_directory
+from diffbot_description.robot import Robot
+
+# ---
+# Mass, centre of mass and inertia of a rigid body, and how rigid bodies add up.
+
+
+def _matrix() -> np.ndarray:
+    return np.zeros((3, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class RigidBody:
+    """A rigid body; all vectors in one common frame.
+
+    mass [kg]; com (3,) [m], centre of mass; inertia (3, 3) [kg m^2] about the centre of mass.
+    The default has no mass.
+    """
+
+    mass: float = 0.0
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=_matrix)
+
+    def moved(self, rotation: np.ndarray, translation: np.ndarray) -> RigidBody:
+        """Return the body as seen from a frame in which its own frame has this pose."""
+        return RigidBody(
+            self.mass,
+            rotation @ self.com + translation,
+            rotation @ self.inertia @ rotation.T,
+        )
+
+    def __add__(self, other: RigidBody) -> RigidBody:
+        """Return both bodies welded together (theorem of Huygens and Steiner)."""
+        mass = self.mass + other.mass
+        if mass == 0:
+            return RigidBody()
+        com = (self.mass * self.com + other.mass * other.com) / mass
+        return RigidBody(mass, com, self.inertia_about(com) + other.inertia_about(com))
+
+    def inertia_about(self, point: np.ndarray) -> np.ndarray:
+        """Return the inertia (3, 3) [kg m^2] about a point (3,) [m]."""
+        offset = self.com - point
+        return self.inertia + self.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+
+
+# ---
+# Reading of single URDF elements, with messages that name the link or joint.
+
+# Inertias in URDF files are rounded; this much of the largest one is no error.
+ROUNDING = 1e-3
+
+
+def numbers(
+    element: ElementTree.Element, name: str, count: int, default: str, owner: str
+) -> np.ndarray:
+    """Return an attribute of ``count`` finite numbers as an array; ValueError names ``owner``."""
+    text = element.get(name, default)
+    try:
+        values = np.array([float(word) for word in text.split()])
+    except ValueError:
+        values = np.empty(0)
+    if len(values) != count or not np.all(np.isfinite(values)):
+        wanted = "one finite number" if count == 1 else f"{count} finite numbers"
+        raise ValueError(f'{owner}: <{element.tag} {name}="{text}"> must hold {wanted}.')
+    return values
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """Return the rotation matrix of URDF's fixed-axis roll, pitch, yaw [rad]."""
+    cr, sr = math.cos(roll), math.sin(roll)
+    cp, sp = math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def pose(parent: ElementTree.Element, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return rotation (3, 3) and translation (3,) [m] of the <origin> child; identity if none."""
+    origin = parent.find("origin")
+    if origin is None:
+        return np.eye(3), np.zeros(3)
+    rpy = numbers(origin, "rpy", 3, "0 0 0", owner)
+    return rotation_from_rpy(*rpy), numbers(origin, "xyz", 3, "0 0 0", owner)
+
+
+def inertial(link: ElementTree.Element) -> RigidBody:
+    """Return the rigid body of a <link> in the link's frame; massless without <inertial>."""
+    element = link.find("inertial")
+    if element is None:
+        return RigidBody()
+    owner = f"link '{link.get('name')}'"
+    mass = _scalar(element, "mass", "value", owner)
+    if mass < 0:
+        raise ValueError(f"{owner}: mass = {mass} kg must not be negative. Give its mass.")
+    tensor = element.find("inertia")
+    if tensor is None:
+        raise ValueError(f"{owner}: <inertial> has no <inertia>. Add it.")
+    xx, yy, zz, xy, xz, yz = (
+        float(numbers(tensor, key, 1, "0", owner)[0])
+        for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    )
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    _check_principal_inertias(inertia, owner)
+    rotation, translation = pose(element, owner)
+    return RigidBody(mass, np.zeros(3), inertia).moved(rotation, translation)
+
+
+def _scalar(parent: ElementTree.Element, tag: str, name: str, owner: str) -> float:
+    child = parent.find(tag)
+    if child is None:
+        raise ValueError(f"{owner}: <{parent.tag}> has no <{tag}>. Add it.")
+    return float(numbers(child, name, 1, "", owner)[0])
+
+
+def _check_principal_inertias(inertia: np.ndarray, owner: str) -> None:
+    low, middle, high = np.linalg.eigvalsh(inertia)
+    if low < -ROUNDING * abs(high) or high > (low + middle) * (1 + ROUNDING):
+        raise ValueError(
+            f"{owner}: principal inertias {low:.4g}, {middle:.4g}, {high:.4g} kg m^2 belong to no "
+            "solid body: none may be negative or above the sum of the other two. Correct <inertia>."
+        )
+
 
 ROLLING_TYPES = ("continuous", "revolute")
 
@@ -176,3 +303,43 @@ def _read_joint(element: ElementTree.Element) -> Joint:
         translation,
         axis / length,
     )
+
+
+# ---
+# Making of a robot's URDF from its YAML file.
+
+MOCK_HARDWARE = "mock_components/GenericSystem"
+SIMULATORS = ("none", "gz", "gz_ros2_control", "gazebo_ros")
+
+
+def urdf(
+    robot: Robot,
+    hardware_plugin: str = MOCK_HARDWARE,
+    simulator: str = "none",
+    controllers: str = "",
+) -> str:
+    """Return the URDF of a robot as XML text.
+
+    Runs urdf/robot.urdf.xacro with the robot's YAML file. ``hardware_plugin`` is the class of
+    the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem". ``simulator`` names
+    the simulator whose plugins are added, see SIMULATORS; ``controllers`` is the path of the
+    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator.
+    """
+    if simulator not in SIMULATORS:
+        raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
+    return _generated(
+        str(share_directory() / "urdf" / "robot.urdf.xacro"),
+        robot.path.read_bytes(),
+        ("robot", str(robot.path)),
+        ("hardware_plugin", hardware_plugin),
+        ("simulator", simulator),
+        ("controllers", controllers),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _generated(source: str, _content: bytes, *arguments: tuple[str, str]) -> str:
+    """The URDF, made once per content of the robot's file: xacro takes a tenth of a second."""
+    import xacro  # here, because it is slow to import and only this function needs it
+
+    return xacro.process_file(source, mappings=dict(arguments)).toprettyxml(indent="  ")

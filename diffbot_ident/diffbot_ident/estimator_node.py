@@ -20,10 +20,10 @@ from sensor_msgs.msg import JointState
 from arc_odometry import JointReader, WheelGeometry
 from diffbot_description import RobotModel, closed_form, load_robot, urdf
 from diffbot_ident import parameters_message
-from diffbot_ident.live_estimator import LiveSettings, make_live_estimator
+from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Parameter, declare, seconds
-from diffbot_node.complaints import Complaints
+from diffbot_node.command_node import Complaints
 
 DEFAULT = LiveSettings()
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there

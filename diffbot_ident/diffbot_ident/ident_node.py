@@ -12,25 +12,146 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import JointSample
-from arc_odometry.rate_limit import RateLimit
-from diffbot_ident.arena import Arena
-from diffbot_ident.coverage import MotionScale
-from diffbot_ident.estimators import make_estimator
-from diffbot_ident.excitations import Excitation, make_excitation, nominal_prior
-from diffbot_ident.export import export_results
-from diffbot_ident.ident_diagnostics import diagnostics
-from diffbot_ident.ident_parameters import PARAMETERS
+from arc_odometry.odometry_node import RateLimit
+from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
+from diffbot_ident.excitation.shield import Arena
 from diffbot_ident.identification import Identification, Limits, Phase
+from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import fill, verification_message
-from diffbot_ident.precision import Precision
-from diffbot_ident.prediction import Model
+from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, Precision, State
+from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.verification import Model
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
-from diffbot_node import EffortNode, KeptTopic, results_folder, to_stamp
+from diffbot_node import EffortNode, KeptTopic, Parameter, results_folder, to_stamp
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+
+# ---
+# Parameters of the ident node.
+
+PARAMETERS = (
+    Parameter("duration", 60.0, "robot time to excite the robot for at most, s", above=0.0),
+    Parameter(
+        "until",
+        "",
+        "precision at which the excitation ends earlier: half widths of the 95 % intervals, such "
+        "as 'K5 5% K6 5% K7 1% K8 1%'; empty: it does not",
+    ),
+    Parameter(
+        "verification",
+        10.0,
+        "robot time of another motion, after the excitation, that the result has to predict, s; "
+        "0: none",
+        minimum=0.0,
+    ),
+    Parameter(
+        "estimator",
+        "integral",
+        "integral: windowed integral regressors with friction; rls: Lages (2017); kalman: extended "
+        "Kalman filter on the wheels' angles",
+        choices=ESTIMATORS,
+    ),
+    Parameter(
+        "window", 0.1, "length of the integral estimator's windows, s", above=0.0, maximum=1.0
+    ),
+    Parameter(
+        "excitation",
+        "prbs",
+        "prbs: pseudo-random bits; multisine: sums of sines; optimised: what tells most about "
+        "K5..K8",
+        choices=KINDS,
+    ),
+    Parameter(
+        "arena",
+        "",
+        "room to keep the whole robot in, length x width in m, such as 3x3; it starts in the "
+        "middle, heading along the length; empty: no bound",
+    ),
+    Parameter("amplitude", 0.0, "largest torque, N m; 0 takes the robot's own", minimum=0.0),
+    Parameter("hold", 0, "control periods that a torque lasts; 0: the robot's own", minimum=0),
+    Parameter(
+        "register", 0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
+    ),
+    Parameter("period", 0.01, "control period, s", minimum=0.001, maximum=0.05),
+    Parameter("seed", 0, "of everything random in the excitation", minimum=0),
+    Parameter(
+        "velocity_source",
+        "position",
+        "velocities from differences of the wheels' angles, or, with estimator rls only, as the "
+        "joint states report them",
+        choices=("position", "velocity"),
+    ),
+    Parameter(
+        "effort_source",
+        "joint_states",
+        "the torque that acted over a control period: as the joint states report it, or what was "
+        "commanded at its beginning, for drivers that report none or a wrong one",
+        choices=("joint_states", "commands"),
+    ),
+    Parameter("results", "", "folder for the parameter file, made if need be; empty: none"),
+    Parameter(
+        "listeners",
+        0,
+        "subscribers of ~/dynamic_parameters, and of ~/status, to wait for before starting",
+        minimum=0,
+    ),
+    Parameter(
+        "lock_step",
+        False,
+        "the robot is a simulator that waits for each answer: these subscribers are then waited "
+        "for whenever they fall behind",
+    ),
+)
+
+
+# ---
+# What `diagnostics` says of an identification.
+
+LEVELS = {
+    State.UNESTIMATED: DiagnosticStatus.WARN,
+    State.ESTIMATED: DiagnosticStatus.OK,
+    State.INVALID: DiagnosticStatus.ERROR,
+}
+
+
+def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:
+    """One status about the parameters K5..K8.
+
+    Args:
+        estimate: of the robot.
+        stamp: of the newest joint state, s.
+        name: of the node.
+        hardware: name of the robot.
+    """
+    status = DiagnosticStatus(
+        level=LEVELS[estimate.state],
+        name=f"{name}: dynamic parameters",
+        message=estimate.reason or "; ".join(estimate.warnings) or "estimated",
+        hardware_id=hardware,
+    )
+    if status.level == DiagnosticStatus.OK and estimate.warnings:
+        status.level = DiagnosticStatus.WARN
+    for key, value, variance, state, reason in zip(
+        NAMES,
+        estimate.values,
+        estimate.variances,
+        estimate.parameter_states,
+        estimate.parameter_reasons,
+        strict=True,
+    ):
+        half = NORMAL_95 * variance**0.5
+        text = f"{value:.6g} +- {half:.2g}" if state is State.ESTIMATED else reason
+        status.values.append(KeyValue(key=key, value=f"{state.name.lower()}: {text}"))
+    status.values.append(KeyValue(key="samples", value=str(estimate.samples)))
+    status.values.append(KeyValue(key="torque delay, periods", value=f"{estimate.delay:g}"))
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = to_stamp(stamp)
+    return array
+
 
 STATUS_RATE = 50.0  # messages a second of robot time
 DIAGNOSTICS_RATE = 1.0

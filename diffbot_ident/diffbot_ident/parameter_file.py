@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from diffbot_description import write_atomically
-from diffbot_ident.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS, Estimate, Friction
-from diffbot_ident.physical_quantity import PhysicalQuantity
+from diffbot_description import Robot, described_model, write_atomically, write_identified_robot
+from diffbot_description.identified_robot import chosen_k5
+from diffbot_ident.torque.estimate import (
+    FRICTION_NAMES,
+    FRICTION_UNITS,
+    NAMES,
+    NORMAL_95,
+    UNITS,
+    Estimate,
+    Friction,
+    State,
+)
+from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, physical_quantities
 
 HEADER = """\
 # Dynamic parameters of a differential-drive robot, for dv/dt = k5 w^2 + k7 (Tl + Tr),
@@ -117,3 +128,134 @@ def _plain(section: Mapping[str, Any]) -> dict[str, Any]:
 def _without_empty(section: Mapping[str, Any]) -> dict[str, Any]:
     """ROS cannot tell of what kind an empty list is, and refuses the file."""
     return {key: value for key, value in section.items() if value != []}
+
+
+# ---
+# The files that an identification leaves for others: parameters, patched robot, xacro.
+
+FILE_NAME = "dynamic_parameters.yaml"
+LABELS = {
+    "equivalent_mass": "equivalent mass",
+    "equivalent_inertia": "equivalent yaw inertia",
+    "first_moment": "first moment of mass",
+    "com_offset": "centre of mass ahead of the axle",
+    "body_mass": "mass of the body",
+    "body_inertia": "yaw inertia of the body about its centre of mass",
+    "viscous_left": "viscous friction, left wheel",
+    "viscous_right": "viscous friction, right wheel",
+    "coulomb_left": "Coulomb friction, left wheel",
+    "coulomb_right": "Coulomb friction, right wheel",
+}
+# Share of the excitation's amplitude below which a negative friction is no contradiction.
+NEGLIGIBLE = 0.05
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written.
+
+    Attributes:
+        paths: of the files; the parameter file is the first.
+        refusal: why there is no patched robot; empty when there is one.
+    """
+
+    paths: tuple[Path, ...]
+    refusal: str = ""
+
+
+def export_results(
+    directory: Path,
+    robot: Robot,
+    estimate: Estimate,
+    *,
+    date: str,
+    version: str,
+    seconds: float,
+    verification: Mapping[str, Any] | None = None,
+) -> Export:
+    """Write dynamic_parameters.yaml, `<robot>_identified.yaml` and identified_inertial.xacro.
+
+    The patched robot is written only when the estimate may be used and a robot can have it. See
+    parameter_document for the arguments.
+
+    Raises:
+        OSError: the directory cannot be written.
+    """
+    physical = estimate_physical(estimate, robot)
+    document = parameter_document(
+        estimate, robot.name, date, version, seconds, physical, verification
+    )
+    path = directory / FILE_NAME
+    save_parameters(path, document)
+    if estimate.state is not State.ESTIMATED:
+        return Export((path,), f"the parameters are {estimate.state.name.lower()}")
+    k5_known = math.isfinite(estimate.variances[0])
+    _, _, k7, k8 = estimate.values
+    data_std = math.sqrt(max(float(estimate.covariance[0][0]), 0.0))
+    k5 = chosen_k5(robot, estimate.values[0], data_std, k5_known, k7)
+    notes = [f"Identified {date}, {seconds:.1f} s of robot time.", *_notes(estimate, physical)]
+    if not k5_known:
+        notes.append(
+            "The centre of mass was not identifiable: "
+            + ("it is as described." if k5 else "it is put on the axle.")
+        )
+    friction = usable_friction(estimate.friction, robot)
+    try:
+        files = write_identified_robot(robot, directory, k5, k7, k8, friction, notes)
+    except ValueError as error:
+        return Export((path,), str(error))
+    return Export((path, *files))
+
+
+def estimate_physical(estimate: Estimate, robot: Robot) -> dict[str, PhysicalQuantity]:
+    """Masses and inertias that an estimate stands for, with the wheels of the description."""
+    known = [math.isfinite(variance) for variance in estimate.variances]
+    return physical_quantities(estimate.values, estimate.covariance, known, described_model(robot))
+
+
+def usable_friction(friction: Friction | None, robot: Robot) -> tuple[float | None, ...]:
+    """Friction for a description, in Friction's order; None where the data say nothing.
+
+    No friction is negative. One whose 95 % interval holds 0, or whose torque at the excitation's
+    speed limit is below 5 % of the excitation's amplitude (what slip and contact can do), counts as
+    0; others stay, for the description's check to refuse.
+    """
+    if friction is None:
+        return (None,) * 4
+    small = NEGLIGIBLE * robot.excitation.amplitude
+    speed = robot.excitation.linear_velocity / robot.wheels.radius
+    least = (small / speed, small / speed, small, small)
+    found = friction_quantities(friction.values, friction.variances).values()
+    return tuple(_usable(quantity, limit) for quantity, limit in zip(found, least, strict=True))
+
+
+def _usable(quantity: PhysicalQuantity, negligible: float) -> float | None:
+    if not math.isfinite(quantity.std):
+        return None
+    if quantity.interval[1] >= 0.0 or quantity.value >= -negligible:
+        return max(quantity.value, 0.0)
+    return quantity.value
+
+
+def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequence[str]:
+    """Lines that say what was identified, with 95 % intervals."""
+    lines = ["95 % intervals:"]
+    for name, unit, value, variance in zip(
+        NAMES, UNITS, estimate.values, estimate.variances, strict=True
+    ):
+        half = NORMAL_95 * math.sqrt(max(variance, 0.0))
+        lines.append(_line(name.upper(), unit, value, (value - half, value + half)))
+    found = dict(physical)
+    if estimate.friction is not None:
+        found |= friction_quantities(estimate.friction.values, estimate.friction.variances)
+    lines += [
+        _line(LABELS[key], quantity.unit, quantity.value, quantity.interval)
+        for key, quantity in found.items()
+    ]
+    return lines
+
+
+def _line(name: str, unit: str, value: float, interval: tuple[float, float]) -> str:
+    if math.isnan(value) or all(map(math.isinf, interval)):
+        return f"  {name}: not identifiable"
+    return f"  {name}: {value:.5g} [{interval[0]:.5g}, {interval[1]:.5g}] {unit}"

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from diffbot_ident.estimate import Estimate
+from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.verification import Verification
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_msgs.msg import Verification as VerificationMessage

@@ -5,9 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.axis_fit import ANGULAR, LINEAR, AxisPrior, fit, residual_sums
-from diffbot_ident.integral_rows import COLUMNS, DELAYS, DIFFERENCE, DOMEGA, DV, SUM
-from diffbot_ident.row_sums import RowSums, kernels
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisPrior, fit, residual_sums
+from diffbot_ident.torque.integral_rows import (
+    COLUMNS,
+    DELAYS,
+    DIFFERENCE,
+    DOMEGA,
+    DV,
+    SUM,
+    RowSums,
+    kernels,
+)
 
 WINDOW, SMOOTHING = 10, 5
 THETA = np.array([0.08, 2.6, -0.3, 0.02, -0.1, -0.2])

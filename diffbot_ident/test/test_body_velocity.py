@@ -3,8 +3,7 @@
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.recording.body_velocity import FRESH, continuous
-from diffbot_ident.recording.uniform_stretch import UniformStretch
+from diffbot_ident.recording.resample import FRESH, UniformStretch, continuous
 
 GEOMETRY = WheelGeometry(0.3, 0.3, 1.08)
 PERIOD, HOLD = 0.05, 5

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diffbot_ident.compliant_base.ensemble import ensemble, equal_sensors
-from diffbot_ident.compliant_base.parameters import TABLE_1
-from diffbot_ident.compliant_base.sensors import SensorNoise
-from diffbot_ident.compliant_base.setting import Setting
+from diffbot_papers.compliant_base.excitation import Setting
+from diffbot_papers.compliant_base.experiment import ensemble, equal_sensors
+from diffbot_papers.compliant_base.model import TABLE_1, SensorNoise
 
 SHORT = replace(Setting(), duration=2.0, population=4, generations=3)
 

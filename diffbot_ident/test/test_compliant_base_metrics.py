@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from diffbot_ident.compliant_base.metrics import (
+from diffbot_papers.compliant_base.planning import (
     METRICS,
     MOST_BITS,
     RANGE,

@@ -8,21 +8,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from diffbot_ident.compliant_base import sensors as channel
-from diffbot_ident.compliant_base.arm import GRAVITY, Arm
-from diffbot_ident.compliant_base.beforehand import Beforehand, rough
-from diffbot_ident.compliant_base.estimation import KalmanEstimator, pseudo_inverse
-from diffbot_ident.compliant_base.excitation import (
+from diffbot_papers.compliant_base import model as channel
+from diffbot_papers.compliant_base.excitation import (
     CONSTANT,
     ArmLimits,
     ArmMotion,
+    CompliantBase,
     Sinusoid,
     changed,
 )
-from diffbot_ident.compliant_base.parameters import TABLE_1, BaseParameters, mean_error
-from diffbot_ident.compliant_base.prediction import Foresight, plausible
-from diffbot_ident.compliant_base.regressor import row_variance, rows
-from diffbot_ident.compliant_base.simulation import CompliantBase
+from diffbot_papers.compliant_base.model import (
+    GRAVITY,
+    TABLE_1,
+    Arm,
+    BaseParameters,
+    mean_error,
+    row_variance,
+    rows,
+)
+from diffbot_papers.compliant_base.planning import (
+    Beforehand,
+    Foresight,
+    KalmanEstimator,
+    plausible,
+    pseudo_inverse,
+    rough,
+)
 
 REST = float(CONSTANT.offset)
 BASE = BaseParameters.from_array(TABLE_1)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.consistency import make_consistent
+from diffbot_ident.torque.judgement import make_consistent
 
 size = st.floats(0.05, 20.0)
 noise = st.floats(-1.0, 1.0)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.velocity.dead_time import fit_dead_time, power_law
+from diffbot_ident.recording.resample import refreshed
+from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
 from diffbot_ident.velocity.first_order import FirstOrder, Stretch
-from diffbot_ident.velocity.first_order_friction import fit_with_friction
-from diffbot_ident.velocity.refresh import refreshed
 
 T = 0.05
 TRUE = FirstOrder(0.3, 1.05)

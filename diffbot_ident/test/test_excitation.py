@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.guarded_prbs import GuardedPrbs, SpeedGuard, wheel_speed_limit
+from diffbot_ident.excitation.signals import GuardedPrbs, SpeedGuard, wheel_speed_limit
 
 
 def torques_at(excitation, speeds):

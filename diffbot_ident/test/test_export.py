@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from diffbot_description import closed_form, described_model, load_robot
-from diffbot_ident.estimate import Estimate, Friction, State
-from diffbot_ident.export import estimate_physical, export_results, usable_friction
+from diffbot_ident.parameter_file import estimate_physical, export_results, usable_friction
+from diffbot_ident.torque.estimate import Estimate, Friction, State
 
 TWIL = load_robot("twil")
 K = closed_form(described_model(TWIL))

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import FirstOrder, Stretch, fit_first_order
-from diffbot_ident.velocity.first_order_residuals import OutputError
+from diffbot_ident.velocity.first_order import FirstOrder, OutputError, Stretch, fit_first_order
 
 T = 0.05
 TRUE = FirstOrder(0.33, 1.03)

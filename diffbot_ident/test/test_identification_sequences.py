@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from test_shield import PERIOD, TWIL
 from watched_course import GEOMETRY, OWN, PRIOR, SPEEDS, Robot, Watched
 
-from diffbot_ident.arena import Arena
-from diffbot_ident.coverage import MotionScale
-from diffbot_ident.estimate import State
-from diffbot_ident.estimators import make_estimator
-from diffbot_ident.excitations import make_excitation
-from diffbot_ident.identification import Identification, Limits, Phase
-from diffbot_ident.prediction import Model
-from diffbot_ident.stopping import LONGEST
+from diffbot_ident.excitation.excitations import make_excitation
+from diffbot_ident.excitation.shield import Arena
+from diffbot_ident.identification import LONGEST, Identification, Limits, Phase
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.verification import Model
 
 LENGTH, AFTER = 150, 5  # messages of a segment, and after the end
 # Refused by values, by stamp, as a gap, or as a jump of an encoder.

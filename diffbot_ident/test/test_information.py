@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.information import (
+from diffbot_ident.excitation.body_model import (
     bits_each,
     joint_bits,
     marginal_information,

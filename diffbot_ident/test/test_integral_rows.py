@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.integral_rows import (
+from diffbot_ident.torque.integral_rows import (
     COLUMNS,
     DELAYS,
     DIFFERENCE,
@@ -21,9 +21,10 @@ from diffbot_ident.integral_rows import (
     SUM,
     V_OMEGA,
     IntegralRows,
+    Kinks,
     V,
+    delayed,
 )
-from diffbot_ident.mean_products import Kinks, delayed
 
 GEOMETRY = WheelGeometry(0.1, 0.1, 0.5)
 K7, K8 = 0.8, -3.0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.estimate import State
-from diffbot_ident.judgement import conclude, judge
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.judgement import conclude, judge
 
 GOOD = (0.084, -3.77, 2.65, -16.1)
 SURE = (0.001, 0.05, 0.01, 0.05)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.estimate import State
-from diffbot_ident.live_estimator import make_live_estimator
-from diffbot_ident.motion_watch import MotionWatch
+from diffbot_ident.sample_check import MotionWatch
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimators import make_live_estimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = (0.0844, -3.77, 2.647, -16.08)

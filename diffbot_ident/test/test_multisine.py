@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.multisine import LINES, STRETCHES_PER_PERIOD, Multisine, crest_factor, schroeder
+from diffbot_ident.excitation.signals import (
+    LINES,
+    STRETCHES_PER_PERIOD,
+    Multisine,
+    crest_factor,
+    schroeder,
+)
 
 
 @given(st.integers(4, 40))

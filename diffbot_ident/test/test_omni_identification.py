@@ -7,21 +7,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.omni import published
-from diffbot_ident.omni.coasting import Coasting, coasting_speed
-from diffbot_ident.omni.coasting_experiment import coast, coasting_of
-from diffbot_ident.omni.coasting_fit import fit_coasting
-from diffbot_ident.omni.coasting_inertia import fit_inertia
-from diffbot_ident.omni.coasting_published import fit_coasting_published, inertia_published
-from diffbot_ident.omni.estimate import Estimate, combined, mean
-from diffbot_ident.omni.hanging import HangingRig, fit_acceleration, fit_acceleration_published
-from diffbot_ident.omni.hanging_experiment import hang
-from diffbot_ident.omni.repeated import Repeated, repeat_experiments
-from diffbot_ident.omni.robot import OmniRobot
-from diffbot_ident.omni.sensors import OmniSensors, Reading
-from diffbot_ident.omni.simulation import OmniState, simulate
-from diffbot_ident.omni.steady_experiment import drive_steadily, steady_points
-from diffbot_ident.omni.steady_fit import SteadyFit, fit_steady
+from diffbot_papers.omni import model as published
+from diffbot_papers.omni.coasting import (
+    Coasting,
+    Estimate,
+    SteadyFit,
+    coasting_speed,
+    combined,
+    fit_coasting,
+    fit_coasting_published,
+    fit_inertia,
+    fit_steady,
+    inertia_published,
+    mean,
+)
+from diffbot_papers.omni.experiments import (
+    HangingRig,
+    Repeated,
+    coast,
+    coasting_of,
+    drive_steadily,
+    fit_acceleration,
+    fit_acceleration_published,
+    hang,
+    repeat_experiments,
+    steady_points,
+)
+from diffbot_papers.omni.model import OmniRobot, OmniSensors, OmniState, Reading, simulate
 
 EXACT = Reading(0.0, 0.0)
 NO_NOISE = OmniSensors(EXACT, EXACT, EXACT)

@@ -8,17 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from diffbot_ident.omni.kinematics import (
+from diffbot_papers.omni.model import (
+    Motor,
+    OmniRobot,
+    OmniState,
+    advance,
     advance_pose,
     body_forces,
     body_velocities,
+    simulate,
     wheel_conflict,
     wheel_velocities,
 )
-from diffbot_ident.omni.motor import Motor
-from diffbot_ident.omni.robot import OmniRobot
-from diffbot_ident.omni.simulation import OmniState, simulate
-from diffbot_ident.omni.viscous_coulomb import advance
 
 FAST = settings(max_examples=60, deadline=None)
 number = st.floats(-3.0, 3.0)

@@ -8,12 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_shield import PRIORS, TWIL, drive
 
-from diffbot_ident.arena import Arena
-from diffbot_ident.body_information import BodyInformation, regressors
-from diffbot_ident.excitations import KINDS, make_excitation
-from diffbot_ident.guarded_prbs import GuardedPrbs, wheel_speed_limit
-from diffbot_ident.motion import Motion
-from diffbot_ident.shielded import LOOK_BACK
+from diffbot_ident.excitation.body_model import BodyInformation, Motion, regressors
+from diffbot_ident.excitation.excitations import KINDS, make_excitation
+from diffbot_ident.excitation.shield import LOOK_BACK, Arena
+from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 
 PRIOR = PRIORS["twil"]
 OWN = TWIL.excitation

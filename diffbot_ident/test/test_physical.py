@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, closed_form
-from diffbot_ident.estimate import FRICTION_NAMES
-from diffbot_ident.physical import friction_quantities, physical_quantities
-from diffbot_ident.physical_quantity import DELTA, EVERYTHING, FIELLER, NONE, TRANSFORMED
+from diffbot_ident.torque.estimate import FRICTION_NAMES
+from diffbot_ident.torque.physical import (
+    DELTA,
+    EVERYTHING,
+    FIELLER,
+    NONE,
+    TRANSFORMED,
+    friction_quantities,
+    physical_quantities,
+)
 
 # Close to twil.
 TWIL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)

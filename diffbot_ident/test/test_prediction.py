@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.estimate import Friction
-from diffbot_ident.held_out import delayed
-from diffbot_ident.prediction import Model
+from diffbot_ident.torque.estimate import Friction
+from diffbot_ident.verification import Model, delayed
 
 VALUES = (0.08, -3.8, 2.6, -16.0)
 

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.recording import losses
-from diffbot_ident.recording.resample import Resampler, ResampleSettings
-from diffbot_ident.recording.stream import Block, RecordingError
-from diffbot_ident.recording.stream_buffer import common
-from diffbot_ident.recording.stretch_store import StretchStore
+from diffbot_ident.recording import stream as losses
+from diffbot_ident.recording.resample import Resampler, ResampleSettings, StretchStore
+from diffbot_ident.recording.stream import Block, RecordingError, common
 
 CHANNELS = ("command_v", "v")
 

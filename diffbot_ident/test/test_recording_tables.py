@@ -5,10 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.column_map import parse_columns
-from diffbot_ident.recording.csv_source import CsvSource
-from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.stream import RecordingError
+from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
 
 
 def source(tmp_path, text, columns=(), where=(), name="log.csv"):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.rls import RecursiveLeastSquares
+from diffbot_ident.torque.rls import RecursiveLeastSquares
 
 
 def rows(seed, count, size, noise):

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.estimate import State
-from diffbot_ident.guarded_prbs import GuardedPrbs as Excitation
-from diffbot_ident.regression import PositionRegression
-from diffbot_ident.rls_estimator import RlsEstimator
+from diffbot_ident.excitation.signals import GuardedPrbs as Excitation
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.rls import PositionRegression, RlsEstimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 TRUTH = (0.08444, -3.7706, 2.6468, -16.084)

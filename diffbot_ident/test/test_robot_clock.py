@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.robot_clock import RobotClock
+from diffbot_ident.recording.bag_source import RobotClock
 
 PERIOD = 0.01
 

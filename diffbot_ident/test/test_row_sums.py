@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.integral_rows import COLUMNS
-from diffbot_ident.row_sums import REGRESSORS, TURNING_WEIGHT, RowSums, kernels
+from diffbot_ident.torque.integral_rows import COLUMNS, REGRESSORS, TURNING_WEIGHT, RowSums, kernels
 
 SUMS = ("moments", "lagged", "pairs", "torque", "reading")
 

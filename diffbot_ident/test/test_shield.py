@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from diffbot_description import load_robot
-from diffbot_ident.arena import Arena, extent, outline, reach
-from diffbot_ident.body_model import BodyModel, BodyPrior, brake_torque
-from diffbot_ident.excitations import make_excitation, nominal_prior
-from diffbot_ident.motion import Motion
-from diffbot_ident.shielded import LOOK_BACK
+from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, brake_torque
+from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
+from diffbot_ident.excitation.shield import LOOK_BACK, Arena, extent, outline, reach
 
 TWIL, AGV = load_robot("twil"), load_robot("agv")
 PRIORS = {robot.name: nominal_prior(robot) for robot in (TWIL, AGV)}

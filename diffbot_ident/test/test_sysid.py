@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.recording.stream import RecordingError
-from diffbot_ident.recording.sysid_analysis import analyse_sysid
-from diffbot_ident.recording.sysid_reader import read_sysid
+from diffbot_ident.recording.sysid import analyse_sysid, read_sysid
 from diffbot_ident.recording.verdict import Outcome
 
 TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.02

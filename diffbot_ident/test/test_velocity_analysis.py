@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from diffbot_ident.recording.velocity_analysis import analyse_axis
-from diffbot_ident.recording.velocity_split import Split
+from diffbot_ident.recording.velocity_analysis import Split, analyse_axis
 from diffbot_ident.recording.verdict import Outcome, Value, Verdict
 from diffbot_ident.velocity.first_order import FirstOrder, Stretch
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.prediction import Model
-from diffbot_ident.verification import HORIZON, LEAST, SPACING, HeldOutMotion
+from diffbot_ident.verification import HORIZON, LEAST, SPACING, HeldOutMotion, Model
 
 RADIUS, HALF = 0.075, 0.136
 GEOMETRY = WheelGeometry(RADIUS, RADIUS, 2.0 * HALF)

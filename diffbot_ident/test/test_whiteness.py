@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from diffbot_ident.integral_rows import COLUMNS, DIFFERENCE, DOMEGA, DV, SUM
-from diffbot_ident.row_sums import RowSums
-from diffbot_ident.whiteness import Whiteness
+from diffbot_ident.torque.axis_fit import Whiteness
+from diffbot_ident.torque.integral_rows import COLUMNS, DIFFERENCE, DOMEGA, DV, SUM, RowSums
 
 WINDOW, SMOOTHING = 10, 5
 

@@ -9,9 +9,8 @@ from test_estimator_sequences import check
 from test_shield import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.estimate import State
-from diffbot_ident.identification import Phase
-from diffbot_ident.stopping import LONGEST
+from diffbot_ident.identification import LONGEST, Phase
+from diffbot_ident.torque.estimate import State
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
 GEOMETRY = WheelGeometry(*[TWIL.wheels.radius] * 2, TWIL.wheels.separation)

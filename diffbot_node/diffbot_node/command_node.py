@@ -17,6 +17,7 @@ goes on whatever was lost or late, and zero that a timer sends never stands for 
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from typing import Any
@@ -26,16 +27,34 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from diffbot_node.command_guard import GuardState
+from diffbot_node.command_guard import GuardState, StateAge
 from diffbot_node.command_output import CommandOutput
-from diffbot_node.complaints import Complaints
-from diffbot_node.pair_limiter import Pair, PairLimiter
+from diffbot_node.limiters import Pair, PairLimiter
 from diffbot_node.parameters import Parameter, declare
-from diffbot_node.sim_clock import missing_clock
-from diffbot_node.stamps import seconds, stamp_problem
-from diffbot_node.state_age import StateAge
-from diffbot_node.state_sources import SourceWatch
-from diffbot_node.state_subscription import WithSender, subscribe_to_states, who_publishes
+from diffbot_node.stamps import missing_clock, seconds, stamp_problem
+from diffbot_node.state_sources import SourceWatch, WithSender, subscribe_to_states, who_publishes
+
+# ---
+# Which of many complaints are worth a line in the log.
+
+NUMBERS = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?")
+PERIOD = 1.0  # s of wall time between two complaints of one kind
+
+
+class Complaints:
+    """Lets each kind of sentence through once a second; one kind differs in numbers only."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def due(self, what: str) -> bool:
+        """Whether a sentence may be said now; then it counts as said."""
+        now, kind = time.monotonic(), NUMBERS.sub("", what)
+        if now - self._said.get(kind, -PERIOD) < PERIOD:
+            return False
+        self._said[kind] = now
+        return True
+
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01
@@ -504,3 +523,37 @@ class CommandNode(Node, ABC):
         self._output.hold(why, silent=True)
         self.on_silence()
         self.complain(why)
+
+
+# ---
+# Parameters that every node has that commands a robot.
+
+COMMAND_PARAMETERS = (
+    Parameter(
+        "input_timeout",
+        0.07,
+        "age of the newest state of the robot (joint state or odometry) after which zero is "
+        "commanded, and longest time between two of them, s of the node's clock and of the stamps",
+        above=0.0,
+        maximum=1.0,
+    ),
+    Parameter(
+        "patience",
+        0.0,
+        "wall time without good states of the robot after which the node ends with status 1, s; "
+        "0: never",
+        minimum=0.0,
+    ),
+    Parameter(
+        "enabled",
+        True,
+        "whether it may command from the start; false: not before ~/enable is called with true",
+    ),
+    Parameter(
+        "emergency_stop_timeout",
+        0.0,
+        "wall time within which something has to come on emergency_stop, else it counts as "
+        "pressed, s; 0: only what comes counts",
+        minimum=0.0,
+    ),
+)

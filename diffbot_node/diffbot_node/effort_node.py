@@ -7,13 +7,32 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
-from diffbot_node.answers import effort_command, label
-from diffbot_node.command_node import CommandNode
-from diffbot_node.effort_parameters import EFFORT_PARAMETERS
-from diffbot_node.emergency_stop import LATCHED
+from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
+from diffbot_node.command_output import effort_command, label
+from diffbot_node.limiters import TorqueLimiter
 from diffbot_node.parameters import Parameter
-from diffbot_node.torque_limiter import TorqueLimiter
+from diffbot_node.stopping import LATCHED
 from diffbot_node.wheel_watch import WheelWatch
+
+# ---
+# Parameters that every node has that commands wheel torque.
+
+EFFORT_PARAMETERS = (
+    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    Parameter(
+        "torque_limit",
+        0.0,
+        "largest wheel torque commanded, N m; 0 takes what the robot's wheels carry (traction)",
+        minimum=0.0,
+    ),
+    Parameter(
+        "wheel_watch",
+        True,
+        "stop when the wheels contradict the torque: a stuck encoder, flipped or swapped torque",
+    ),
+    *COMMAND_PARAMETERS,
+)
+
 
 WATCHDOG_HOLDS = "effort_watchdog/holds"
 

@@ -27,7 +27,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
-from diffbot_node.emergency_stop import LATCHED
+from diffbot_node.stopping import LATCHED
 
 # Messages that both sides keep, and that a reader may be behind in lock-step. Fast DDS loses
 # messages beyond some 500 that a process has not looked at, and repeats them only 3 s later.

@@ -14,7 +14,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 import diffbot_node.command_node as command_node  # noqa: E402
 from diffbot_node import COMMAND_PARAMETERS, CommandNode, PairLimiter  # noqa: E402
-from diffbot_node.emergency_stop import LATCHED  # noqa: E402
+from diffbot_node.stopping import LATCHED  # noqa: E402
 
 ZERO = (0.0, 0.0)
 

@@ -10,6 +10,9 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+
+from diffbot_node import Parameter
 
 # s that a program has to end after SIGINT, and then after SIGTERM.
 GRACE = (3.0, 1.5)
@@ -107,3 +110,22 @@ def stop_all(companions: Sequence[Companion], grace: tuple[float, float] = GRACE
             time.sleep(0.02)
         if not running:
             return
+
+
+# ---
+# Parameters that only some simulators offer, and how the others refuse them.
+
+NOT_OFFERED = (
+    Parameter("paused", False, "must be false: time goes on as soon as all is ready"),
+    Parameter("camera", False, "must be false: there is none"),
+)
+
+
+def refuse_not_offered(values: SimpleNamespace) -> None:
+    """Raise ValueError when one of them is wanted."""
+    for parameter in NOT_OFFERED:
+        if getattr(values, parameter.name):
+            raise ValueError(
+                f"parameter '{parameter.name}' = true: this simulator does not offer it; leave it "
+                "out, or use sim:=gazebo"
+            )

@@ -11,19 +11,156 @@ while two nodes command.
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from diffbot_node import KeptTopic, Parameter, declare
-from diffbot_node.answers import answers
+from diffbot_node.command_output import answers
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
-from diffbot_sim.command_watch import CommandWatch
-from diffbot_sim.pacing import Pacer
-from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
+from diffbot_sim.virtual_robot import LEAVE_WHEN_ALONE
+
+# ---
+# Real-time pacing: when robot time may go on, and how far it lags behind.
+
+
+class Pacer:
+    """Ties robot time to a wall clock; it never sleeps itself.
+
+    Args:
+        speed: robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
+        largest_lag: robot time that is further behind the wall clock than this (s of wall time)
+            is not made up for: the schedule starts anew, so that no burst follows a stall.
+        clock: monotonic wall clock, s.
+
+    Raises:
+        ValueError: an argument is outside its range.
+    """
+
+    def __init__(
+        self,
+        speed: float,
+        largest_lag: float = 0.1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not (math.isfinite(speed) and speed >= 0.0):
+            raise ValueError(
+                f"speed = {speed}: must be finite and >= 0; 1.0 is real time, 0 as fast as possible"
+            )
+        if not largest_lag >= 0.0:
+            raise ValueError(f"largest_lag = {largest_lag} s: must be >= 0")
+        self._speed = float(speed)
+        self._largest_lag = float(largest_lag)
+        self._clock = clock
+        self.restart(0.0)
+
+    def restart(self, robot_time: float) -> None:
+        """Begin at this robot time (s) now; clears the report."""
+        self._begin = (self._clock(), robot_time)
+        self._anchor = self._begin
+        self._last = robot_time
+        self.largest_lag = 0.0
+        self.stalls = 0
+
+    def delay(self, robot_time: float) -> float:
+        """Wall time (s, >= 0) to wait before robot_time (s) may come; 0 means now.
+
+        Also keeps the report: `largest_lag` (s of wall time) and `stalls` (schedules given up).
+        """
+        self._last = robot_time
+        if self._speed == 0.0:
+            return 0.0
+        wall, start = self._anchor
+        now = self._clock()
+        ahead = wall + (robot_time - start) / self._speed - now
+        if ahead >= 0.0:
+            return ahead
+        self.largest_lag = max(self.largest_lag, -ahead)
+        if -ahead > self._largest_lag:
+            self.stalls += 1
+            self._anchor = (now, robot_time)
+        return 0.0
+
+    def real_time_factor(self) -> float:
+        """Robot time per wall time since the restart; nan before any time has passed."""
+        wall, start = self._begin
+        passed = self._clock() - wall
+        return (self._last - start) / passed if passed > 0.0 else math.nan
+
+
+# ---
+# Whether anybody is there to command a simulated robot, and whether it is one only.
+
+# Who commanded so lately, s of wall time, commands still.
+RECENT = 1.0
+
+
+class CommandWatch:
+    """Counts who publishes a topic of commands; it subscribes to nothing.
+
+    Args:
+        node: asks for it.
+        topic: name of the topic, relative to the node's namespace.
+        patience: wall time to wait for the first commander, s.
+        what: is commanded, for messages.
+    """
+
+    def __init__(self, node: Node, topic: str, patience: float, what: str = "torque") -> None:
+        self._what = what
+        self._node = node
+        self._topic = node.resolve_topic_name(topic)
+        self._patience = patience
+        self._met = False
+        self._since = time.monotonic()
+        self._heard: dict[object, float] = {}  # when each sender last commanded, s of wall time
+
+    def keep_waiting(self) -> None:
+        """What is waited for is on its way: patience begins anew."""
+        self._since = time.monotonic()
+
+    def heard(self, sender: object) -> None:
+        """Note who has commanded; None where the middleware does not tell."""
+        self._heard[sender] = time.monotonic()
+
+    def crowd(self) -> str:
+        """What is wrong while more than one node commands; empty while none or one does.
+
+        Where senders are not known all count who publish the topic.
+        """
+        now = time.monotonic()
+        self._heard = {who: at for who, at in self._heard.items() if now - at <= RECENT}
+        publishers = self._node.count_publishers(self._topic)
+        count = publishers if None in self._heard else min(len(self._heard), publishers)
+        if count < 2:
+            return ""
+        return (
+            f"{count} nodes command on {self._topic}, limit 1: zero {self._what} until one is "
+            "left; stop the others, or give each run its own ROS_DOMAIN_ID"
+        )
+
+    def end(self) -> int | None:
+        """Exit status when nobody commands any more (0) or never did (1); None to go on."""
+        if self._node.count_publishers(self._topic):
+            self._met = True
+            return None
+        if self._met:
+            self._node.get_logger().info(
+                f"nobody commands {self._what} any more; the simulation ends"
+            )
+            return 0
+        if time.monotonic() - self._since > self._patience:
+            self._node.get_logger().error(
+                f"nobody commanded {self._what} within {self._patience:g} s of wall time: start a "
+                f"node that publishes {self._topic}"
+            )
+            return 1
+        return None
+
 
 PACE = (
     Parameter("period", 0.01, "control period, s", above=0.0, maximum=0.1),

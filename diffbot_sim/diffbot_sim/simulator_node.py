@@ -11,25 +11,61 @@ itself with the latest command, as a robot does.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from diffbot_description import load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import Parameter, pose_from_text
-from diffbot_sim.command_topic import COMMANDS, CommandTopic
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PACE, PacedSimulator
-from diffbot_sim.payload import PayloadSchedule, payload_from_text
-from diffbot_sim.simulator_parameters import (
+from diffbot_sim.simulator_topics import COMMANDS, CommandTopic, SimulatorTopics
+from diffbot_sim.virtual_robot import (
     PAYLOAD,
     ROBOT,
     SENSORS_AND_MOTORS,
     START,
+    PayloadSchedule,
+    VirtualRobot,
     make_actuator,
     make_encoders,
+    payload_from_text,
 )
-from diffbot_sim.simulator_topics import SimulatorTopics
-from diffbot_sim.trails import Trail
-from diffbot_sim.virtual_robot import VirtualRobot
+
+# ---
+# Paths as chains of short lines, for engines that can draw on their floor.
+
+Point = tuple[float, float]
+
+# A line is drawn when its end is this far from its beginning, m.
+LENGTH = 0.04
+# A point further away than this begins a new path: nothing has driven there, m.
+JUMP = 0.5
+
+
+class Trail:
+    """One path.
+
+    Args:
+        draw: draws a line from one point (x, y in m) to another.
+    """
+
+    def __init__(self, draw: Callable[[Point, Point], None]) -> None:
+        self._draw = draw
+        self._end: Point | None = None
+
+    def extend(self, point: Point) -> None:
+        """Go on to a point; a line is drawn once it is long enough."""
+        if self._end is None:
+            self._end = point
+            return
+        distance = math.dist(self._end, point)
+        if LENGTH <= distance <= JUMP:
+            self._draw(self._end, point)
+        if distance >= LENGTH:
+            self._end = point
+
 
 PARAMETERS = (
     ROBOT,

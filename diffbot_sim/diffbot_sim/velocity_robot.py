@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arc_odometry import Pose
-from diffbot_ident.velocity.sigma import Sigma
-from diffbot_sim.engines.motion_series import motion_series
-from diffbot_sim.engines.polynomial import evaluate
+from arc_odometry import Arc, Pose, WheelGeometry
+from arc_odometry.odometry import propagate
+from diffbot_description.dynamics import Sigma
+from diffbot_sim.engines.ideal import evaluate, motion_series
 from diffbot_sim.simulator import check_duration, check_pose
+from diffbot_sim.virtual_robot import Encoders
 
 UNLIMITED = (math.inf, math.inf)
 # What is left of a dead time, s, when only rounding is left.
@@ -171,3 +174,149 @@ class VelocityRobot:
 
 def _within(value: float, limit: float) -> float:
     return max(-limit, min(limit, value))
+
+
+# ---
+# What a velocity-commanded robot's odometry says: pose and velocity with the sensors' errors.
+
+
+class VelocityOdometry:
+    """Reads a VelocityRobot once per period.
+
+    The wheels' encoders give the pose by dead reckoning, and the velocity as its mean over the last
+    period. Noise is added to what they give.
+
+    Args:
+        robot: to read; at rest, at the pose that odometry begins with.
+        period: between two readings, s, > 0.
+        geometry: of the wheels, for the encoders.
+        counts: of the encoders per turn of a wheel; 0: exact pose, and velocity at the instant.
+        velocity_noise: standard deviations of (v, omega), m/s and rad/s, >= 0.
+        pose_noise: standard deviations of (x, y, theta), m and rad, >= 0, as of a tracking camera.
+        seed: of noise and encoders, >= 0; equal seeds give equal readings.
+
+    Raises:
+        ValueError: an argument is outside its range.
+    """
+
+    def __init__(
+        self,
+        robot: VelocityRobot,
+        period: float,
+        geometry: WheelGeometry = WheelGeometry(0.0352, 0.0352, 0.23),  # noqa: B008  (frozen)
+        *,
+        counts: int = 0,
+        velocity_noise: tuple[float, float] = (0.0, 0.0),
+        pose_noise: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        seed: int = 0,
+    ) -> None:
+        for name, noise in (("velocity_noise", velocity_noise), ("pose_noise", pose_noise)):
+            if not all(0.0 <= deviation < math.inf for deviation in noise):
+                raise ValueError(f"{name} = {noise}: must be finite and >= 0")
+        self._robot, self._geometry = robot, geometry
+        self._exact = counts == 0
+        self._encoders = Encoders(counts, period, seed)
+        self._noise = (*velocity_noise, *pose_noise)
+        self._generator = np.random.default_rng((seed, 1))
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with the robot's true pose, as after a stop there."""
+        self._pose = Pose(*self._robot.pose())
+        self._angles = None
+        self._encoders.reset(self._true_angles())
+
+    def read(self) -> tuple[tuple[float, float, float], tuple[float, float]]:
+        """Measured pose (x, y in m, theta in rad) and velocity (v in m/s, omega in rad/s)."""
+        if self._exact:
+            pose, velocity = self._robot.pose(), self._robot.velocity()
+        else:
+            angles, speeds = self._encoders.read(self._true_angles(), (0.0, 0.0))
+            before = self._angles or angles
+            turned = (angles[0] - before[0], angles[1] - before[1])
+            self._pose = Arc(*self._geometry.body_velocity(*turned)).end(self._pose)
+            self._angles = angles
+            pose, velocity = self._pose, self._geometry.body_velocity(*speeds)
+        if not any(self._noise):
+            return tuple(pose), tuple(velocity)
+        values = (*velocity, *pose) + self._generator.standard_normal(5) * self._noise
+        v, omega, x, y, theta = values.tolist()
+        return (x, y, theta), (v, omega)
+
+    def _true_angles(self) -> tuple[float, float]:
+        # Positions turn into each other as velocities do.
+        return self._geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
+
+
+# ---
+# What a simulated robot's driver knows of the errors of its odometry.
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeasuredMotion:
+    """A reading of odometry.
+
+    Attributes:
+        pose: x, y in m and theta in rad.
+        velocity: v in m/s and omega in rad/s.
+        covariance: of the pose, (3, 3), m and rad.
+        velocity_covariance: of the velocity, (2, 2), m/s and rad/s.
+    """
+
+    pose: Pose
+    velocity: tuple[float, float]
+    covariance: Matrix
+    velocity_covariance: Matrix
+
+
+class OdometryCovariance:
+    """Puts covariances to the readings of a VelocityOdometry.
+
+    The pose's grows with the way by dead reckoning, as DiffOdometry's does; noise is added.
+
+    Args:
+        geometry: of the wheels.
+        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0.
+        counts: of the encoders per turn of a wheel; 0: exact ones.
+        period: between two readings, s, > 0.
+        velocity_noise: standard deviations of (v, omega), m/s and rad/s.
+        pose_noise: standard deviations of (x, y, theta), m and rad.
+    """
+
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        path_noise: float,
+        counts: int,
+        period: float,
+        velocity_noise: tuple[float, float],
+        pose_noise: tuple[float, float, float],
+    ) -> None:
+        self._geometry, self._path_noise = geometry, path_noise
+        self._pose_noise = np.diag(np.square(pose_noise))
+        # A difference of two readings that are each right to half a count: evenly spread errors.
+        count = math.tau / counts if counts else 0.0
+        speeds = (geometry.left_radius * count / period) ** 2 / 6.0
+        quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
+        self._velocity = np.diag(quantised + np.square(velocity_noise))
+        self._grown = np.zeros((3, 3))
+        self._last: Pose | None = None
+
+    def measured(
+        self, pose: tuple[float, float, float], velocity: tuple[float, float]
+    ) -> MeasuredMotion:
+        """Take in the next reading."""
+        now = Pose(*pose)
+        if self._last is not None:
+            turn = now.theta - self._last.theta
+            chord = math.hypot(now.x - self._last.x, now.y - self._last.y)
+            paths = (chord - 0.5 * turn * self._geometry.separation,
+                     chord + 0.5 * turn * self._geometry.separation)  # fmt: skip
+            variances = tuple(self._path_noise * abs(path) for path in paths)
+            separation = self._geometry.separation
+            arc = Arc(math.copysign(chord, velocity[0]), turn)
+            self._grown = propagate(self._grown, self._last, arc, variances, separation)
+        self._last = now
+        return MeasuredMotion(now, velocity, self._grown + self._pose_noise, self._velocity)

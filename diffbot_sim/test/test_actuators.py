@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_sim.actuators import Actuator
+from diffbot_sim.virtual_robot import Actuator
 
 command = st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_sim.encoders import Encoders
+from diffbot_sim.virtual_robot import Encoders
 
 angle = st.floats(-1e4, 1e4)
 angles = st.lists(st.tuples(angle, angle), min_size=1, max_size=20)

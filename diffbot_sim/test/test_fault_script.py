@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_sim.faults import Fault, Relay, load_script, read_script
-from diffbot_sim.faults.settings import ARRAYS, KINDS
+from diffbot_sim.faults.fault import ARRAYS, KINDS
 
 EXAMPLE = Path(__file__).parents[2] / "config" / "faults.yaml"
 STATES = "{topic: joint_states, type: sensor_msgs/msg/JointState}"

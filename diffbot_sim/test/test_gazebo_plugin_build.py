@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from diffbot_sim.gazebo import installation, plugin_build
+from diffbot_sim.gazebo import installation
+from diffbot_sim.gazebo import installation as plugin_build
 
 # Writes down how it was called, and makes the file that it was asked for.
 COMPILER = """#!/bin/sh

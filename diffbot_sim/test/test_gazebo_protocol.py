@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_sim.engines.gazebo_engine import GazeboSimulator
-from diffbot_sim.gazebo import protocol
+from diffbot_sim.gazebo import server as protocol
 
 number = st.floats(allow_nan=False)
 kinds = st.sampled_from(

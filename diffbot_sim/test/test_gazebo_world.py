@@ -10,8 +10,7 @@ import pytest
 
 from diffbot_description import load_robot
 from diffbot_sim.gazebo.installation import GazeboError
-from diffbot_sim.gazebo.robot_model import PhysicsSettings
-from diffbot_sim.gazebo.world import write_world
+from diffbot_sim.gazebo.world import PhysicsSettings, write_world
 
 
 def write(gazebo, folder, robot, pictures=None, **settings):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from diffbot_sim.pacing import Pacer
+from diffbot_sim.paced_simulator import Pacer
 
 
 class Clock:

@@ -4,7 +4,7 @@ import pytest
 
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.payload import Payload, PayloadSchedule, payload_from_text
+from diffbot_sim.virtual_robot import Payload, PayloadSchedule, payload_from_text
 
 TWIL = load_robot("twil")
 

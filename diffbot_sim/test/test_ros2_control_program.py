@@ -6,7 +6,7 @@ import time
 import pytest
 
 from diffbot_description import load_robot
-from diffbot_sim.ros2_control import commands as ros2_control_commands
+from diffbot_sim.ros2_control import program as ros2_control_commands
 from diffbot_sim.ros2_control.program import Ros2ControlProgram
 
 # Writes down what it was called with; lasting programs wait, the others leave with CODE.

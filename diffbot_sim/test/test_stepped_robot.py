@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_sim.actuators import Actuator
-from diffbot_sim.encoders import Encoders
-from diffbot_sim.stepped_robot import SteppedRobot, WheelReading
+from diffbot_sim.virtual_robot import Actuator, Encoders, SteppedRobot, WheelReading
 
 MS = 1_000_000
 

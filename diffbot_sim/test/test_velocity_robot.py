@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from diffbot_ident.velocity.sigma import Sigma
-from diffbot_sim.velocity_odometry import VelocityOdometry
-from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_description.dynamics import Sigma
+from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
 speeds = st.floats(-2.0, 2.0)

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pose2d_trajectories.catalogue import OPTIONS, TRAJECTORIES, make_trajectory, options_of
-    from pose2d_trajectories.limits import Limits
     from pose2d_trajectories.reference import Reference, Trajectory
+    from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory, options_of
+    from pose2d_trajectories.timing import Limits
 
 __all__ = [
     "OPTIONS",
@@ -20,11 +20,11 @@ __all__ = [
     "options_of",
 ]
 
-_MODULES = {"Limits": "limits", "Reference": "reference", "Trajectory": "reference"}
+_MODULES = {"Limits": "timing", "Reference": "reference", "Trajectory": "reference"}
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first used: the executables of this package set their signals before that.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'catalogue')}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'shapes')}"), name)

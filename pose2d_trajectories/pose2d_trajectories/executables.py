@@ -30,7 +30,7 @@ def velocity_steps() -> int:
 def pose_step() -> int:
     """Run the pose_step command; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from pose2d_trajectories.pose_step_node import main
+    from pose2d_trajectories.pose_nodes import main
 
     return main()
 
@@ -39,6 +39,6 @@ def pose2d_to_pose_stamped() -> int:
     """Run the pose2d_to_pose_stamped node; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from diffbot_node import run_node
-    from pose2d_trajectories.pose_stamped_node import PoseStampedNode
+    from pose2d_trajectories.pose_nodes import PoseStampedNode
 
     return run_node(PoseStampedNode)

@@ -8,18 +8,13 @@ demand it a trajectory is slower than asked for. Every bad option is a ValueErro
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 
-from pose2d_trajectories.checks import positive
-from pose2d_trajectories.circle import Circle
-from pose2d_trajectories.laps import drive_laps
-from pose2d_trajectories.limits import Limits
-from pose2d_trajectories.lissajous import Lissajous
-from pose2d_trajectories.loop import Loop
-from pose2d_trajectories.polyline import half_leg_roundings, legs, rounded
-from pose2d_trajectories.reference import Trajectory
-from pose2d_trajectories.speed_profile import drive_through, stop_and_turn
+from pose2d_trajectories.paths import Circle, Lissajous, Loop, half_leg_roundings, legs, rounded
+from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
+from pose2d_trajectories.timing import Limits, drive_laps, drive_through, stop_and_turn
 
 RAMP_TIME = 2.0  # s, default
 SPEED = 0.3  # m/s, default
@@ -211,3 +206,129 @@ def _within(
             positive("turn_acceleration", turn_acceleration, "rad/s^2"),
         ),
     )
+
+
+# ---
+# A trajectory put elsewhere, turned, or driven backwards.
+
+
+class Placed:
+    """A trajectory in its own frame, as seen from the odom frame.
+
+    Args:
+        trajectory: driven forwards, in its own frame.
+        x: origin of its frame, m.
+        y: origin of its frame, m.
+        theta: direction of its frame's x axis, rad.
+        backwards: the same points at the same times, the robot facing the other way (theta + pi,
+            v < 0), as with k = 1 in (8) of Siwek et al. (2023).
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        x: float = 0.0,
+        y: float = 0.0,
+        theta: float = 0.0,
+        backwards: bool = False,
+    ) -> None:
+        self._trajectory = trajectory
+        self._x, self._y = finite("x", x, "m"), finite("y", y, "m")
+        turn = finite("theta", theta, "rad")
+        self._cos, self._sin = math.cos(turn), math.sin(turn)
+        self._sign = -1.0 if backwards else 1.0
+        self._turn = turn + math.pi if backwards else turn
+
+    @property
+    def duration(self) -> float:
+        """Time until the end, s; math.inf when there is none."""
+        return self._trajectory.duration
+
+    def at(self, t: float) -> Reference:
+        """The reference at time t, s.
+
+        Raises:
+            ValueError: t is not a number, or infinite.
+        """
+        inner = self._trajectory.at(finite("t", t, "s"))
+        return Reference(
+            self._x + self._cos * inner.x - self._sin * inner.y,
+            self._y + self._sin * inner.x + self._cos * inner.y,
+            inner.theta + self._turn,
+            self._sign * inner.v,
+            inner.omega,
+            self._sign * inner.dv,
+            inner.domega,
+        )
+
+
+# ---
+# Trajectories by name.
+
+TRAJECTORIES = {
+    shape.__name__: shape
+    for shape in (figure_eight, siwek_eight, circle, line, rounded_square, waypoints)
+}
+
+# Meaning and unit of every option that a trajectory may have; each has those of its function.
+OPTIONS = {
+    "amplitude_x": "largest x of an 8, m, > 0",
+    "amplitude_y": "largest y of an 8, m, > 0",
+    "period": "time of a lap of an 8, s, > 0; longer where limits demand it",
+    "radius": "radius of the circle, m, > 0",
+    "side": "side of the square, m, > 0",
+    "length": "length of the line, m, > 0",
+    "points": "points of waypoints, m: pairs (x, y)",
+    "corners": f"how waypoints are driven through: {' or '.join(CORNERS)}",
+    "rounding": "how far from a corner its curve begins and ends, m, > 0",
+    "speed": "speed, m/s, > 0; lower where limits demand it",
+    "acceleration": "largest acceleration of line and waypoints, m/s^2, > 0",
+    "turn_rate": "largest yaw rate of waypoints, rad/s, > 0",
+    "turn_acceleration": "largest yaw acceleration of waypoints, rad/s^2, > 0",
+    "laps": "laps of a closed curve, whole; 0: for ever",
+    "ramp_up": "time from rest to full speed on a closed curve, s, >= 0; 0: in motion at once",
+    "ramp_down": "time from full speed to rest at the end of the last lap, s, > 0",
+}
+
+
+def options_of(name: str) -> tuple[str, ...]:
+    """Names of the options that a trajectory takes.
+
+    Raises:
+        ValueError: there is no trajectory of that name; the message lists them.
+    """
+    if name not in TRAJECTORIES:
+        raise ValueError(f"trajectory = {name!r}: must be one of {', '.join(TRAJECTORIES)}")
+    return tuple(key for key in inspect.signature(TRAJECTORIES[name]).parameters if key in OPTIONS)
+
+
+def make_trajectory(
+    name: str,
+    *,
+    x: float = 0.0,
+    y: float = 0.0,
+    theta: float = 0.0,
+    backwards: bool = False,
+    limits: Limits | None = None,
+    **options: object,
+) -> Trajectory:
+    """A trajectory in the odom frame.
+
+    Args:
+        name: one of TRAJECTORIES.
+        x: where the origin of the trajectory's own frame is, m.
+        y: as x, m.
+        theta: direction of its frame's x axis, rad.
+        backwards: the same points at the same times, the robot facing the other way, v < 0.
+        limits: of speed and acceleration; None: none.
+        options: of the trajectory, see shapes.
+
+    Raises:
+        ValueError: a wrong name or option; the message names it and lists the right ones.
+    """
+    known = options_of(name)
+    for option in options:
+        if option not in known:
+            raise ValueError(f"{name} has no option {option!r}; it has {', '.join(known)}")
+    inner = TRAJECTORIES[name](limits=limits or Limits(), **options)
+    return Placed(inner, x, y, theta, backwards)

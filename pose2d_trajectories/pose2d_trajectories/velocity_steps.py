@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from pose2d_trajectories.checks import finite
-from pose2d_trajectories.limits import UNITS, Limits
+from pose2d_trajectories.reference import finite
+from pose2d_trajectories.timing import UNITS, Limits
 
 # A demonstration of decoupling, s, m/s, rad/s: at rest; drive; turn as well; stop driving while
 # turning; drive backwards while turning; stop turning; rest. Each step changes one velocity, so

@@ -10,8 +10,8 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Twist, TwistStamped
 
 from diffbot_node import Parameter
-from pose2d_trajectories.limit_parameters import limit_parameters, limits
 from pose2d_trajectories.paced_node import PacedNode, pace_parameters
+from pose2d_trajectories.trajectory_node import limit_parameters, limits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
 
 EMPTY = "times, linear and angular all empty: a demonstration"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pose2d_trajectories.ramp_law import RampLaw
+from pose2d_trajectories.timing import RampLaw
 
 positive = st.floats(0.1, 10.0)
 

@@ -8,12 +8,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pose2d_trajectories import Limits, make_trajectory
-from pose2d_trajectories.circle import Circle
-from pose2d_trajectories.laps import drive_laps
-from pose2d_trajectories.lissajous import Lissajous
-from pose2d_trajectories.path_trajectory import PathTrajectory
-from pose2d_trajectories.peaks import Peaks, find_peaks
-from pose2d_trajectories.ramp_law import RampLaw
+from pose2d_trajectories.paths import Circle, Lissajous
+from pose2d_trajectories.timing import PathTrajectory, Peaks, RampLaw, drive_laps, find_peaks
 
 LIMIT_FIELDS = (
     ("v", "linear_velocity"),

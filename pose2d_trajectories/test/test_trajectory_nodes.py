@@ -8,9 +8,8 @@ from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
 from rosgraph_msgs.msg import Clock
 
 from pose2d_trajectories import Limits, make_trajectory
-from pose2d_trajectories.pose_stamped_node import PoseStampedNode
-from pose2d_trajectories.trajectory_node import TrajectoryNode
-from pose2d_trajectories.trajectory_parameters import TRAJECTORY_PARAMETERS
+from pose2d_trajectories.pose_nodes import PoseStampedNode
+from pose2d_trajectories.trajectory_node import TRAJECTORY_PARAMETERS, TrajectoryNode
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pose2d_trajectories import Limits, make_trajectory
-from pose2d_trajectories.pieces import Corner
-from pose2d_trajectories.polyline import legs
+from pose2d_trajectories.paths import Corner, legs
 
 
 def test_the_eight_of_2018():

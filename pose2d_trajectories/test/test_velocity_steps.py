@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pose2d_trajectories.limits import Limits
+from pose2d_trajectories.timing import Limits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
 
 TIMES, LINEAR, ANGULAR = DEMONSTRATION

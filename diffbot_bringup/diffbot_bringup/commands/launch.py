@@ -19,11 +19,11 @@ from diffbot_bringup.xml_launch import (
     check_known,
     declared,
     describe,
-    launch_files,
     parse,
     read,
     say,
 )
+from diffbot_bringup.xml_launch import arguments as launch_files
 
 SUMMARY = "run a launch file: launch NAME [ARG:=VALUE ...]; without NAME, list them"
 

@@ -12,11 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from diffbot_bringup.report.summary import strict, versions, write_summary
-from diffbot_bringup.reproduce.catalogue import PAPERS, section_maker
-from diffbot_bringup.reproduce.comparison import Verdict
-from diffbot_bringup.reproduce.page import number, page, rows_of
-from diffbot_bringup.reproduce.section import Section
+from diffbot_papers.page import PAPERS, Section, Verdict, number, page, rows_of, section_maker
+from diffbot_report.summary import strict, versions, write_summary
 
 SUMMARY = "compute the tables and figures of the papers: one page, published beside ours"
 

@@ -9,7 +9,7 @@ from ament_index_python.packages import get_packages_with_prefixes
 
 from diffbot_bringup import domains
 from diffbot_bringup.xml_launch import LaunchError
-from diffbot_bringup.xml_launch.errors import suggestion
+from diffbot_bringup.xml_launch.document import suggestion
 from diffbot_bringup.xml_launch.node import executables, find_executable
 
 SUMMARY = "run one node: run PACKAGE EXECUTABLE [ARGS, e.g. --ros-args -p speed:=0.5]"

@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.kernels import Family, families
-from diffbot_bringup.workspace.arguments import KERNELS
-from diffbot_bringup.workspace.packages import find_packages
+from diffbot_bringup.workspace.arguments import KERNELS, find_packages
 
 SUMMARY = "check the style and run the tests of all packages, or of those named"
 

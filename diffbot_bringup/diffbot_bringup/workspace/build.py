@@ -7,13 +7,17 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace.child import ChildError, run
-from diffbot_bringup.workspace.environment import Environment
-from diffbot_bringup.workspace.failure import SetupError
-from diffbot_bringup.workspace.packages import Package, find_packages
-from diffbot_bringup.workspace.progress import Step
-from diffbot_bringup.workspace.stamps import Stamps, digest, write_atomically
-from diffbot_bringup.workspace.variables import Paths, prepend, read_hooks
+from diffbot_bringup.workspace.arguments import Package, find_packages
+from diffbot_bringup.workspace.environment import (
+    Environment,
+    Paths,
+    Stamps,
+    digest,
+    prepend,
+    read_hooks,
+    write_atomically,
+)
+from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
 
 _FALLBACKS = "fallback"
 """Folder of packages that are built only where ROS has none of their name."""

@@ -12,16 +12,14 @@ from types import FrameType
 from typing import NoReturn
 
 from diffbot_bringup.cli import COMMANDS, help_text
-from diffbot_bringup.workspace import in_use
+from diffbot_bringup.workspace import locks as in_use
 from diffbot_bringup.workspace.arguments import check_arguments
 from diffbot_bringup.workspace.build import Workspace
-from diffbot_bringup.workspace.checkout_lock import CheckoutLock
-from diffbot_bringup.workspace.choice import choose
 from diffbot_bringup.workspace.environment import Environment
-from diffbot_bringup.workspace.failure import SetupError, UsageError
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
-from diffbot_bringup.workspace.progress import say
-from diffbot_bringup.workspace.system import SystemEnvironment
+from diffbot_bringup.workspace.locks import CheckoutLock
+from diffbot_bringup.workspace.process import SetupError, UsageError, say
+from diffbot_bringup.workspace.system import SystemEnvironment, choose
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1

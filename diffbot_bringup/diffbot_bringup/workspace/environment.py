@@ -1,11 +1,112 @@
 """What the two environments, wheels and a ROS 2 install, have in common."""
 
+from __future__ import annotations
+
+import hashlib
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from diffbot_bringup.workspace.variables import Paths
+# ---
+# The environment variables of everything that ./diffbot starts.
+
+PATHS = (
+    "PATH",
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "AMENT_PREFIX_PATH",
+    "CMAKE_PREFIX_PATH",
+    "COLCON_PREFIX_PATH",
+)
+
+_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")  # Fast DDS 2, 3
+# Each of these, where it is not empty, says how far discovery reaches.
+_CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
+_CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
+# Binds Fast DDS to the loopback interface.
+_LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
+
+Paths = dict[str, list[str]]
+"""Variable -> the entries to put in front of it."""
+
+
+def prepend(environment: Mapping[str, str], paths: Paths) -> dict[str, str]:
+    """Return environment with the entries of paths in front, each entry once."""
+    result = dict(environment)
+    for name, entries in paths.items():
+        old = [entry for entry in result.get(name, "").split(os.pathsep) if entry]
+        result[name] = os.pathsep.join(dict.fromkeys([*entries, *old]))
+    return result
+
+
+def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return environment without what a sourced ROS 2 put into it, which wheels must not see."""
+    prefixes = tuple(p for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p)
+    foreign = {"PYTHONPATH", "PYTHONHOME", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"}
+    foreign |= {"COLCON_PREFIX_PATH", "ROS_DISTRO", "ROS_VERSION", "ROS_PYTHON_VERSION"}
+    result = {name: value for name, value in environment.items() if name not in foreign}
+    for name in ("PATH", "LD_LIBRARY_PATH"):
+        entries = result.get(name, "").split(os.pathsep)
+        own = [e for e in entries if e and not (prefixes and e.startswith(prefixes))]
+        if name in result:
+            result[name] = os.pathsep.join(own)
+    return result
+
+
+def with_defaults(environment: Mapping[str, str], distro: str = "kilted") -> dict[str, str]:
+    """Return environment with discovery kept on this machine, unless the user has chosen.
+
+    A robot in the same network must not move because somebody tries a simulation. `distro` is the
+    ROS 2 whose nodes are started: Humble knows only ROS_LOCALHOST_ONLY, Kilted ignores it, which
+    would open to the network what its user wants closed; so it is translated.
+    """
+    result = {k: v for k, v in environment.items() if k not in _CHOICES or v not in ("", _LOCAL)}
+    chosen = _CHOICES & result.keys()
+    if distro == "humble":
+        return result if chosen else {**result, "ROS_LOCALHOST_ONLY": "1"}
+    if result.get("ROS_LOCALHOST_ONLY") == "1":
+        del result["ROS_LOCALHOST_ONLY"]
+        result.setdefault(_RANGE, "LOCALHOST")
+    # Peers are let in one by one; they do not need the rest of the network.
+    if chosen <= {"ROS_STATIC_PEERS"}:
+        result[_RANGE] = "LOCALHOST"
+    others = _CHOICES - {_RANGE, "ROS_LOCALHOST_ONLY"}
+    if result.get(_RANGE) == "LOCALHOST" and not others & result.keys():
+        # LOCALHOST does not announce, but still listens on all interfaces.
+        fast_dds_2 = distro in ("iron", "jazzy")
+        result[_PROFILES[0 if fast_dds_2 else 1]] = _LOCAL
+    return result
+
+
+def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
+    """Return what the workspace's local_setup.sh puts in front of the path variables.
+
+    The shell scripts are run once after a build, in a bare environment; every later start only
+    puts the entries found here in front of the user's variables, which takes no time.
+    """
+    bare = {"PATH": base.get("PATH", os.defpath), "COLCON_CURRENT_PREFIX": str(install)}
+    # colcon's script calls it without quotes, and needs nothing but the standard library.
+    plain = str(python) if " " not in str(python) else sys._base_executable
+    bare["COLCON_PYTHON_EXECUTABLE"] = plain
+    for name in ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE"):
+        if name in base:
+            bare[name] = base[name]
+    script = 'set -e; . "$COLCON_CURRENT_PREFIX/local_setup.sh"; env -0'
+    output = subprocess.run(["sh", "-c", script], env=bare, capture_output=True, check=True)
+    after = dict(
+        entry.split("=", 1) for entry in output.stdout.decode().split("\0") if "=" in entry
+    )
+    hooks = {}
+    for name in PATHS:
+        before = set(bare.get(name, "").split(os.pathsep))
+        entries = [e for e in after.get(name, "").split(os.pathsep) if e and e not in before]
+        if entries:
+            hooks[name] = entries
+    return hooks
 
 
 class Environment(Protocol):
@@ -46,3 +147,57 @@ def has_resource(prefixes: list[str], package: str) -> bool:
     """Tell whether one of the ament prefixes has the ROS package."""
     index = os.path.join("share", "ament_index", "resource_index", "packages", package)
     return any(os.path.exists(os.path.join(prefix, index)) for prefix in prefixes)
+
+
+# ---
+# Memory of which steps of the set-up are done, safe against being killed at any point.
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return a hash of parts, in which their boundaries count too."""
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "big"))
+        state.update(data)
+    return state.hexdigest()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file that is either the old one or complete, whenever the process is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+class Stamps:
+    """One small file for each finished step; it holds the key of what the step was done for."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def is_current(self, step: str, key: str) -> bool:
+        """Tell whether the step was finished with just this key."""
+        return self.key(step) == key
+
+    def key(self, step: str) -> str | None:
+        """Return the key that the step was finished with; None when it was not finished."""
+        try:
+            return (self._directory / step).read_text()
+        except OSError:
+            return None
+
+    def set(self, step: str, key: str) -> None:
+        """Remember that the step is finished."""
+        write_atomically(self._directory / step, key)
+
+    def clear(self, step: str) -> None:
+        """Forget the step; done before it starts, so that half a step never counts as done."""
+        (self._directory / step).unlink(missing_ok=True)
+
+    def names(self) -> list[str]:
+        """Return the finished steps."""
+        if not self._directory.is_dir():
+            return []
+        return sorted(p.name for p in self._directory.iterdir() if not p.name.startswith("."))

@@ -1,5 +1,7 @@
 """The environment of a machine with ROS 2: the sourced install, its Python and its colcon."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import shutil
@@ -7,10 +9,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace.environment import has_resource
-from diffbot_bringup.workspace.failure import SetupError
-from diffbot_bringup.workspace.stamps import digest
-from diffbot_bringup.workspace.variables import Paths, with_defaults
+from diffbot_bringup.workspace.environment import (
+    Environment,
+    Paths,
+    digest,
+    has_resource,
+    with_defaults,
+)
+from diffbot_bringup.workspace.process import SetupError, UsageError
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 # Module -> the Debian package that has it; None where Debian has none. {distro} is ROS's name.
 _MODULES = {
@@ -85,3 +92,24 @@ class SystemEnvironment:
     def has_package(self, name: str) -> bool:
         """Tell whether the sourced prefixes have the ROS package."""
         return has_resource(self._prefixes, name)
+
+
+# ---
+# Which environment to use: the sourced ROS 2 or the wheels.
+
+
+def choose(root: Path) -> Environment:
+    """Return the sourced ROS 2 if there is one, else the wheels; DIFFBOT_ROS overrides."""
+    choice = os.environ.get("DIFFBOT_ROS", "")
+    if choice not in ("", "wheels", "system"):
+        raise UsageError(f"DIFFBOT_ROS is {choice!r}; it must be wheels, system or empty")
+    distro = os.environ.get("ROS_DISTRO", "")
+    # The wheels set no ROS_DISTRO, so that their own environment is not mistaken for an install.
+    sourced = bool(distro) and importlib.util.find_spec("rclpy") is not None
+    if choice == "system" and not sourced:
+        raise UsageError(
+            "DIFFBOT_ROS is system but no ROS 2 is sourced; source /opt/ros/<distro>/setup.bash"
+        )
+    if sourced and choice != "wheels":
+        return SystemEnvironment(root, distro)
+    return WheelsEnvironment(root)

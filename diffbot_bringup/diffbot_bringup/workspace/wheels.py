@@ -1,19 +1,236 @@
 """The environment of a machine without ROS: ROS 2 as wheels in a virtual environment."""
 
+from __future__ import annotations
+
+import importlib.util
 import os
+import platform
+import re
 import shutil
+import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace import cmake_files, installed, pip
-from diffbot_bringup.workspace.child import ChildError, run
-from diffbot_bringup.workspace.failure import SetupError
-from diffbot_bringup.workspace.machine import check_machine
-from diffbot_bringup.workspace.progress import Step
-from diffbot_bringup.workspace.stamps import Stamps, digest
-from diffbot_bringup.workspace.variables import Paths, prepend, with_defaults, without_other_ros
+from diffbot_bringup.workspace import installed
+from diffbot_bringup.workspace.environment import (
+    Paths,
+    Stamps,
+    digest,
+    prepend,
+    with_defaults,
+    without_other_ros,
+    write_atomically,
+)
+from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+
+# ---
+# What the machine must have before the set-up can start.
+
+OLDEST = (3, 10)
+NEWEST = (3, 14)
+"""The Pythons for which ROS 2 is to be had as wheels."""
+
+_SYSTEM_PYTHON = Path("/usr/bin/python3")
+
+
+def check_machine() -> None:
+    """Raise SetupError with one line that says all that is missing and how to get it."""
+    _check_platform()
+    missing = missing_debian_packages()
+    if missing:
+        raise SetupError(
+            f"missing on this machine: {', '.join(what for what, _ in missing)}; "
+            f"install with: sudo apt install {' '.join(package for _, package in missing)}"
+        )
+
+
+def _check_platform() -> None:
+    machine = platform.machine()
+    if not sys.platform.startswith("linux") or machine not in ("x86_64", "AMD64"):
+        raise SetupError(
+            f"ROS 2 wheels exist for x86-64 Linux only and this is {sys.platform} on {machine}; "
+            "install ROS 2 (https://docs.ros.org), source its setup.bash and run diffbot again"
+        )
+    version = sys.version_info[:2]
+    if not OLDEST <= version <= NEWEST:
+        raise SetupError(
+            f"ROS 2 wheels exist for Python {_text(OLDEST)} to {_text(NEWEST)} and this is "
+            f"{_text(version)}; run: python3.X ./diffbot ... with one of those"
+        )
+    if platform.libc_ver()[0] != "glibc":
+        raise SetupError("ROS 2 wheels need the GNU C library (Debian, Ubuntu, Fedora ...)")
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return ".".join(str(number) for number in version)
+
+
+def missing_debian_packages() -> list[tuple[str, str]]:
+    """Return (what is missing, the Debian package that has it) for everything missing."""
+    missing = []
+    if not _compiler_works():
+        missing.append(("a working C++ compiler", "g++"))
+    if not (Path(sysconfig.get_config_var("INCLUDEPY") or "") / "Python.h").is_file():
+        missing.append(("Python's headers", _python_package("dev")))
+    if not all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")):
+        missing.append(("Python's venv module", _python_package("venv")))
+    return missing
+
+
+def _python_package(suffix: str) -> str:
+    """Return python3-<suffix>, or the version's own package when this is not Debian's default."""
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    is_default = os.path.realpath(base) == os.path.realpath(_SYSTEM_PYTHON)
+    version = "3" if is_default else _text(sys.version_info[:2])
+    return f"python{version}-{suffix}"
+
+
+def _compiler_works() -> bool:
+    """Compile and link a small program: a compiler without its library would fail late."""
+    cxx = os.environ.get("CXX", "").split() or [shutil.which("c++") or shutil.which("g++") or ""]
+    cc = os.environ.get("CC", "").split() or [shutil.which("cc") or shutil.which("gcc") or ""]
+    if not cxx[0] or not cc[0]:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*cxx, "-x", "c++", "-", "-o", f"{folder}/probe"]
+        program = "#include <string>\nint main() { return std::string().size(); }\n"
+        try:
+            result = subprocess.run(command, input=program, text=True, capture_output=True)
+        except OSError:
+            return False
+        return result.returncode == 0
+
+
+# ---
+# Install the exact versions of constraints.txt with pip, with progress.
+
+_OPTIONS = [
+    "--disable-pip-version-check",
+    "--no-input",
+    "--no-deps",  # constraints.txt is complete, so that nothing has to be resolved
+    "--no-compile",  # Python compiles what is used when it is used
+    "--no-warn-script-location",
+    "--retries=2",
+    "--progress-bar=off",
+]
+_NETWORK = re.compile(
+    r"NewConnectionError|ConnectTimeout|ReadTimeout|Name or service|name resolution|"
+    r"Network is unreachable|Connection refused|ProxyError|Max retries|No matching distribution|"
+    r"ConnectionResetError|Connection broken|Read timed out|SSLError"
+)
+_ITEM = re.compile(r"^(?:Collecting|Processing|Requirement already satisfied:) ?([^=\s]*)")
+_DOWNLOADS = 0.7
+"""Share of the time that downloading takes; installing takes the rest."""
+
+
+def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -> None:
+    """Install everything that constraints names; raise SetupError with one line if it fails."""
+    total = sum(1 for line in constraints.read_text().splitlines() if _applies(line))
+    environment = without_other_ros(os.environ)
+    environment["PIP_USER"] = "0"  # a user's setting that a virtual environment refuses
+    environment["PYTHONUNBUFFERED"] = "1"
+    pip = [python, "-m", "pip", "install", *_OPTIONS]
+    log.unlink(missing_ok=True)
+    with Step(f"Installing {total} Python packages") as step:
+        count = _Counter(step, total)
+        try:
+            # Packages that come as source are built with this setuptools and not with whatever
+            # version is the newest today.
+            run([*pip, _setuptools(constraints)], environment, log, lock)
+            command = [*pip, "--no-build-isolation", "-r", constraints]
+            run(command, environment, log, lock, count.watch)
+        except ChildError as error:
+            raise SetupError(_explanation(error)) from error
+    if installed.incomplete(site):
+        raise SetupError(f"pip left an incomplete environment, see {log}; run diffbot again")
+
+
+def _setuptools(constraints: Path) -> str:
+    for line in constraints.read_text().splitlines():
+        if line.startswith("setuptools=="):
+            return line
+    raise SetupError(f"{constraints} has no line setuptools==...; renew it (see CONTRIBUTING.md)")
+
+
+def _applies(line: str) -> bool:
+    """Tell whether a line of constraints.txt is for this Python."""
+    requirement, _, marker = line.partition(";")
+    if not requirement.strip() or requirement.lstrip().startswith("#"):
+        return False
+    version = f'"{sys.version_info[0]}.{sys.version_info[1]}"'
+    return not marker or version in marker
+
+
+def _explanation(error: ChildError) -> str:
+    text = error.log.read_text(errors="replace")
+    if _NETWORK.search(text):
+        return (
+            "cannot download the Python packages; check the network and pip's settings "
+            "(pip config list), then run diffbot again: it goes on where it stopped "
+            f"(details: {error.log})"
+        )
+    if "No space left" in text:
+        return "the disk is full; the environment needs 1.5 GB; free some and run diffbot again"
+    reasons = [line for line in error.tail if line.startswith("ERROR")] or error.tail[-1:]
+    return f"pip failed: {' '.join(reasons[:1])} (details: {error.log})"
+
+
+class _Counter:
+    """Turns pip's lines into progress."""
+
+    def __init__(self, step: Step, total: int) -> None:
+        self._step = step
+        self._total = total
+        self._seen = 0
+
+    def watch(self, line: str) -> None:
+        """Take one line of pip's output."""
+        match = _ITEM.match(line)
+        if match is None:
+            if line.startswith("Installing collected packages"):
+                self._step.update(round(_DOWNLOADS * self._total), self._total, "unpacking")
+            return
+        self._seen += 1
+        done = round(_DOWNLOADS * min(self._seen, self._total))
+        self._step.update(done, self._total, match.group(1))
+
+
+# ---
+# Repair the paths in the CMake files of the ROS 2 wheels.
+
+_BUILDER = "/opt/python/"
+_NUMPY = re.compile(r'/opt/python/[^";]*/site-packages/numpy/(?:_core|core)/include')
+# Without its encoding CMake reads ASCII only, and cuts the path of a checkout at the first umlaut.
+_STRINGS = re.compile(r'(file\(STRINGS "[^"]*" \w+)\)')
+_PYTHON = re.compile(r'/opt/python/[^";/]+/include/python3\.\d+t?')
+
+
+def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
+    """Replace the include folders of the wheels' builder by this machine's; read paths as UTF-8.
+
+    prefix is where the wheels are installed, python_include holds Python.h and site is the
+    site-packages folder that has NumPy. Returns the number of files changed; raises SetupError
+    when a path of the builder is left, because a build would fail on it.
+    """
+    numpy_include = site / "numpy" / "_core" / "include"
+    if not numpy_include.is_dir():
+        numpy_include = site / "numpy" / "core" / "include"
+    changed = 0
+    for path in sorted((prefix / "share").glob("*/cmake/*.cmake")):
+        found = path.read_text(encoding="utf-8")
+        text = _NUMPY.sub(str(numpy_include), found)
+        text = _PYTHON.sub(str(python_include), text)
+        text = _STRINGS.sub(r"\1 ENCODING UTF-8)", text)
+        if _BUILDER in text:
+            raise SetupError(f"{path} names a folder of its builder that is not known here")
+        if text != found:
+            write_atomically(path, text)
+            changed += 1
+    return changed
+
 
 _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
@@ -107,10 +324,10 @@ class WheelsEnvironment:
     def _install(self, lock: int) -> None:
         self._stamps.clear(_WHEELS_STEP)
         installed.remove_incomplete(self._site)
-        log = self.directory / "log" / "pip.log"
-        pip.install(self.python, self._constraints, self._site, log, lock)
+        log = self.directory / "log" / "log"
+        install(self.python, self._constraints, self._site, log, lock)
         include = Path(sysconfig.get_config_var("INCLUDEPY"))
-        cmake_files.rewrite(self.prefix, include, self._site)
+        rewrite(self.prefix, include, self._site)
 
     def paths(self) -> Paths:
         """Return the wheels' entries: a complete ament prefix."""

@@ -18,9 +18,8 @@ status 1; output "screen" goes to the terminal as it is, without the process's n
 """
 
 from diffbot_bringup.xml_launch.arguments import check_known, declared, describe, parse
-from diffbot_bringup.xml_launch.document import read
-from diffbot_bringup.xml_launch.errors import LaunchError
-from diffbot_bringup.xml_launch.process_description import ProcessDescription
+from diffbot_bringup.xml_launch.document import LaunchError, read
+from diffbot_bringup.xml_launch.node import ProcessDescription
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.schema import check
 from diffbot_bringup.xml_launch.supervisor import Supervisor, say

@@ -3,19 +3,118 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from diffbot_bringup.xml_launch import command_line, names, substitutions
-from diffbot_bringup.xml_launch.document import Element
-from diffbot_bringup.xml_launch.errors import suggestion
-from diffbot_bringup.xml_launch.parameter_value import ParameterValue
-from diffbot_bringup.xml_launch.process_description import ParameterText
-from diffbot_bringup.xml_launch.scope import Scope
+from diffbot_bringup.xml_launch import substitutions
+from diffbot_bringup.xml_launch import substitutions as command_line
+from diffbot_bringup.xml_launch.document import Element, suggestion
+from diffbot_bringup.xml_launch.schema import ParameterValue
+from diffbot_bringup.xml_launch.substitutions import Scope
+
+# ---
+# Rules for node names and namespaces, as rclpy and launch_ros have them.
+
+_TOKEN = r"[A-Za-z_][A-Za-z0-9_]*"
+_NAME = re.compile(_TOKEN)
+_NAMESPACE = re.compile(rf"/|(?:/{_TOKEN})+")
+
+
+def join(base: str | None, namespace: str | None) -> str | None:
+    """Return the absolute namespace of `namespace` seen from `base`; None when both are None.
+
+    An absolute `namespace` (leading slash) wins over the base; a trailing slash is dropped.
+    """
+    if namespace is None:
+        combined = base
+    elif not base or namespace.startswith("/"):
+        combined = namespace
+    else:
+        combined = ("" if base == "/" else base) + "/" + namespace
+    if combined is None:
+        return None
+    if combined != "/":
+        combined = combined.rstrip("/")
+    return combined if combined.startswith("/") else "/" + combined
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError when `name` cannot be the name of a node."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"node name {name!r} is not valid: letters, digits and underscores only, "
+            "and no digit first"
+        )
+
+
+def check_namespace(namespace: str) -> None:
+    """Raise ValueError when the absolute `namespace` is not valid."""
+    if not _NAMESPACE.fullmatch(namespace):
+        raise ValueError(
+            f"namespace {namespace!r} is not valid: words of letters, digits and underscores "
+            "(no digit first) with one slash between them"
+        )
+
+
+# ---
+# One process that a launch file asks for, everything resolved.
+
+OUTPUTS = ("screen", "log", "both")
+
+
+@dataclass(frozen=True)
+class ParameterText:
+    """Text of a parameter file that is written just before the process starts."""
+
+    text: str
+
+    def write(self, directory: Path, number: int) -> str:
+        """Write the text into `directory` and return the path."""
+        path = directory / f"parameters_{number}.yaml"
+        path.write_text(self.text, encoding="utf-8")
+        return str(path)
+
+
+@dataclass(frozen=True)
+class ProcessDescription:
+    """What to run, where, with which environment, and what its end means.
+
+    `name` labels the process in messages (``ident-2``). `output` is one of OUTPUTS: "screen"
+    (straight to the terminal), "log" (to a file, standard error also to the terminal), "both".
+    """
+
+    name: str
+    command: tuple[str | ParameterText, ...]
+    environment: dict[str, str]
+    directory: str | None = None
+    output: str = "log"
+    shutdown_on_exit: bool = False
+    place: str = ""  # file:line of the element, for messages
+
+    def arguments(self, directory: Path) -> list[str]:
+        """Return the command line; parameter texts become files in `directory`."""
+        return [
+            word.write(directory, number) if isinstance(word, ParameterText) else word
+            for number, word in enumerate(self.command)
+        ]
+
+    def __str__(self) -> str:
+        """Return the command as a shell would take it, parameter texts shown in place."""
+        words = [
+            f"<{' '.join(word.text.split())}>"
+            if isinstance(word, ParameterText)
+            else shlex.quote(word)
+            for word in self.command
+        ]
+        return " ".join(words)
+
 
 Command = list["str | ParameterText"]
 
@@ -69,11 +168,11 @@ def command(element: Element, scope: Scope) -> Command:
     result += ["--ros-args"]
     name = text("name")
     if name is not None:
-        names.check_name(name)
+        check_name(name)
         result += ["-r", f"__node:={name}"]
-    namespace = names.join(scope.configurations.get("ros_namespace"), text("namespace"))
+    namespace = join(scope.configurations.get("ros_namespace"), text("namespace"))
     if namespace is not None:
-        names.check_namespace(namespace)
+        check_namespace(namespace)
         result += ["-r", f"__ns:={namespace}"]
     for key, value in scope.configurations.get("global_params", []):
         result += ["-p", f"{key}:={value}"]

@@ -11,13 +11,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from diffbot_bringup.xml_launch import command_line, names, node, schema, substitutions
+from diffbot_bringup.xml_launch import node, schema, substitutions
+from diffbot_bringup.xml_launch import node as names
+from diffbot_bringup.xml_launch import substitutions as command_line
 from diffbot_bringup.xml_launch.arguments import Argument, declared
-from diffbot_bringup.xml_launch.document import Element, read
-from diffbot_bringup.xml_launch.errors import LaunchError
-from diffbot_bringup.xml_launch.parameter_value import read_scalar
-from diffbot_bringup.xml_launch.process_description import OUTPUTS, ProcessDescription
-from diffbot_bringup.xml_launch.scope import Scope
+from diffbot_bringup.xml_launch.document import Element, LaunchError, read
+from diffbot_bringup.xml_launch.node import OUTPUTS, ProcessDescription
+from diffbot_bringup.xml_launch.schema import read_scalar
+from diffbot_bringup.xml_launch.substitutions import Scope
 
 
 class Resolver:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import (
     PackageNotFoundError,
@@ -14,10 +20,213 @@ from ament_index_python.packages import (
     get_package_share_directory,
 )
 
-from diffbot_bringup.xml_launch import expression
-from diffbot_bringup.xml_launch.errors import suggestion
-from diffbot_bringup.xml_launch.grammar import Call, Template, Text
-from diffbot_bringup.xml_launch.scope import Scope
+from diffbot_bringup.xml_launch.document import Call, Template, Text, suggestion
+
+# ---
+# Evaluates the expression of ``$(eval ...)`` without running Python code.
+#
+# Numbers, strings, True, False, None, arithmetic, comparison, in / not in, and / or / not,
+# ``a if c else b``, tuples and lists, and the names of the math module (``pi``, ``sqrt(2)``).
+# Everything here means what it means in Python, so the real launch gives the same text.
+
+# An expression is a line of a file: no need for more, and what a few characters can ask of Python
+# (9**9**9, 'a'*10**10) would take all time and memory.
+LONGEST = 2000  # characters of an expression
+LARGEST = 4000  # bits of a power, items or characters of a repetition
+_COMBINATORIAL = ("factorial", "comb", "perm")
+_LARGEST_COUNT = 1000  # that these take
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and base.bit_length() * abs(exponent) > LARGEST:
+        raise ValueError(f"{base}**{exponent} is too large; write it with a decimal point")
+    return operator.pow(base, exponent)
+
+
+def _product(left: Any, right: Any) -> Any:
+    for sequence, count in ((left, right), (right, left)):
+        repeats = isinstance(sequence, (str, tuple, list)) and isinstance(count, int)
+        if repeats and len(sequence) * count > LARGEST:
+            raise ValueError(f"{count} repetitions are too many; the limit is {LARGEST} items")
+    return operator.mul(left, right)
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    if isinstance(left, str):
+        raise ValueError("formatting of text with % is not supported; write the text out")
+    return operator.mod(left, right)
+
+
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: _product,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: _remainder,
+    ast.Pow: _power,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda left, right: left in right,
+    ast.NotIn: lambda left, right: left not in right,
+}
+_MATH = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+SUPPORTED = (
+    "numbers, 'strings', True, False, None, + - * / // % **, comparisons, in, not in, and, or, "
+    "not, a if c else b, tuples, lists and names of the math module"
+)
+
+
+def evaluate(text: str) -> str:
+    """Return the value of the expression as text, as `str()` writes it.
+
+    Raises ValueError when the expression is wrong or uses what is not supported.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
+    try:
+        tree = ast.parse(text.lstrip(" \t"), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"$(eval): {error.msg} in {text!r}") from None
+    except (RecursionError, MemoryError):
+        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
+    try:
+        return str(_value(tree.body))
+    except RecursionError:
+        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise ValueError(f"$(eval): {error} in {text!r}") from None
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, type(None))):
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_value(node.operand))
+    if isinstance(node, ast.BoolOp):
+        return _logical(node)
+    if isinstance(node, ast.Compare):
+        return _compare(node)
+    if isinstance(node, ast.IfExp):
+        return _value(node.body) if _value(node.test) else _value(node.orelse)
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(item) for item in node.elts)
+    if isinstance(node, ast.List):
+        return [_value(item) for item in node.elts]
+    if isinstance(node, ast.Name):
+        return _name(node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        function = _name(node.func)
+        values = [_value(argument) for argument in node.args]
+        if node.func.id in _COMBINATORIAL and any(
+            isinstance(value, int) and value > _LARGEST_COUNT for value in values
+        ):
+            raise ValueError(f"{node.func.id} takes numbers up to {_LARGEST_COUNT}")
+        return function(*values)
+    raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
+
+
+def _name(node: ast.Name) -> Any:
+    if node.id not in _MATH:
+        raise ValueError(f"unknown name {node.id!r} (text needs quotes); supported are {SUPPORTED}")
+    return _MATH[node.id]
+
+
+def _logical(node: ast.BoolOp) -> Any:
+    """Python's `and` / `or`: the last value looked at, and no further."""
+    stop_at = isinstance(node.op, ast.Or)
+    value: Any = None
+    for operand in node.values:
+        value = _value(operand)
+        if bool(value) is stop_at:
+            break
+    return value
+
+
+def _compare(node: ast.Compare) -> Any:
+    left = _value(node.left)
+    result: Any = True
+    for operation, operand in zip(node.ops, node.comparators, strict=True):
+        if type(operation) not in _OPERATORS:
+            raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
+        right = _value(operand)
+        result = _OPERATORS[type(operation)](left, right)
+        if not result:
+            break
+        left = right
+    return result
+
+
+# ---
+# What a launch file can see and change: configurations, environment, its own folder.
+
+
+class Scope:
+    """The state that the elements of a launch file share, with the rules of ROS 2 launch.
+
+    A scoped group gives back the configurations and the environment it found; an include does
+    not: what an included file declares or sets stays visible to the file that includes it.
+    The keys ``ros_namespace`` (text), ``global_params`` and ``ros_remaps`` (lists of pairs) are
+    configurations too, as in launch_ros.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.configurations: dict[str, Any] = {}
+        self.environment = dict(environment)
+        self._directory: Path | None = None
+        self._last_included: Path | None = None
+
+    @contextmanager
+    def saved(self) -> Iterator[None]:
+        """Give back configurations and environment afterwards (a scoped group).
+
+        The copy is shallow, as in launch: a list of parameters or remaps that exists before the
+        group is shared, so what a group adds to it stays.
+        """
+        configurations, environment = dict(self.configurations), dict(self.environment)
+        try:
+            yield
+        finally:
+            self.configurations, self.environment = configurations, environment
+
+    @contextmanager
+    def file(self, directory: Path) -> Iterator[None]:
+        """Make `directory` the folder of the current launch file."""
+        outer = self._directory
+        self._directory = directory
+        try:
+            yield
+        finally:
+            self._directory = outer
+
+    def announce(self, directory: Path) -> None:
+        """Remember the folder of the file that an include is about to read."""
+        self._last_included = directory
+
+    def directory(self) -> str:
+        """Return the folder of the current launch file.
+
+        ROS 2 launch answers with the folder of the file included last, even after that include
+        has ended. Raises ValueError where that differs from the file's own folder, because
+        neither answer would be right in both worlds.
+        """
+        if self._last_included != self._directory:
+            raise ValueError(
+                "$(dirname) in or after an <include> of a file from another folder: ros2 launch "
+                f"gives the folder of the included file ({self._last_included}) here; "
+                "use $(find-pkg-share PACKAGE), or read $(dirname) with <let> before the include"
+            )
+        return str(self._directory)
 
 
 def check(template: Template) -> None:
@@ -115,7 +324,7 @@ def _directory(scope: Scope) -> str:
 
 
 def _evaluate(_scope: Scope, text: str) -> str:
-    return expression.evaluate(text)
+    return evaluate(text)
 
 
 def _command(scope: Scope, text: str, on_stderr: str = "fail") -> str:
@@ -160,3 +369,48 @@ _KNOWN: dict[str, tuple[Callable[..., str], int, int]] = {
     "find-pkg-prefix": (_prefix, 1, 1),
     "find-exec": (_executable, 1, 1),
 }
+
+
+# ---
+# Splits ``cmd``, ``args`` and ``ros_args`` into the words of a command line.
+
+
+def split(template: Template) -> list[Template]:
+    """Split a template at the spaces of its plain text, as launch does.
+
+    Each piece of plain text is split by the shell's quoting rules on its own; what a substitution
+    gives is never split. Quotes therefore cannot reach around a substitution. Blank text between
+    two words gives an empty word where nothing stands before it: ``args=""`` is one empty word.
+    Raises ValueError for unbalanced quotes.
+    """
+    words: list[Template] = []
+    word: list[object] = []
+
+    def finish() -> None:
+        words.append(tuple(word))  # type: ignore[arg-type]
+        word.clear()
+
+    for part in template:
+        if not isinstance(part, Text):
+            word.append(part)
+            continue
+        try:
+            tokens = shlex.split(part.value)
+        except ValueError as error:
+            raise ValueError(
+                f"{error} in {part.value!r} (quotes cannot hold a substitution here)"
+            ) from None
+        if not tokens:
+            finish()
+            continue
+        if part.value[0].isspace() and word:
+            finish()
+        for token in tokens[:-1]:
+            word.append(Text(token))
+            finish()
+        word.append(Text(tokens[-1]))
+        if part.value[-1].isspace():
+            finish()
+    if word:
+        finish()
+    return words

@@ -22,11 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from diffbot_bringup.xml_launch.failures import VARIABLE, tell_failures
-from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_groups
-from diffbot_bringup.xml_launch.log_directory import LogDirectory
-from diffbot_bringup.xml_launch.process import Process
-from diffbot_bringup.xml_launch.process_description import ProcessDescription
+from diffbot_bringup.xml_launch.node import ProcessDescription
+from diffbot_bringup.xml_launch.process import GRACE, Guard, LogDirectory, Process, end_groups
+from diffbot_node.running import VARIABLE, tell_failures
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from diffbot_controllers.ros_parameter_file import read_section
-from diffbot_ident.velocity.sigma import Sigma
+from diffbot_controllers.parameter_file import read_section
+from diffbot_description.dynamics import Sigma
 
 ADVICE = "identify the robot anew: diffbot identify RECORDING"
 NAMES = ("sigma1", "sigma2", "sigma3", "sigma4")

@@ -10,30 +10,385 @@ latched) and `~/parameters` (diffbot_msgs/VelocityParameters in use, latched).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from types import SimpleNamespace
 
+import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from arc_odometry import Pose
+from arc_odometry import Oddity, Pose
 from arc_odometry.odometry_messages import heading
-from diffbot_controllers.motion import REST, Reference, Velocity
-from diffbot_controllers.reference_follower import ReferenceFollower
-from diffbot_controllers.reference_input import ReferenceInput, advance_pose
-from diffbot_controllers.reference_messages import at_rest, reference_fields
-from diffbot_controllers.velocity_tracking.odometry_feedback import OdometrySample, OdometryStamps
-from diffbot_controllers.velocity_tracking.pose_continuity import PoseContinuity
-from diffbot_controllers.velocity_tracking.tracker import VelocityTracker
-from diffbot_controllers.velocity_tracking.tracking_parameters import (
-    TRACKING_PARAMETERS,
-    estimator,
-    fastest,
-    identified,
-    tracker_settings,
+from diffbot_controllers.laws.motion import REST, Reference, Velocity, check_finite, check_positive
+from diffbot_controllers.nodes.controller_node import REFERENCE_PARAMETERS
+from diffbot_controllers.nodes.reference_follower import (
+    ReferenceFollower,
+    ReferenceInput,
+    advance_pose,
+    at_rest,
+    reference_fields,
 )
-from diffbot_controllers.velocity_tracking.tracking_telemetry import TrackingTelemetry
-from diffbot_msgs.msg import PoseReference
-from diffbot_node import KeptTopic, PairLimiter, seconds, to_stamp
+from diffbot_controllers.velocity_tracking.law import (
+    TrackerRecord,
+    TrackerSettings,
+    VelocityLimits,
+    VelocityTracker,
+)
+from diffbot_controllers.velocity_tracking.sigma_file import IdentifiedSigma, read_sigma, sigma_from
+from diffbot_description.dynamics import Sigma
+from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
+from diffbot_msgs.msg import (
+    ControllerState,
+    PoseReference,
+    VelocityParameters,
+    VelocityTrackingStatus,
+)
+from diffbot_node import (
+    COMMAND_PARAMETERS,
+    CommandNode,
+    KeptTopic,
+    PairLimiter,
+    Parameter,
+    seconds,
+    to_stamp,
+)
+
+# ---
+# Parameters of the velocity_tracking_controller node, and what they say to the tracker.
+
+FROM_PARAMETER = "sigma"
+DEFAULTS = TrackerSettings()
+
+TRACKING_PARAMETERS = (
+    *COMMAND_PARAMETERS,
+    *REFERENCE_PARAMETERS,
+    Parameter("stamped", True, "whether cmd_vel is a TwistStamped; else a Twist"),
+    Parameter("odom_frame", "odom", "frame of odometry and references"),
+    Parameter(
+        "parameters",
+        FROM_PARAMETER,
+        "sigma of the robot: 'sigma' (the parameter of that name), or the path of a "
+        "velocity_parameters.yaml, which holds the dead time too",
+    ),
+    Parameter(
+        "sigma", (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
+    ),
+    Parameter("adaptive", False, "whether sigma is identified while driving, from that on"),
+    Parameter("damping", DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0),
+    Parameter("b", DEFAULTS.b, "b of (11), 1/m^2", above=0.0),
+    Parameter("k_v", DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0),
+    Parameter("k_w", DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0),
+    Parameter(
+        "dead_time",
+        -1.0,
+        "time from a command to its effect, s; negative: that of the file of `parameters`, else 0",
+        maximum=1.0,
+    ),
+    Parameter("linear_velocity", 0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3),
+    Parameter("angular_velocity", 3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3),
+    Parameter(
+        "linear_acceleration", 0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
+    ),
+    Parameter(
+        "angular_acceleration",
+        0.0,
+        "largest |domega/dt| asked for, rad/s^2; 0: no limit",
+        minimum=0.0,
+    ),
+)
+
+
+def identified(values: SimpleNamespace) -> IdentifiedSigma:
+    """What the parameters tell of the robot.
+
+    Raises:
+        ValueError: sigma is missing or is not that of a robot, or the file cannot be used.
+    """
+    if values.parameters != FROM_PARAMETER:
+        return read_sigma(values.parameters)
+    try:
+        return IdentifiedSigma(sigma_from(values.sigma))
+    except ValueError as error:
+        raise ValueError(
+            f"parameter 'sigma': {error}; give sigma, or the file of identified ones as parameters"
+        ) from None
+
+
+def tracker_settings(values: SimpleNamespace, known: IdentifiedSigma) -> TrackerSettings:
+    """Settings of the tracker.
+
+    Args:
+        values: of TRACKING_PARAMETERS.
+        known: of the robot. The law looks ahead by one dead time, the mean of both axes.
+    """
+    dead_time = values.dead_time if values.dead_time >= 0.0 else 0.5 * sum(known.dead_time)
+    return TrackerSettings(
+        damping=values.damping,
+        b=values.b,
+        k_v=values.k_v,
+        k_w=values.k_w,
+        limits=VelocityLimits(
+            values.linear_velocity,
+            values.angular_velocity,
+            values.linear_acceleration or math.inf,
+            values.angular_acceleration or math.inf,
+        ),
+        dead_time=dead_time,
+        # A longer gap is zero commanded, and refused.
+        longest_gap=values.input_timeout,
+    )
+
+
+def fastest(values: SimpleNamespace, known: IdentifiedSigma) -> Velocity:
+    """Speeds that the robot reaches at the limits of its commands, m/s and rad/s.
+
+    By (3) a command leads to a speed of command / sigma3 or sigma4. It counts as a speed itself
+    where that is less: a sigma that is still to be identified may be wrong.
+
+    Args:
+        values: of TRACKING_PARAMETERS.
+        known: of the robot.
+    """
+    (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
+    return Velocity(
+        values.linear_velocity / min(drag, 1.0), values.angular_velocity / min(turning_drag, 1.0)
+    )
+
+
+def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit:
+    """What identifies sigma while driving, from what is known of it."""
+    variances = np.array(known.variances)
+    sure = bool((np.isfinite(variances) & (variances > 0.0)).all())
+    return RecursiveFit(
+        known.sigma,
+        np.diag(variances) if sure else None,
+        RecursiveSettings(dead_time=settings.dead_time, longest_gap=settings.longest_gap),
+    )
+
+
+# ---
+# Pose and velocity as a robot's own odometry tells them, and what is odd about their stamps.
+
+
+@dataclass(frozen=True)
+class OdometrySample:
+    """What an odometry tells.
+
+    Attributes:
+        stamp: s.
+        pose: in the odom frame, m and rad.
+        velocity: of the robot, m/s and rad/s.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+
+    stamp: float
+    pose: Pose
+    velocity: Velocity
+
+    def __post_init__(self) -> None:
+        check_finite("odometry", x=self.pose.x, y=self.pose.y, theta=self.pose.theta)
+        check_finite("odometry", v=self.velocity.v, omega=self.velocity.omega)
+
+
+class OdometryStamps:
+    """Says what is odd about the stamps of odometry.
+
+    - One sample earlier than its predecessor came late. A second one in a row shows that time was
+      reset.
+    - After a gap nobody knows what the robot did with the command.
+
+    Args:
+        longest_gap: between two stamps, s, > 0.
+    """
+
+    def __init__(self, longest_gap: float) -> None:
+        self._longest_gap = longest_gap
+        self._last = math.nan
+        self._late = False
+
+    def check(self, stamp: float) -> Oddity | None:
+        """Take in a stamp, s; returns what is odd about it, None where nothing is."""
+        last = self._last
+        if stamp < last:
+            went = f"stamp {stamp:.3f} s after {last:.3f} s"
+            if not self._late:
+                self._late = True
+                return Oddity("late", f"{went}: late odometry left out")
+            self._late, self._last = False, stamp
+            return Oddity("reset", f"{went}: time was reset; it goes on from the new stamp")
+        self._late, self._last = False, stamp
+        if stamp - last > self._longest_gap:
+            return Oddity(
+                "gap",
+                f"no odometry for {stamp - last:.3f} s, limit {self._longest_gap:g} s; check the "
+                "robot's driver, or raise input_timeout for a slow one",
+            )
+        return None
+
+
+# ---
+# What the velocity_tracking_controller node tells: `~/status`, `~/state` and `~/parameters`.
+
+
+class TrackingTelemetry:
+    """Publishers and the messages that they send again and again.
+
+    Args:
+        node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
+        frame: of odometry and references.
+        settings: of the tracker.
+
+    Attributes:
+        state: message of `~/state`.
+        status_topic: `~/status`.
+    """
+
+    def __init__(self, node: CommandNode, frame: str, settings: TrackerSettings) -> None:
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.state = ControllerState()
+        self.state.header.frame_id = "base_link"
+        self._status = status = VelocityTrackingStatus()
+        status.header.frame_id = frame
+        status.damping, status.b = float(settings.damping), float(settings.b)
+        status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
+        limits = settings.limits
+        status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]
+        self._parameters = VelocityParameters()
+        self._parameters.header.frame_id = "base_link"
+        self._parameters.dead_time[:] = [float(settings.dead_time)] * 2
+        resume = node.resume if node.values.wait_for_reference else None
+        self.status_topic = KeptTopic(node, VelocityTrackingStatus, "~/status", resume)
+        self._state_topic = node.create_publisher(ControllerState, "~/state", latched)
+        self._parameters_topic = node.create_publisher(VelocityParameters, "~/parameters", latched)
+
+    def publish_status(
+        self,
+        sample: OdometrySample,
+        reference: object,
+        record: TrackerRecord,
+        command: Velocity,
+        variances: Sequence[float],
+        time_step: float,
+    ) -> None:
+        """Send every variable of the tracker.
+
+        Args:
+            sample: that was answered.
+            reference: at its time; a MovingReference.
+            record: of the tracker's update.
+            command: sent, m/s and rad/s.
+            variances: of sigma1..sigma4; NaN where unknown.
+            time_step: since the sample before, s.
+        """
+        status = self._status
+        status.header.stamp = to_stamp(sample.stamp)
+        for message, pose in (
+            (status.set_point, reference),
+            (status.process_value, sample.pose),
+            (status.error, record.error),
+        ):
+            message.x, message.y, message.theta = float(pose.x), float(pose.y), float(pose.theta)
+        status.reference_velocity[:] = [float(reference.v), float(reference.omega)]
+        status.velocity[:] = sample.velocity
+        status.wanted_velocity[:] = record.wanted
+        status.wanted_acceleration[:] = record.acceleration
+        status.command[:] = command
+        status.limited = [bool(limited) for limited in record.limited]
+        status.sigma[:] = record.sigma.as_array()
+        status.sigma_variance[:] = variances
+        status.time_step = float(time_step)
+        self.status_topic.publish(status)
+
+    def publish_state(
+        self, stamp: float, phase: int, message: str, sigma: Sigma, variances: Sequence[float]
+    ) -> None:
+        """Send `state` with this stamp (s), phase and message, and sigma in use."""
+        self.state.header.stamp = self._parameters.header.stamp = to_stamp(stamp)
+        self.state.phase, self.state.message = phase, message
+        self.state.statuses = self.status_topic.count
+        self._state_topic.publish(self.state)
+        self._parameters.sigma[:] = sigma.as_array()
+        self._parameters.covariance_diagonal[:] = variances
+        self._parameters_topic.publish(self._parameters)
+
+
+# ---
+# Poses that follow each other as a robot's do, and jumps that no robot can make.
+#
+# Within a period dt a pose may change by
+#
+#     |change of position| <= PLACE + MARGIN v dt      |change of heading| <= HEADING + MARGIN w dt
+#
+# with (v, w) the speeds that the robot reaches at its limits. PLACE and HEADING are what a sound
+# localisation may correct at once; the tracker takes that for an error as any other.
+#
+# A larger step is a jump, and nobody knows at once which of the two poses is right. Where it was a
+# localisation that found its place, the new pose stays; where two odometries take turns on one
+# topic it does not. So a pose counts again once it has been without a jump for SETTLING.
+
+PLACE = 0.1  # m
+HEADING = 0.2  # rad
+MARGIN = 2.0  # for a filter that catches up, and for limits that are not exact
+SETTLING = 0.5  # s
+
+
+class PoseContinuity:
+    """Refuses poses that jump, and those that come soon after.
+
+    Args:
+        fastest: speeds that the robot reaches at its limits, m/s and rad/s, > 0.
+
+    Raises:
+        ValueError: a speed is not > 0.
+    """
+
+    def __init__(self, fastest: Velocity) -> None:
+        check_positive("fastest", v=fastest.v, omega=fastest.omega)
+        self._fastest = fastest
+        self._last: tuple[float, Pose] | None = None
+        self._jumped: float | None = None  # stamp of the newest jump, s
+
+    def check(self, stamp: float, pose: Pose) -> None:
+        """Take in a pose, m and rad, and its stamp, s; one that went back begins anew.
+
+        Raises:
+            ValueError: it is a jump, or one was less than SETTLING before.
+        """
+        last, self._last = self._last, (stamp, pose)
+        if last is None or stamp <= last[0]:
+            self._jumped = None
+            return
+        if jump := self._jump(stamp - last[0], last[1], pose):
+            self._jumped = stamp
+            raise ValueError(jump)
+        if self._jumped is not None:
+            steady = stamp - self._jumped
+            if steady < SETTLING:
+                raise ValueError(
+                    f"the odometry's pose jumped {steady:.3f} s ago: it has to be steady for "
+                    f"{SETTLING:g} s"
+                )
+            self._jumped = None
+
+    def _jump(self, dt: float, last: Pose, pose: Pose) -> str:
+        """Why a pose cannot follow another after a time, s; empty where it can."""
+        place = math.hypot(pose.x - last.x, pose.y - last.y)
+        turn = abs(math.remainder(pose.theta - last.theta, math.tau))
+        furthest = PLACE + MARGIN * self._fastest.v * dt
+        most = HEADING + MARGIN * self._fastest.omega * dt
+        if place <= furthest and turn <= most:
+            return ""
+        return (
+            f"the odometry's pose jumped by {place:.3f} m and {turn:.3f} rad in {dt:.3f} s, limits "
+            f"{furthest:.3f} m and {most:.3f} rad: check that only one node tells the pose, and "
+            f"the localisation; it counts again once it has been steady for {SETTLING:g} s"
+        )
 
 
 class VelocityTrackingNode(ReferenceFollower):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import signal
 import sys
@@ -14,17 +15,243 @@ from pathlib import Path
 from types import FrameType
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from diffbot_ident.recording.command_line import parse
-from diffbot_ident.recording.findings import Findings
-from diffbot_ident.recording.open_table import open_tables
-from diffbot_ident.recording.opened import Opened, geometry_of, robot_of
-from diffbot_ident.recording.options import SYSID, TORQUE, Options
-from diffbot_ident.recording.reading import Reading
-from diffbot_ident.recording.report import save, show
-from diffbot_ident.recording.resample import ResampleSettings, UniformStretch
-from diffbot_ident.recording.stream import RecordingError
-from diffbot_ident.recording.stretch_store import StretchStore
+from diffbot_ident.recording.bag import ROLES
+from diffbot_ident.recording.options import (
+    AUTO,
+    EFFORTS,
+    KINDS,
+    SYSID,
+    TORQUE,
+    Opened,
+    Options,
+    geometry_of,
+    robot_of,
+)
+from diffbot_ident.recording.resample import (
+    Resampler,
+    ResampleSettings,
+    StretchStore,
+    UniformStretch,
+)
+from diffbot_ident.recording.stream import Block, RecordingError
+from diffbot_ident.recording.table import CHANNELS, FACTORS, open_tables
+from diffbot_ident.recording.verdict import Findings, save, show
+
+# ---
+# The command line of `identify`.
+
+_DESCRIPTION = """\
+Identify a robot's dynamics from a recording: no robot, no ROS graph.
+
+FILE is a rosbag2 recording (folder, .mcap or .db3, any ROS 2 distribution), a table (.csv), or a
+WPILib SysId drivetrain log (.json). Kinds of robots:
+  torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
+  velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
+  sysid     ks, kv, ka from voltages
+What the recording holds decides, and topics, joints and columns are found by type and name."""
+
+_EPILOG = f"""\
+channels of tables: {", ".join(CHANNELS)}; SI units, rad, N m
+factors: a number, or one of {", ".join(FACTORS)}
+
+examples:
+  diffbot identify run1/ --robot twil
+  diffbot identify drive.mcap --odom /odometry/filtered
+  diffbot identify log.csv --columns time=t,command_v=cmd,v=speed --where "mode=auto"
+  diffbot identify log.csv --columns command_v=c,left_velocity=l*rpm,right_velocity=r*rpm \\
+      --wheel-radius 0.3 --track 1.08
+
+exit status: 0 the result may be used; 1 it may not, and why; 2 wrong usage or unreadable files;
+130 interrupted by Ctrl-C"""
+
+
+def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
+    """The options that the arguments say; wrong ones end the process with status 2."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="recordings")
+    add = parser.add_argument
+    add("--kind", choices=KINDS, default=AUTO, help="kind of robot (default: %(default)s)")
+    add("--robot", metavar="NAME|FILE", help="description of the robot, such as twil")
+    add("--wheel-radius", metavar="M", type=_positive, help="rolling radius of the wheels, m")
+    add("--track", metavar="M", type=_positive, help="left to right contact point, m")
+    group = parser.add_argument_group("what to read of a rosbag2 recording")
+    for name, role in ROLES.items():
+        group.add_argument(role.option, dest=f"topic_{name}", metavar="TOPIC", help=role.text)
+    group.add_argument("--left-joint", metavar="NAME", help="joint of the left wheel")
+    group.add_argument("--right-joint", metavar="NAME", help="joint of the right wheel")
+    group.add_argument(
+        "--effort-source",
+        choices=EFFORTS,
+        default=AUTO,
+        help="whose torques act: as the joint states report, or as commanded (default: the joint "
+        "states' where they report any)",
+    )
+    group = parser.add_argument_group("what to read of a table")
+    group.add_argument(
+        "--columns",
+        metavar="CHANNEL=COLUMN[*FACTOR],…",
+        action="append",
+        default=[],
+        help="which column holds what",
+    )
+    group.add_argument(
+        "--where",
+        metavar="CONDITION",
+        action="append",
+        default=[],
+        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
+    )
+    group = parser.add_argument_group("how to read")
+    group.add_argument(
+        "--period", metavar="S", type=_positive, help="resample to this period, s (velocity)"
+    )
+    group.add_argument(
+        "--hold",
+        metavar="S",
+        type=_positive,
+        default=Options.hold,
+        help="time that a velocity command holds without a new one, s (default: %(default)s)",
+    )
+    group.add_argument(
+        "--keep",
+        metavar="MINUTES",
+        type=_positive,
+        default=Options.keep / 60.0,
+        help="motion kept in memory of a velocity robot (default: %(default)g)",
+    )
+    add(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder of the results (default: results/<date>-identify)",
+    )
+    add("--no-pictures", action="store_true", help="only numbers")
+    found = parser.parse_args(argv)
+    if found.left_joint and found.left_joint == found.right_joint:
+        parser.error(f"--left-joint and --right-joint are both {found.left_joint}: give two")
+    return Options(
+        files=tuple(found.files),
+        kind=found.kind,
+        robot=found.robot,
+        wheel_radius=found.wheel_radius,
+        track=found.track,
+        topics={name: getattr(found, f"topic_{name}") for name in ROLES},
+        left_joint=found.left_joint,
+        right_joint=found.right_joint,
+        effort_source=found.effort_source,
+        columns=tuple(found.columns),
+        where=tuple(found.where),
+        period=found.period,
+        hold=found.hold,
+        keep=60.0 * found.keep,
+        output=found.output,
+        pictures=not found.no_pictures,
+    )
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0.0):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be a number > 0")
+    return value
+
+
+# ---
+# Reads a recording while a person watches.
+
+
+class Reading:
+    """Stretches of a recording, with a bar, and with what was left out at the end.
+
+    Args:
+        opened: what is read.
+        settings: how stretches are made.
+        console: where all goes.
+
+    Attributes:
+        interrupted: whether Ctrl-C ended it; the stretches until then count.
+    """
+
+    def __init__(self, opened: Opened, settings: ResampleSettings, console: Console) -> None:
+        self._opened = opened
+        self._resampler = Resampler(settings)
+        self._console = console
+        self.interrupted = False
+
+    def stretches(self) -> Iterator[UniformStretch]:
+        """The stretches.
+
+        Raises:
+            RecordingError: a channel is missing.
+        """
+        columns = (TextColumn("reading"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+        # Ctrl-C may come anywhere, also while what was read is worked off.
+        before = signal.signal(signal.SIGINT, self._on_signal)
+        try:
+            with Progress(
+                *columns,
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+                disable=not self._console.is_terminal,
+            ) as bar:
+                blocks = self._watched(bar)
+                yield from self._resampler.stretches(blocks, self._opened.channels)
+        except RecordingError:
+            # Often the reason is a file that is damaged.
+            self._say_what_was_left_out()
+            raise
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if self.interrupted:
+            self._say("interrupted: what follows rests on what was read until then")
+        self._say_what_was_left_out()
+
+    @property
+    def period(self) -> float:
+        """Between samples, s; NaN while it is not known."""
+        return self._resampler.period
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """End with what there is; a second time, at once."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def _watched(self, bar: Progress) -> Iterator[Block]:
+        task = bar.add_task("", total=None)
+        for block in self._opened.blocks():
+            if self.interrupted:
+                return
+            parts = [source.progress for source in self._opened.sources]
+            done, total = (sum(getattr(part, n) for part in parts) for n in ("done", "total"))
+            bar.update(task, completed=done, total=total or None)
+            yield block
+
+    def _say_what_was_left_out(self) -> None:
+        for source in self._opened.sources:
+            for warning in source.warnings:
+                self._say(f"warning: {warning}")
+        lines = self._resampler.losses.lines()
+        read = f"read {self._resampler.seconds:.1f} s of recording"
+        self._say(read + (", left out:" if lines else ""))
+        for line in lines:
+            self._say(f"  {line}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
 
 USAGE, UNTRUSTED, INTERRUPTED = 2, 1, 128 + signal.SIGINT
 WIDTH = 110  # columns, where the result goes into a file
@@ -163,11 +390,11 @@ class Identify:
         )
 
     def _torque(self, opened: Opened) -> Findings:
-        from diffbot_ident.coverage import MotionScale
-        from diffbot_ident.excitations import nominal_prior
-        from diffbot_ident.prediction import Model
+        from diffbot_ident.excitation.excitations import nominal_prior
+        from diffbot_ident.recording.kinds import torque_findings
         from diffbot_ident.recording.torque_analysis import TorqueAnalysis
-        from diffbot_ident.recording.torque_findings import torque_findings
+        from diffbot_ident.torque.integral_rows import MotionScale
+        from diffbot_ident.verification import Model
 
         robot, scale, nominal = robot_of(self._options), None, None
         if robot is not None:
@@ -195,7 +422,7 @@ class Identify:
         return found
 
     def _velocity(self, opened: Opened) -> Findings:
-        from diffbot_ident.recording.velocity_findings import analyse, velocity_findings
+        from diffbot_ident.recording.kinds import analyse, velocity_findings
 
         store = StretchStore(self._options.keep)
         settings = ResampleSettings(
@@ -216,7 +443,7 @@ class Identify:
         return velocity_findings(axes, store, robot, sources)
 
     def _voltage(self) -> Findings:
-        from diffbot_ident.recording.voltage_findings import voltage_findings
+        from diffbot_ident.recording.kinds import voltage_findings
 
         if len(self._options.files) > 1:
             raise RecordingError("one SysId log at a time: give one .json file")
@@ -244,7 +471,7 @@ class Identify:
 
 def _open_bags(paths: Sequence[Path], options: Options) -> Opened:
     try:
-        from diffbot_ident.recording.open_bag import open_bags
+        from diffbot_ident.recording.bag_source import open_bags
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "rosbags":
             raise

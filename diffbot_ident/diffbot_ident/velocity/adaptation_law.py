@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.velocity.sigma import Sigma
+from diffbot_description.dynamics import Sigma
 
 Array = NDArray[np.float64]
 

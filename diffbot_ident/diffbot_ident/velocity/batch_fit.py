@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.velocity.first_order import FirstOrderFit, Stretch, fit_first_order
-from diffbot_ident.velocity.sigma import AXES, Sigma
 
 Array = NDArray[np.float64]
 

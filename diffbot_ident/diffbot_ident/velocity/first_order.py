@@ -25,14 +25,328 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
+from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order_covariance import covariance, first_correlation
-from diffbot_ident.velocity.first_order_residuals import OutputError, forced, late
-from diffbot_ident.velocity.stretch import Stretch
+# ---
+# Covariance of least-squares parameters whose residuals are correlated in time.
+#
+# Gamma, the residuals' covariance, is taken to be that of an autoregressive process A(q) r = e,
+# whose order Akaike's criterion chooses. The parameters' covariance is then
+#
+#     (J'J)^-1  J' Gamma J  (J'J)^-1,      J' Gamma J = sigma_e^2 |filter of J by 1 / A(1/q)|^2.
+#
+# It weighs a slow error of the model or of a sensor by how slow it is, where sigma^2 (J'J)^-1
+# counts each sample as a new fact.
+
+Array = NDArray[np.float64]
+
+# Highest order of the autoregressive process, and the residuals that each coefficient needs.
+ORDER, PER_COEFFICIENT = 25, 10
+
+
+def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
+    """Covariance of the parameters.
+
+    Args:
+        jacobian: shape (n, p).
+        residuals: shape (n,), of the stretches one after another.
+        lengths: of the stretches; they sum to n.
+
+    Returns:
+        shape (p, p); infinite variances where the residuals do not depend on a parameter.
+    """
+    size = jacobian.shape[1]
+    scale = np.linalg.norm(jacobian, axis=0)
+    if not (scale > 0.0).all():
+        return np.diag(np.full(size, math.inf))
+    scaled = jacobian / scale
+    information = scaled.T @ scaled
+    if np.linalg.eigvalsh(information)[0] < 1e-12:
+        return np.diag(np.full(size, math.inf))
+    autocovariance = _autocovariance(residuals, lengths)
+    coefficients, variance = _autoregression(autocovariance, len(residuals))
+    coloured = np.concatenate(
+        [lfilter((1.0,), coefficients, part[::-1], axis=0) for part in _parts(scaled, lengths)]
+    )
+    p = np.linalg.inv(information)
+    found = variance * (p @ (coloured.T @ coloured) @ p)
+    return (
+        found
+        * _small_sample(coefficients, len(residuals), size + len(lengths))
+        / np.outer(scale, scale)
+    )
+
+
+def first_correlation(residuals: Array, lengths: Sequence[int]) -> float:
+    """Correlation between successive residuals, -1 to 1; 0 where there are none."""
+    c = _autocovariance(residuals, lengths, 1)
+    return float(c[1] / c[0]) if c[0] > 0.0 else 0.0
+
+
+def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
+    return np.split(values, np.cumsum(lengths)[:-1])
+
+
+def _autocovariance(residuals: Array, lengths: Sequence[int], order: int = ORDER) -> Array:
+    """Of lags 0 to order, shape (order + 1,), over the pairs that lie in one stretch."""
+    order = min(order, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
+    sums = np.zeros(order + 1)
+    for part in _parts(residuals, lengths):
+        for lag in range(min(order, len(part) - 1) + 1):
+            sums[lag] += part[lag:] @ part[: len(part) - lag]
+    return sums / len(residuals)
+
+
+def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
+    """Coefficients [1, a1, ...] and the variance of e, by Levinson's recursion."""
+    variance = float(autocovariance[0])
+    if not variance > 0.0:
+        return np.ones(1), 0.0
+    a, best, chosen = np.ones(1), samples * math.log(variance), (np.ones(1), variance)
+    for order in range(1, len(autocovariance)):
+        reflection = -float(a @ autocovariance[order:0:-1][: len(a)]) / variance
+        if not abs(reflection) < 1.0:
+            break
+        padded = np.append(a, 0.0)
+        a = padded + reflection * padded[::-1]
+        variance *= 1.0 - reflection**2
+        criterion = samples * math.log(variance) + 2.0 * order
+        if criterion < best:
+            best, chosen = criterion, (a, variance)
+    return chosen
+
+
+def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
+    """Factor on the variance for the few independent residuals that it rests on.
+
+    The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    """
+    impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
+    # Samples that say as much as one independent one, about the parameters.
+    slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)
+    independent = max(samples / slow - parameters, 1.0)
+    return (1.0 + 1.21 / independent) ** 2 * (1.0 + parameters / independent)
+
+
+# ---
+# An uninterrupted piece of one axis: what was commanded and what was measured.
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """An uninterrupted piece of one axis, sampled uniformly.
+
+    Attributes:
+        period: s, > 0.
+        command: shape (n,), held from sample k to k+1; m/s or rad/s, or what the axis takes.
+        velocity: shape (n,), measured at sample k; m/s or rad/s.
+        fresh: shape (n,), whether the velocity is a new reading; None: all are.
+
+    Raises:
+        ValueError: shapes differ, a value is not finite, or period <= 0.
+    """
+
+    period: float
+    command: Array
+    velocity: Array
+    fresh: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.period < math.inf:
+            raise ValueError(f"period = {self.period}: must be finite and > 0 s")
+        shape = np.shape(self.velocity)
+        if len(shape) != 1:
+            raise ValueError(f"velocity has shape {shape}: must be (n,)")
+        for name in ("command", "fresh"):
+            value = getattr(self, name)
+            if value is not None and np.shape(value) != shape:
+                raise ValueError(
+                    f"{name} has shape {np.shape(value)}: must be {shape}, as velocity"
+                )
+        for name in ("command", "velocity"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} holds a value that is not finite: leave such samples out")
+
+    @property
+    def duration(self) -> float:
+        """From the first sample to the last, s."""
+        return self.period * max(len(self.velocity) - 1, 0)
+
+
+# ---
+# Residuals of a first-order axis: measured minus simulated velocity, and their Jacobian.
+#
+# See first_order for the equations. theta = [log tau, gain]; the velocity at the beginning of each
+# stretch is eliminated, v0 = g'(y - gain f) / g'g for the forced response f and g(k) = a^k.
+
+
+# Time constants tried first, when no start is given: from the period to the longest stretch.
+GRID = 12
+# Samples that a stretch needs beyond those that the dead time takes.
+LEAST = 3
+# A time constant is kept between this share of the period and so many times all samples.
+FASTEST, SLOWEST = 0.05, 100.0
+
+
+def _split(dead_time: float, period: float) -> tuple[int, float]:
+    """Whole periods m of a dead time, and the fraction f of one that is left."""
+    if not 0.0 <= dead_time < math.inf:
+        raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
+    # A dead time of 0.3 s is 6 periods of 0.05 s, not 5.999.
+    whole = int(dead_time / period + 1e-9)
+    return whole, max(dead_time / period - whole, 0.0)
+
+
+def late(command: Array, period: float, dead_time: float) -> tuple[Array, Array, float]:
+    """Commands (n,) of m and of m + 1 periods before, and the fraction f of the dead time."""
+    whole, fraction = _split(dead_time, period)
+    index = np.arange(len(command)) - whole
+    return command[np.maximum(index, 0)], command[np.maximum(index - 1, 0)], fraction
+
+
+def forced(tau: float, commands: tuple[Array, Array, float], period: float) -> tuple[Array, Array]:
+    """Response of unit gain from rest, and its derivative by log tau, each of shape (n,)."""
+    newer, older, f = commands
+    x = period / tau
+    a = math.exp(-x)
+    part = math.exp(-x * (1.0 - f))
+    # d a / d log tau = x a, and so on.
+    drive = -math.expm1(-x * (1.0 - f)) * newer + (part - a) * older
+    slope = x * ((f - 1.0) * part * newer + ((1.0 - f) * part - a) * older)
+    response = lfilter((0.0, 1.0), (1.0, -a), drive)
+    return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
+
+
+class OutputError:
+    """Residuals of all stretches as functions of theta = [log tau, gain].
+
+    All stretches are filtered as one series: what one leaves behind in the next decays as the
+    next one's free response does, and is taken out with it.
+    """
+
+    def __init__(self, stretches: Sequence[Stretch], dead_time: float, lead: float) -> None:
+        if not stretches:
+            raise ValueError("stretches is empty: must hold at least one")
+        self.dead_time = dead_time
+        self.period = stretches[0].period
+        for stretch in stretches:
+            if not math.isclose(stretch.period, self.period, rel_tol=1e-9):
+                raise ValueError(
+                    f"stretches have periods {self.period} s and {stretch.period} s: must be one"
+                )
+        if not lead >= dead_time:
+            raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
+        skip = math.ceil(lead / self.period - 1e-9)
+        pieces = [_piece(stretch, skip, dead_time) for stretch in stretches]
+        pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST]
+        if not pieces:
+            raise ValueError(
+                f"no stretch is long enough: must be at least {skip + LEAST} samples with a "
+                f"lead of {lead:g} s; record for longer"
+            )
+        if all(np.ptp(newer) == 0.0 for newer, *_ in pieces):
+            raise ValueError("command never changes within a stretch: record steps of the command")
+        newer, older, velocity, use = (
+            np.concatenate([piece[i] for piece in pieces]) for i in range(4)
+        )
+        self.measured = velocity[use]
+        if np.ptp(self.measured) == 0.0:
+            raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
+        _, fraction = _split(dead_time, self.period)
+        self._commands = (newer, older, fraction)
+        self._use = use
+        # Samples since the stretch's first that counts, and where its residuals begin.
+        counting = [np.flatnonzero(piece[3]) for piece in pieces]
+        self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
+        self.lengths = [int(np.count_nonzero(piece[3])) for piece in pieces]
+        self._first = np.cumsum([0, *self.lengths[:-1]])
+        self._longest = self.period * max(len(piece[3]) for piece in pieces)
+        self._slowest = SLOWEST * self.period * len(use)
+        self._theta: Array | None = None
+
+    def checked(self, start: tuple[float, float]) -> Array:
+        """Theta of a start (inertia, drag): its time constant, as far as samples can show it.
+
+        The gain is the best one there: a start far off would lead into the flat region of time
+        constants below the period.
+        """
+        inertia, drag = start
+        if not (math.isfinite(inertia) and math.isfinite(drag) and inertia * drag > 0.0):
+            raise ValueError(f"start = {start}: inertia and drag must be finite and of one sign")
+        tau = min(max(inertia / drag, self.period), self._longest)
+        return self._with_gain(tau)[1]
+
+    def first_guess(self) -> Array:
+        """The best of a grid of time constants, each with its best gain."""
+        taus = np.geomspace(0.5 * self.period, self._longest, GRID)
+        return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
+
+    def _with_gain(self, tau: float) -> tuple[float, Array]:
+        """Least sum of squares at a time constant, and theta there: the gain enters linearly."""
+        theta = np.array([math.log(tau), 0.0])
+        without, response = self.residuals(theta), -self.jacobian(theta)[:, 1]
+        power = float(response @ response)
+        theta[1] = float(response @ without) / power if power > 0.0 else 0.0
+        return float(np.sum((without - theta[1] * response) ** 2)), theta
+
+    def time_constant(self, theta: Array) -> float:
+        """Time constant of theta within what the samples can show, s."""
+        low, high = math.log(FASTEST * self.period), math.log(self._slowest)
+        return math.exp(min(max(theta[0], low), high))
+
+    def residuals(self, theta: Array) -> Array:
+        """Measured minus simulated velocity at all samples that count, shape (n,)."""
+        self._evaluate(theta)
+        return self._residuals
+
+    def jacobian(self, theta: Array) -> Array:
+        """Derivative of the residuals by theta, shape (n, 2)."""
+        self._evaluate(theta)
+        return self._jacobian
+
+    def _evaluate(self, theta: Array) -> None:
+        if self._theta is not None and np.array_equal(theta, self._theta):
+            return
+        x = self.period / self.time_constant(theta)
+        response, slope = (
+            series[self._use]
+            for series in forced(self.time_constant(theta), self._commands, self.period)
+        )
+        decay = np.exp(-x * self._since)
+        # Derivative of the decay by log tau.
+        bend = x * self._since * decay
+        power = self._sums(decay * decay)
+        rest = self.measured - theta[1] * response
+        starts = self._sums(decay * rest) / power
+        residuals = rest - self._each(starts) * decay
+        by_tau = -theta[1] * slope - self._each(starts) * bend
+        shift = self._sums(decay * by_tau + residuals * bend) / power
+        by_tau -= self._each(shift) * decay
+        by_gain = self._each(self._sums(decay * response) / power) * decay - response
+        self._theta = np.array(theta)
+        self._residuals = residuals
+        self._jacobian = np.column_stack((by_tau, by_gain))
+
+    def _sums(self, values: Array) -> Array:
+        """Sum over each stretch, shape (stretches,)."""
+        return np.add.reduceat(values, self._first)
+
+    def _each(self, values: Array) -> Array:
+        """One value of each stretch at each of its residuals, shape (n,)."""
+        return np.repeat(values, self.lengths)
+
+
+def _piece(stretch: Stretch, skip: int, dead_time: float) -> tuple[Array, Array, Array, Array]:
+    """Late commands, velocity and which samples count, without the first ones."""
+    command = np.asarray(stretch.command, dtype=float)
+    newer, older, _ = late(command, stretch.period, dead_time)
+    velocity = np.asarray(stretch.velocity, dtype=float)
+    fresh = np.ones(len(velocity), bool) if stretch.fresh is None else stretch.fresh
+    return newer[skip:], older[skip:], velocity[skip:], np.asarray(fresh, bool)[skip:]
+
 
 __all__ = ["FirstOrder", "FirstOrderFit", "Stretch", "fit_first_order"]
 
-Array = NDArray[np.float64]
 
 # Standard deviation of log tau, or of the gain over itself, beyond which it is not identifiable.
 VAGUE = 0.5

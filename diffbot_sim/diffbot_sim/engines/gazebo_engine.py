@@ -7,14 +7,11 @@ import tempfile
 from pathlib import Path
 
 from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
-from diffbot_description.consistency import support_span
-from diffbot_sim.gazebo import protocol
-from diffbot_sim.gazebo.camera import wait_for_picture
-from diffbot_sim.gazebo.installation import MISSING, find_installation
-from diffbot_sim.gazebo.plugin_build import plugin
-from diffbot_sim.gazebo.robot_model import PhysicsSettings
-from diffbot_sim.gazebo.server import GazeboServer
-from diffbot_sim.gazebo.world import write_world
+from diffbot_description.loading import support_span
+from diffbot_sim.gazebo import server as protocol
+from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
+from diffbot_sim.gazebo.server import GazeboServer, wait_for_picture
+from diffbot_sim.gazebo.world import PhysicsSettings, write_world
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
 SETTLING_TIME = 0.5

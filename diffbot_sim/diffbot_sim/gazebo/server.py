@@ -4,17 +4,144 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import socket
+import struct
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 from diffbot_sim.companions import Companion, stop_all
-from diffbot_sim.gazebo.camera import start_display
 from diffbot_sim.gazebo.installation import GazeboError, Installation
-from diffbot_sim.gazebo.protocol import ANSWER_SIZE, Answer
 from diffbot_sim.gazebo.world import WORLD
+
+# ---
+# Messages between the engine and its plugin in Gazebo; plugin/diffbot_gazebo.cc is the other end.
+#
+# Both are packed C structures with natural alignment, in the machine's byte order.
+
+LOOK, STEP, PLACE, PAYLOAD, LINE = range(5)
+VALUES = 9
+
+_REQUEST = struct.Struct(f"=II{VALUES}d")
+_ANSWER = struct.Struct("=II17d")
+
+ANSWER_SIZE = _ANSWER.size
+
+
+def request(kind: int, *values: float, steps: int = 0) -> bytes:
+    """Return a request.
+
+    Its kind and values:
+        LOOK: none; say the state.
+        STEP: torque left, right (N m), length of an inner step (s); `steps` of them are done.
+        PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
+        PAYLOAD: mass (kg), x, z (m), inertia (kg m^2), as of Simulator.set_payload.
+        LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
+    """
+    return _REQUEST.pack(kind, steps, *values, *(0.0,) * (VALUES - len(values)))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The state of the robot after a request; pairs are [left, right], SI units.
+
+    Attributes:
+        notice: it was said without a request, because the pause began or ended.
+        paused: the world's time stands still until somebody lets it go on.
+        angles, rates: of the wheel joints, rad and rad/s.
+        position: of base_link in the world, m.
+        rotation: of base_link, quaternion w, x, y, z.
+        linear, angular: velocity of base_link's origin (m/s) and spin (rad/s), in the world.
+    """
+
+    notice: bool
+    paused: bool
+    angles: tuple[float, float]
+    rates: tuple[float, float]
+    position: tuple[float, float, float]
+    rotation: tuple[float, float, float, float]
+    linear: tuple[float, float, float]
+    angular: tuple[float, float, float]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Answer:
+        """Read an answer; struct.error when the other end speaks another protocol."""
+        notice, paused, *v = _ANSWER.unpack(data)
+        return cls(
+            bool(notice),
+            bool(paused),
+            *(tuple(v[a:b]) for a, b in ((0, 2), (2, 4), (4, 7), (7, 11), (11, 14), (14, 17))),
+        )
+
+
+# ---
+# What the camera in Gazebo's world needs: a display to draw on, and time to begin.
+
+# Wall time that the first picture may take, s, and how often it is looked for.
+PATIENCE = 60.0
+LOOK_PERIOD = 0.05
+
+
+def start_display(run: Callable[..., object], last_words: Callable[[], str]) -> str:
+    """Start an X server that shows nothing, and return its name.
+
+    Args:
+        run: starts a program; its path, its arguments, and a file descriptor that it inherits.
+        last_words: gives what it has said.
+
+    Raises:
+        GazeboError: there is none on this machine, or it did not start.
+    """
+    program = shutil.which("Xvfb")
+    if program is None:
+        raise GazeboError(
+            "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which is "
+            "then used, or do without pictures"
+        )
+    ours, theirs = os.pipe()
+    with open(ours) as answer:
+        words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+        run(program, words, theirs)
+        os.close(theirs)
+        number = answer.readline().strip()
+    if not number:
+        raise GazeboError(
+            "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
+            f"words:\n{last_words()}"
+        )
+    return f":{number}"
+
+
+def wait_for_picture(folder: Path, look_around: Callable[[], None]) -> None:
+    """Return when the camera has begun to fill the folder.
+
+    Args:
+        folder: of the pictures; it may hold older ones.
+        look_around: called again and again; raises what else goes wrong.
+
+    Raises:
+        GazeboError: there is no new picture after PATIENCE.
+    """
+    before = _newest(folder)
+    end = time.monotonic() + PATIENCE
+    while _newest(folder) == before:
+        look_around()
+        if time.monotonic() > end:
+            raise GazeboError(
+                f"the camera has taken no picture for {PATIENCE:g} s: Gazebo cannot draw on the "
+                "display; unset DISPLAY to draw on one that nobody sees"
+            )
+        time.sleep(LOOK_PERIOD)
+
+
+def _newest(folder: Path) -> float:
+    """When the newest file of a folder was written; 0 without one."""
+    return max((file.stat().st_mtime for file in folder.glob("*")), default=0.0)
+
 
 # Wall time that the server may take, s: to start (the first time its files come from a cold disk),
 # to answer, and to end by itself.

@@ -14,27 +14,212 @@ message takes. ros_gz_bridge answers within one to two ms, and a run is faster t
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 
+from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
 
 from arc_odometry import JointSample
-from diffbot_description import load_robot
-from diffbot_node import declare, pose_from_text
-from diffbot_node.answers import answers
-from diffbot_sim.command_topic import COMMANDS, CommandTopic
-from diffbot_sim.command_watch import CommandWatch
+from diffbot_description import Robot, load_robot
+from diffbot_node import Parameter, declare, pose_from_text, seconds
+from diffbot_node.command_output import answers
+from diffbot_sim.companions import NOT_OFFERED, refuse_not_offered
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz.parameters import PARAMETERS, steps_per_period
-from diffbot_sim.gz.program import GzProgram
-from diffbot_sim.gz.topics import GzTopics
-from diffbot_sim.gz.world import GzWorld
-from diffbot_sim.not_offered import refuse_not_offered
-from diffbot_sim.pacing import Pacer
-from diffbot_sim.simulator_parameters import make_actuator, make_encoders
-from diffbot_sim.simulator_topics import SimulatorTopics
-from diffbot_sim.stepped_robot import SteppedRobot, WheelReading
+from diffbot_sim.gz.program import PREFIX, STEP, GzProgram, GzWorld
+from diffbot_sim.paced_simulator import CommandWatch, Pacer
+from diffbot_sim.simulator_topics import COMMANDS, CommandTopic, SimulatorTopics
+from diffbot_sim.virtual_robot import (
+    LEAVE_WHEN_ALONE,
+    NANOSECONDS,
+    ROBOT,
+    SENSORS_AND_MOTORS,
+    START,
+    SteppedRobot,
+    WheelReading,
+    make_actuator,
+    make_encoders,
+)
+
+# ---
+# True pose and velocity of a robot from the poses that Gazebo's odometry publisher gives.
+
+# Poses further apart than this give no velocity, s.
+LONGEST_GAP = 0.1
+
+
+def angle_at_speed(angle: float, speed: float, step: float) -> float:
+    """Angle (rad) at the time of a speed (rad/s), where the physics' are half a step (s) ahead."""
+    return angle - 0.5 * step * speed
+
+
+def yaw(z: float, w: float) -> float:
+    """Heading, rad, of a level quaternion (0, 0, z, w)."""
+    return 2.0 * math.atan2(z, w)
+
+
+class GzPose:
+    """Sets poses back by half a step of the physics (see topics.py) and derives velocities.
+
+    Gazebo's own velocities are not used: where the heading passes ±pi, its yaw rate is wrong by
+    hundreds of rad/s for some samples.
+
+    Args:
+        step: of the physics, s.
+    """
+
+    def __init__(self, step: float) -> None:
+        self._step = step
+        self._last: tuple[float, float, float, float] | None = None
+
+    def update(
+        self, stamp: float, x: float, y: float, theta: float
+    ) -> tuple[tuple[float, float, float], tuple[float, float]]:
+        """Take the pose that Gazebo gives for a time.
+
+        Args:
+            stamp: s.
+            x: m.
+            y: m.
+            theta: rad, may be wrapped.
+
+        Returns:
+            (x, y, theta) at that time, and the velocity (m/s forward, rad/s) since the last pose;
+            0 where there is none within 0.1 s.
+        """
+        last, self._last = self._last, (stamp, x, y, theta)
+        if last is None or not 0.0 < stamp - last[0] <= LONGEST_GAP:
+            return (x, y, theta), (0.0, 0.0)
+        period = stamp - last[0]
+        vx, vy = (x - last[1]) / period, (y - last[2]) / period
+        omega = math.remainder(theta - last[3], math.tau) / period
+        middle = theta - 0.5 * omega * period
+        back = 0.5 * self._step
+        pose = (x - back * vx, y - back * vy, theta - back * omega)
+        return pose, (vx * math.cos(middle) + vy * math.sin(middle), omega)
+
+
+# ---
+# The ROS side of ros_gz_bridge: torques out and seen, wheels and pose in.
+#
+# Gazebo's physics (DART) first changes the speeds by a step's accelerations and then moves
+# everything by the new speeds: positions are half a step ahead of the speeds. At 1 ms this is a
+# twentieth of a control period between torque and motion, which the identification takes for
+# physics: K6 comes out wrong by percents. So positions are set back by half a step.
+
+SIDES = ("left", "right")
+
+
+class GzTopics:
+    """Topics of config/gz_bridge.yaml.
+
+    Args:
+        node: whose topics they are.
+        robot: gives the joints' names.
+        on_reading: called with the wheels' angles and speeds.
+        on_seen: called when a torque was seen in Gazebo.
+        on_motion: called with the time (s), true pose (m, m, rad) and velocity (m/s, rad/s) of
+            base_link.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        robot: Robot,
+        on_reading: Callable[[WheelReading], None],
+        on_seen: Callable[[], None],
+        on_motion: Callable[[float, tuple[float, float, float], tuple[float, float]], None],
+    ) -> None:
+        self._names = (robot.joints.left, robot.joints.right)
+        self._on_reading, self._on_seen, self._on_motion = on_reading, on_seen, on_motion
+        self._pose = GzPose(STEP)
+        self._seen: list[float | None] = [None, None]
+        self._torques = [
+            node.create_publisher(Float64, f"{PREFIX}{side}_wheel_torque", 10) for side in SIDES
+        ]
+        for index, side in enumerate(SIDES):
+            node.create_subscription(
+                Float64,
+                f"{PREFIX}{side}_wheel_torque_seen",
+                lambda message, index=index: self._on_torque_seen(index, message.data),
+                10,
+            )
+        # The newest alone is of use: a state is said again until the next period begins.
+        node.create_subscription(JointState, f"{PREFIX}joint_states", self._on_joint_states, 1)
+        node.create_subscription(Odometry, f"{PREFIX}odometry", self._on_odometry, 10)
+
+    def send(self, torque: tuple[float, float]) -> None:
+        """Give Gazebo the torques [left, right] in N m."""
+        for publisher, value in zip(self._torques, torque, strict=True):
+            publisher.publish(Float64(data=float(value)))
+
+    def has_seen(self, torque: tuple[float, float]) -> bool:
+        """Whether the newest torques seen in Gazebo are these, in N m."""
+        return tuple(self._seen) == tuple(torque)
+
+    def _on_torque_seen(self, index: int, value: float) -> None:
+        self._seen[index] = value
+        self._on_seen()
+
+    def _on_joint_states(self, message: JointState) -> None:
+        try:
+            left, right = (list(message.name).index(name) for name in self._names)
+        except ValueError:
+            return  # before both wheels are there
+        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        velocities = (message.velocity[left], message.velocity[right])
+        angles = (
+            angle_at_speed(message.position[left], velocities[0], STEP),
+            angle_at_speed(message.position[right], velocities[1], STEP),
+        )
+        self._on_reading(WheelReading(stamp, angles, velocities))
+
+    def _on_odometry(self, message: Odometry) -> None:
+        stamp, pose = seconds(message.header.stamp), message.pose.pose
+        theta = yaw(pose.orientation.z, pose.orientation.w)
+        self._on_motion(stamp, *self._pose.update(stamp, pose.position.x, pose.position.y, theta))
+
+
+# ---
+# Parameters of the simulator node for Gazebo (Ionic or newer).
+
+PARAMETERS = (
+    ROBOT,
+    Parameter("period", 0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1),
+    Parameter("speed", 0.0, "robot time per wall time; 0: as fast as it goes", minimum=0.0),
+    *SENSORS_AND_MOTORS,
+    START,
+    Parameter("gui", False, "open Gazebo's window"),
+    *NOT_OFFERED,
+    Parameter("start_gazebo", True, "start Gazebo and its bridge; false: they run already"),
+    LEAVE_WHEN_ALONE,
+    Parameter(
+        "patience",
+        60.0,
+        "wall time to wait for Gazebo, and with leave_when_alone for commands, s; then status 1",
+        above=0.0,
+    ),
+)
+
+
+def steps_per_period(period: float) -> int:
+    """How many steps of Gazebo's physics make a control period, s.
+
+    Raises:
+        ValueError: not a whole number.
+    """
+    steps = round(period / STEP)
+    if abs(steps * STEP - period) > 1e-9:
+        raise ValueError(
+            f"parameter 'period' = {period} s: must be a whole number of ms, the step of "
+            "Gazebo's world"
+        )
+    return steps
+
 
 # How often the node looks around, s of wall time.
 LOOK_PERIOD = 0.05

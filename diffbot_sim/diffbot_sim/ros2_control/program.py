@@ -2,15 +2,136 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
-from diffbot_description import Robot
+import yaml
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+
+from diffbot_description import Robot, urdf
 from diffbot_sim.companions import Companion, stop_all
-from diffbot_sim.gz import commands as gz_commands
-from diffbot_sim.ros2_control import commands
+from diffbot_sim.gazebo.server import free_port
+from diffbot_sim.gz import program as gz_commands
+from diffbot_sim.gz.program import MODEL, QUIET, config_file, executable
+
+# ---
+# The command lines of simulators whose robot is driven by ros2_control inside the simulator.
+
+# Class of the hardware and packages that each of them needs besides ros2_control's own.
+HARDWARE = {
+    "gz_ros2_control": "gz_ros2_control/GazeboSimSystem",
+    "gazebo_ros": "gazebo_ros2_control/GazeboSystem",
+}
+PACKAGES = {
+    "gz_ros2_control": ("ros_gz_sim", "ros_gz_bridge", "gz_ros2_control"),
+    "gazebo_ros": ("gazebo_ros", "gazebo_plugins", "gazebo_ros2_control"),
+}
+CONTROL_PACKAGES = (
+    "controller_manager",
+    "effort_controllers",
+    "joint_state_broadcaster",
+    "robot_state_publisher",
+)
+# Torque first: when joint states come, somebody obeys.
+CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
+
+
+def controllers_text(robot: Robot) -> str:
+    """config/ros2_control.yaml for the names of the robot's joints."""
+    file = config_file("ros2_control.yaml")
+    text = file.read_text()
+    for side, own in (("left", robot.joints.left), ("right", robot.joints.right)):
+        text = text.replace(f"{side}_wheel_joint", own)
+    return text
+
+
+def description(robot: Robot, sim: str, controllers: Path) -> str:
+    """URDF for a simulator of HARDWARE; without comments, which gazebo_ros2_control stumbles on."""
+    text = urdf(robot, HARDWARE[sim], sim, str(controllers))
+    return ElementTree.tostring(ElementTree.fromstring(text), encoding="unicode")
+
+
+def state_publisher_command(urdf_text: str, folder: Path) -> list[str]:
+    """robot_state_publisher, from which the simulator gets the description; writes to folder."""
+    file = folder / "robot_description.yaml"
+    parameters = {"use_sim_time": True, "robot_description": urdf_text}
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+    program = executable("robot_state_publisher", "robot_state_publisher")
+    return [program, "--ros-args", "--params-file", str(file), *QUIET]
+
+
+def spawner_command(controller: str, controllers: Path, patience: float) -> list[str]:
+    """Load, configure and activate a controller; waits for the controller manager, s."""
+    return [
+        executable("controller_manager", "spawner"),
+        controller,
+        "--controller-manager-timeout",
+        f"{patience:g}",
+        "--param-file",
+        str(controllers),
+    ]
+
+
+def clock_bridge_command() -> list[str]:
+    """ros_gz_bridge for Gazebo's time and the true pose."""
+    return [
+        executable("ros_gz_bridge", "parameter_bridge"),
+        "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock",
+        "/robot/odometry@nav_msgs/msg/Odometry[gz.msgs.Odometry",
+        "--ros-args",
+        "-r",
+        "__node:=gz_bridge",
+        "-r",
+        "/clock:=gazebo/clock",
+        "-r",
+        "/robot/odometry:=gazebo/odometry",
+        *QUIET,
+    ]
+
+
+# Gazebo 11.
+
+
+def gazebo_world_text(speed: float) -> str:
+    """worlds/gazebo_ros_floor.world for a speed (simulated time per wall time, > 0)."""
+    file = Path(get_package_share_directory("diffbot_sim")) / "worlds" / "gazebo_ros_floor.world"
+    wanted = f"<real_time_update_rate>{1000.0 * speed:g}</real_time_update_rate>"
+    return re.sub(r"<real_time_update_rate>.*?</real_time_update_rate>", wanted, file.read_text())
+
+
+def gazebo_server_command(world: Path) -> list[str]:
+    """Gazebo 11 with what gazebo_ros adds to it; its clock at the control rate."""
+    plugins = ["-s", "libgazebo_ros_init.so", "-s", "libgazebo_ros_factory.so"]
+    # Long names: -p and -r are gzserver's own, and would play and record logs.
+    clock = ["--param", "publish_rate:=100.0", "--remap", "gazebo:clock:=gazebo/clock"]
+    return ["gzserver", str(world), *plugins, "--ros-args", *clock, "--"]
+
+
+def gazebo_spawn_command(file: Path, robot: Robot, start: tuple[float, float, float]) -> list[str]:
+    """Put the robot into the world, its axle one wheel radius above the floor."""
+    pose = zip("xyY", start, strict=True)
+    words = [word for name, value in pose for word in (f"-{name}", f"{value:.9f}")]
+    program = executable("gazebo_ros", "spawn_entity.py")
+    named = ["-entity", MODEL, "-file", str(file), "-timeout", "60"]
+    return [program, *named, *words, "-z", f"{robot.wheels.radius:.9f}"]
+
+
+def gazebo_environment() -> dict[str, str]:
+    """Variables that keep a server apart from others and let it find the plugins of ROS."""
+    prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"]]
+    own = os.environ.get("GAZEBO_PLUGIN_PATH") or "/usr/lib/x86_64-linux-gnu/gazebo-11/plugins"
+    return {
+        "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{free_port()}"),
+        "GAZEBO_PLUGIN_PATH": os.pathsep.join([f"{p}/lib" for p in prefixes] + [own]),
+        # No search for models on the network.
+        "GAZEBO_MODEL_DATABASE_URI": "",
+    }
+
 
 # Wall time after which a step that failed is tried again, s.
 RETRY = 2.0
@@ -60,7 +181,7 @@ class Ros2ControlProgram:
 
     def check(self) -> None:
         """Raise ImportError unless all is installed; the message says what is not, and the way."""
-        needed = (*commands.PACKAGES[self._sim], *commands.CONTROL_PACKAGES)
+        needed = (*PACKAGES[self._sim], *CONTROL_PACKAGES)
         gz_commands.require_packages(self._sim, *needed)
         program = "gz" if self._is_gz else "gzserver"
         gz_commands.require_program(self._sim, program, f"{needed[0]}, in a sourced ROS 2 install")
@@ -70,15 +191,15 @@ class Ros2ControlProgram:
         self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gazebo_")
         folder = Path(self._folder.name)
         controllers = folder / "controllers.yaml"
-        controllers.write_text(commands.controllers_text(self._robot))
-        text = commands.description(self._robot, self._sim, controllers)
+        controllers.write_text(controllers_text(self._robot))
+        text = description(self._robot, self._sim, controllers)
         urdf = folder / "robot.urdf"
         urdf.write_text(text)
         spawn = self._start_gz(folder) if self._is_gz else self._start_gazebo(folder)
-        self._add("robot_state_publisher", commands.state_publisher_command(text, folder))
+        self._add("robot_state_publisher", state_publisher_command(text, folder))
         steps = [(SPAWNING, spawn(urdf, self._robot, self._start))]
-        for name in commands.CONTROLLERS:
-            steps.append((name, commands.spawner_command(name, controllers, self._patience)))
+        for name in CONTROLLERS:
+            steps.append((name, spawner_command(name, controllers, self._patience)))
         self._steps = iter(steps)
         self._next()
 
@@ -87,19 +208,19 @@ class Ros2ControlProgram:
         world = folder / "world.sdf"
         world.write_text(gz_commands.world_text(self._speed))
         self._add("gz server", gz_commands.server_command(world, running=True))
-        self._add("gz_bridge", commands.clock_bridge_command())
+        self._add("gz_bridge", clock_bridge_command())
         if self._gui:
             self._window = self._companion("gz window", gz_commands.window_command())
         return gz_commands.spawn_command
 
     def _start_gazebo(self, folder: Path) -> Spawn:
-        self._environment = commands.gazebo_environment()
+        self._environment = gazebo_environment()
         world = folder / "floor.world"
-        world.write_text(commands.gazebo_world_text(self._speed))
-        self._add("gzserver", commands.gazebo_server_command(world))
+        world.write_text(gazebo_world_text(self._speed))
+        self._add("gzserver", gazebo_server_command(world))
         if self._gui:
             self._window = self._companion("gzclient", ["gzclient"])
-        return commands.gazebo_spawn_command
+        return gazebo_spawn_command
 
     def fault(self) -> str | None:
         """What has gone wrong, if anything; also goes on with the next step."""

@@ -18,20 +18,18 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from diffbot_description import load_robot
 from diffbot_node import Parameter, declare, pose_from_text, seconds
-from diffbot_sim.command_topic import COMMANDS
-from diffbot_sim.command_watch import CommandWatch
+from diffbot_sim.companions import NOT_OFFERED, refuse_not_offered
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz.commands import STEP
-from diffbot_sim.gz.pose import GzPose, yaw
-from diffbot_sim.not_offered import NOT_OFFERED, refuse_not_offered
-from diffbot_sim.ros2_control.commands import HARDWARE
-from diffbot_sim.ros2_control.program import Ros2ControlProgram
-from diffbot_sim.simulator_parameters import (
+from diffbot_sim.gz.gz_simulator_node import GzPose, yaw
+from diffbot_sim.gz.program import STEP
+from diffbot_sim.paced_simulator import CommandWatch
+from diffbot_sim.ros2_control.program import HARDWARE, Ros2ControlProgram
+from diffbot_sim.simulator_topics import COMMANDS, TruthTopics
+from diffbot_sim.virtual_robot import (
     LEAVE_WHEN_ALONE,
     ROBOT,
     START,
 )
-from diffbot_sim.simulator_topics import TruthTopics
 
 PARAMETERS = (
     ROBOT,

@@ -1,0 +1,520 @@
+"""Odometry of a differential-drive robot from the angles of its wheels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry.geometry import WheelGeometry
+from arc_odometry.joints import EncoderJumpError, JointSample, wheel_turn
+
+# ---
+# sin(x) / x and its derivative for any x, 0 included; the only copy in the suite.
+#
+# Lages (2018), (37), is 0 / 0 where the robot drives straight. sin(x) / x itself is accurate down
+# to the smallest x, so its series is needed for x = 0 only and costs nothing in accuracy wherever
+# the switch is. The derivative, (x cos x - sin x) / x^2, is another matter: it loses 3 eps / x^2 of
+# its value to cancellation. Its series is therefore used up to 0.5, where both agree to 1e-15.
+
+# Below this, the first term that the series of sinc leaves out, x^6 / 7!, is under 4e-18.
+SINC_SWITCH = 5e-3
+# Below this, the first term that the series of the derivative leaves out is 1e-17 of its value.
+DERIVATIVE_SWITCH = 0.5
+# sinc'(x) = x * sum_n c_n x^(2 n), c_n = (-1)^(n+1) (2 n + 2) / (2 n + 3)!, highest power first.
+_DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) for n in range(7))[
+    ::-1
+]
+
+
+def sinc(x: float) -> float:
+    """sin(x) / x, 1 at x = 0; x in rad. Relative error <= 3e-16."""
+    if abs(x) < SINC_SWITCH:
+        square = x * x
+        return 1.0 - square / 6.0 * (1.0 - square / 20.0)
+    return math.sin(x) / x
+
+
+def sinc_derivative(x: float) -> float:
+    """Derivative of sin(x) / x, 0 at x = 0, in 1/rad; x in rad.
+
+    Its error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
+    """
+    if abs(x) < DERIVATIVE_SWITCH:
+        square, total = x * x, 0.0
+        for coefficient in _DERIVATIVE:
+            total = total * square + coefficient
+        return x * total
+    return (math.cos(x) - math.sin(x) / x) / x
+
+
+# ---
+# Poses in the plane and the arcs of circles between them.
+
+
+class Pose(NamedTuple):
+    """Where the middle of the axle is, in the odom frame.
+
+    Attributes:
+        x: position, m.
+        y: position, m.
+        theta: heading, rad, counter-clockwise from the x axis; it counts whole turns.
+    """
+
+    x: float
+    y: float
+    theta: float
+
+
+class Arc(NamedTuple):
+    """A piece of a circle, or of a straight line (turn = 0), or a turn on the spot (length = 0).
+
+    A wheeled robot drives along one while the ratio of its wheels' speeds is constant.
+
+    Attributes:
+        length: path of the middle of the axle, m, positive forwards; Delta D in (38).
+        turn: change of the heading, rad, counter-clockwise; Delta theta in (38).
+    """
+
+    length: float
+    turn: float
+
+    def end(self, start: Pose) -> Pose:
+        """The pose at the end of the arc; exact.
+
+        Lages (2018), (35)-(37): the chord has the length D sin(a / 2) / (a / 2) and the direction
+        theta + a / 2, with a the turn and theta the heading at the **start** of the interval
+        (the paper's index k does not say so). sinc has no gap at a = 0, where (37) is 0 / 0.
+        """
+        chord = self.length * sinc(0.5 * self.turn)
+        direction = start.theta + 0.5 * self.turn
+        return Pose(
+            start.x + chord * math.cos(direction),
+            start.y + chord * math.sin(direction),
+            start.theta + self.turn,
+        )
+
+    def share(self, share: float) -> Arc:
+        """The part of the arc that `share` (0 to 1) of its length makes."""
+        return Arc(share * self.length, share * self.turn)
+
+
+# ---
+# Growth of the pose's covariance from the noise of the wheels' paths.
+#
+# Model: along its way each wheel's path is measured (or rolled) with white noise, independent of
+# the other wheel's, so that over a piece ds of its path the variance grows by k |ds|, k in m^2/m.
+# The standard deviation over 1 m is sqrt(k) m. Not in it: errors that stay, as of radii and
+# separation.
+#
+# Noise dl, dr at a point of the arc moves the pose at its end, to first order, by
+#
+#     d theta = (dr - dl) / (2 b)
+#     d p     = h (dl + dr) / 2 + d theta J (p_end - p),   h the heading's direction, J = 90 degrees
+#
+# and the integral of its square along the arc is the covariance that the arc adds. Integrating,
+# instead of putting all noise on the arc's end, makes it independent of how finely the arc is cut.
+
+# Gauss-Legendre on [0, 1]: positive weights, so that what is added is positive semidefinite. Three
+# nodes per piece of 0.05 rad leave 3e-13 of the integral, and one piece is enough for a control
+# period. A step of more than 3.2 rad gets no more pieces, and 5e-7 at five turns.
+_PIECE = 0.05
+_MOST_PIECES = 64
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
+_NODES, _WEIGHTS = (0.5 * (_NODES + 1.0)).tolist(), (0.5 * _WEIGHTS).tolist()
+
+
+def propagate(
+    covariance: NDArray[np.float64],
+    start: Pose,
+    arc: Arc,
+    variances: tuple[float, float],
+    separation: float,
+) -> NDArray[np.float64]:
+    """Covariance (3, 3) of the pose at the end of an arc; symmetric positive semidefinite.
+
+    Args:
+        covariance: at the start, (3, 3), of [x, y, theta] in m and rad in the odom frame.
+        start: pose at the start.
+        arc: what was driven.
+        variances: of the wheels' paths over the arc [left, right], m^2.
+        separation: of the wheels, 2 b, m.
+    """
+    end = arc.end(start)
+    shear = np.eye(3)
+    shear[0, 2], shear[1, 2] = start.y - end.y, end.x - start.x
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at the result
+        grown = shear @ covariance @ shear.T
+        if variances != (0.0, 0.0):
+            root = _noise_root(start, arc, variances, separation)
+            grown += root @ root.T
+        return 0.5 * (grown + grown.T)
+
+
+def _noise_root(
+    start: Pose, arc: Arc, variances: tuple[float, float], separation: float
+) -> NDArray[np.float64]:
+    """A root R of the covariance Q = R R' that the arc's noise adds, (3, nodes)."""
+    pieces = int(min(1.0 + abs(arc.turn) / _PIECE, _MOST_PIECES))
+    columns = []
+    for piece in range(pieces):
+        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+            done = (piece + node) / pieces
+            theta = start.theta + done * arc.turn
+            x, y, _ = arc.share(1.0 - done).end(Pose(0.0, 0.0, theta))
+            for side, variance in zip((-1.0, 1.0), variances, strict=True):
+                scale = math.sqrt(weight / pieces * variance)
+                turn = side * scale / separation
+                columns.append(
+                    (
+                        0.5 * scale * math.cos(theta) - turn * y,
+                        0.5 * scale * math.sin(theta) + turn * x,
+                        turn,
+                    )
+                )
+    return np.array(columns).T
+
+
+def checked(covariance: object) -> NDArray[np.float64]:
+    """A covariance from outside as a symmetric array (3, 3).
+
+    Raises:
+        ValueError: wrong shape, not finite, not symmetric or not positive semidefinite, beyond
+            what rounding explains.
+    """
+    matrix = np.array(covariance, dtype=float)
+    if matrix.shape != (3, 3):
+        raise ValueError(f"covariance of shape {matrix.shape}: must be (3, 3), of [x, y, theta]")
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"covariance = {matrix.tolist()}: must be finite")
+    rounding = 1e-9 * float(np.max(np.abs(matrix)))
+    if np.max(np.abs(matrix - matrix.T)) > rounding:
+        raise ValueError(f"covariance = {matrix.tolist()}: must be symmetric")
+    matrix = 0.5 * (matrix + matrix.T)
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest < -rounding:
+        raise ValueError(
+            f"covariance = {matrix.tolist()}: must be positive semidefinite and has the "
+            f"eigenvalue {smallest:.3g}"
+        )
+    return matrix
+
+
+MAX_WHEEL_SPEED = 100.0  # rad/s, default
+# Stamps jitter by milliseconds, angles do not: a shorter period than this, s, is no proof of speed.
+SHORTEST_PERIOD = 0.01
+# A larger path, m, or turn, rad, in one step has no digits left for the pose.
+LARGEST = 1e15
+
+
+class DiffOdometry:
+    """Pose, velocity and the covariance of both from wheel angles; Lages (2018), (35)-(38).
+
+    Between two readings the robot drives along an arc, which is exact while the ratio of the wheel
+    speeds is constant, for steps of any size. All pairs of wheels are ordered [left, right], the
+    pose is that of the middle of the axle in the odom frame. What cannot be used is refused by a
+    ValueError, and then nothing has changed; neither pose nor covariance ever holds a NaN.
+
+    Args:
+        geometry: radii and separation of the wheels.
+        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; see pose_covariance.
+        max_wheel_speed: faster changes of a wheel's angle are refused as jumps, rad/s, > 0;
+            math.inf refuses none and leaves encoders that wrap after several turns unnoticed.
+        pose: at the start, (x in m, y in m, theta in rad).
+    """
+
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        path_noise: float = 0.0,
+        max_wheel_speed: float = MAX_WHEEL_SPEED,
+        pose: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
+        if not max_wheel_speed > 0.0:
+            raise ValueError(f"max_wheel_speed = {max_wheel_speed} rad/s: must be > 0")
+        self._max_wheel_speed = max_wheel_speed
+        self.set_geometry(geometry)
+        self.set_path_noise(path_noise)
+        self.set_pose(pose)
+        self.restart()
+
+    # What is known.
+
+    @property
+    def pose(self) -> Pose:
+        """Pose (x in m, y in m, theta in rad, not wrapped) in the odom frame."""
+        return self._pose
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Covariance of [x, y, theta], (3, 3), m and rad, in the odom frame; a copy."""
+        return self._covariance.copy()
+
+    @property
+    def velocity(self) -> tuple[float, float]:
+        """Body velocity (v in m/s, omega in rad/s), the mean over the last step; 0 before."""
+        return self._velocity
+
+    @property
+    def velocity_covariance(self) -> NDArray[np.float64]:
+        """Covariance of (v, omega), (2, 2), m/s and rad/s, over the last step."""
+        left, right = self._speed_variances
+        b2 = self._geometry.separation
+        mixed = 0.5 * (right - left) / b2
+        return np.array([[0.25 * (left + right), mixed], [mixed, (left + right) / b2**2]])
+
+    @property
+    def time(self) -> float | None:
+        """Stamp of the last reading, s; None before the first and after a restart."""
+        return self._time
+
+    @property
+    def angles(self) -> tuple[float, float]:
+        """The wheel angles last read [left, right], rad."""
+        return self._angles
+
+    @property
+    def geometry(self) -> WheelGeometry:
+        """Radii and separation of the wheels."""
+        return self._geometry
+
+    @property
+    def path_noise(self) -> float:
+        """Variance of a wheel's path per path driven, m^2/m."""
+        return self._path_noise
+
+    # What may be set, at any time.
+
+    def set_geometry(self, geometry: WheelGeometry) -> None:
+        """Change radii and separation, from the last reading on; the pose stays."""
+        self._geometry = geometry
+
+    def set_path_noise(self, path_noise: float) -> None:
+        """Change the noise, m^2/m, from the last reading on."""
+        if not (math.isfinite(path_noise) and path_noise >= 0.0):
+            raise ValueError(f"path_noise = {path_noise} m^2/m: must be finite and >= 0")
+        self._path_noise = float(path_noise)
+
+    def set_pose(self, pose: Sequence[float], covariance: object = None) -> None:
+        """Put the robot elsewhere; the readings go on from there.
+
+        Args:
+            pose: (x in m, y in m, theta in rad), odom frame, finite.
+            covariance: of the pose, (3, 3), symmetric positive semidefinite; None: 0, known well.
+        """
+        values = tuple(map(float, pose))
+        if len(values) != 3 or not all(map(math.isfinite, values)):
+            raise ValueError(f"pose = {values}: must be finite x, y in m and theta in rad")
+        matrix = np.zeros((3, 3)) if covariance is None else checked(covariance)
+        self._pose, self._covariance = Pose(*values), matrix
+
+    def restart(self) -> None:
+        """Forget the last reading, as after a gap or a reset of time; the pose stays.
+
+        The next reading is a new beginning: the way between the two is not counted.
+        """
+        self._time: float | None = None
+        self._angles = (0.0, 0.0)
+        self._velocity = (0.0, 0.0)
+        self._speed_variances = (0.0, 0.0)
+
+    # What moves it.
+
+    def update(self, time: float, angles: tuple[float, float]) -> None:
+        """Take in a reading of both encoders; the first one is only the beginning.
+
+        Args:
+            time: stamp of the reading, s, later than the last one.
+            angles: wheel angles [left, right], rad; they may wrap, see wheel_turn.
+
+        Raises:
+            EncoderJumpError: a wheel would have turned faster than max_wheel_speed.
+            ValueError: an angle or the time is not finite, or the time is not later.
+        """
+        if not (math.isfinite(time) and all(map(math.isfinite, angles))):
+            raise ValueError(
+                f"wheel angles {tuple(angles)} rad at {time} s: must be finite; check the driver"
+            )
+        if self._time is not None:
+            if time <= self._time:
+                raise ValueError(
+                    f"time = {time} s: must be later than {self._time} s, the last reading's; "
+                    "restart after a reset of time"
+                )
+            period = time - self._time
+            limit = self._max_wheel_speed * max(period, SHORTEST_PERIOD)
+            left, right = (
+                wheel_turn(name, before, after, limit)
+                for name, before, after in zip(("left", "right"), self._angles, angles, strict=True)
+            )
+            self.advance((left, right), period)
+        self._time, self._angles = time, (float(angles[0]), float(angles[1]))
+
+    def advance(self, turns: tuple[float, float], duration: float) -> None:
+        """Drive along one arc; for those who have differences of angles, not angles.
+
+        Args:
+            turns: by how much each wheel has turned [left, right], rad.
+            duration: how long it took, s, > 0.
+
+        Raises:
+            ValueError: not finite, no time, or a pose beyond all numbers.
+        """
+        if not (math.isfinite(duration) and duration > 0.0):
+            raise ValueError(f"duration = {duration} s: must be finite and > 0")
+        left, right = turns
+        arc = Arc(*self._geometry.body_velocity(left, right))
+        if not (abs(arc.length) <= LARGEST and abs(arc.turn) <= LARGEST):
+            raise ValueError(
+                f"wheels turned by {tuple(turns)} rad: must be finite, and path (m) and turn (rad) "
+                f"of the robot <= {LARGEST:g}"
+            )
+        paths = (self._geometry.left_radius * left, self._geometry.right_radius * right)
+        variances = (self._path_noise * abs(paths[0]), self._path_noise * abs(paths[1]))
+        pose = arc.end(self._pose)
+        covariance = propagate(
+            self._covariance, self._pose, arc, variances, self._geometry.separation
+        )
+        velocity = (arc.length / duration, arc.turn / duration)
+        speed_variances = (variances[0] / duration / duration, variances[1] / duration / duration)
+        numbers = (*pose, *velocity, *speed_variances)
+        if not (all(map(math.isfinite, numbers)) and np.isfinite(covariance).all()):
+            raise ValueError(
+                f"wheels turned by {tuple(turns)} rad in {duration} s from {pose}: beyond the "
+                "numbers that a computer holds; check the encoders"
+            )
+        self._pose, self._covariance = pose, covariance
+        self._velocity, self._speed_variances = velocity, speed_variances
+
+
+# ---
+# The two common approximations of an arc by a straight line, to compare the exact arc with.
+#
+# Nothing in the suite drives with them.
+
+
+def euler_end(arc: Arc, start: Pose) -> Pose:
+    """Straight on in the direction at the start, then the turn; error D a / 2 in a step."""
+    return _straight(arc, start, start.theta)
+
+
+def midpoint_end(arc: Arc, start: Pose) -> Pose:
+    """Straight on in the direction of the chord; too long by D a^2 / 24 in a step."""
+    return _straight(arc, start, start.theta + 0.5 * arc.turn)
+
+
+def _straight(arc: Arc, start: Pose, direction: float) -> Pose:
+    return Pose(
+        start.x + arc.length * math.cos(direction),
+        start.y + arc.length * math.sin(direction),
+        start.theta + arc.turn,
+    )
+
+
+# ---
+# Odometry from joint samples as they come: late, twice, after gaps, and after resets of time.
+
+LONGEST_GAP = 0.5  # s of the stamps, default
+
+
+class Oddity(NamedTuple):
+    """What was wrong with a joint sample that was not refused.
+
+    Attributes:
+        kind: one word, the same for the same trouble: jump, gap, stamp, late or reset.
+        text: a sentence with the values, the limit, what was done, and what to look at.
+    """
+
+    kind: str
+    text: str
+
+
+class JointOdometry:
+    """Feeds joint samples to a DiffOdometry and says what was wrong with them.
+
+    Args:
+        odometry: what is fed; read pose and velocity there.
+        longest_gap: a longer time between two samples is reported, s, > 0.
+        reset_on_time_jump: whether the pose goes back to where it is now, with no uncertainty,
+            when time is reset; else it stays as it is.
+    """
+
+    def __init__(
+        self,
+        odometry: DiffOdometry,
+        longest_gap: float = LONGEST_GAP,
+        reset_on_time_jump: bool = False,
+    ) -> None:
+        if not longest_gap > 0.0:
+            raise ValueError(f"longest_gap = {longest_gap} s: must be > 0")
+        self.odometry = odometry
+        self._longest_gap = longest_gap
+        self._home = odometry.pose if reset_on_time_jump else None
+        self._late = False
+
+    def update(self, sample: JointSample) -> Oddity | None:
+        """Take in a sample; returns what was odd about it, None where nothing was.
+
+        - An encoder jump, or a reset of time: the sample is a new beginning, the pose stays.
+        - One sample earlier than its predecessor came late and is left out, as its way is in the
+          predecessor's already. A second one in a row shows that time was reset.
+        - The same stamp again is left out.
+        - A gap is taken for one arc.
+
+        Raises:
+            ValueError: angles or stamp are not finite; nothing has changed then.
+        """
+        last = self.odometry.time
+        if last is None:
+            self._feed(sample)
+            return None
+        if sample.stamp == last:
+            return self._same_stamp(sample)
+        if sample.stamp < last:
+            return self._earlier(sample, last)
+        self._late = False
+        try:
+            self._feed(sample)
+        except EncoderJumpError as error:
+            self._begin_anew(sample)
+            return Oddity("jump", f"{error}; the pose stays and goes on from the new angles")
+        if sample.stamp - last > self._longest_gap:
+            return Oddity(
+                "gap",
+                f"no joint state for {sample.stamp - last:.3f} s, limit {self._longest_gap:g} s: "
+                "the way in between is taken for one arc; check the driver",
+            )
+        return None
+
+    def _feed(self, sample: JointSample) -> None:
+        self.odometry.update(sample.stamp, sample.position)
+
+    def _begin_anew(self, sample: JointSample) -> None:
+        self.odometry.restart()
+        self._feed(sample)
+
+    def _same_stamp(self, sample: JointSample) -> Oddity | None:
+        if sample.position == self.odometry.angles:
+            return None  # said again, as simulators do while they wait
+        return Oddity(
+            "stamp",
+            f"joint state with other angles and the same stamp {sample.stamp:.3f} s left out: "
+            "every joint state must have its own time; check the driver",
+        )
+
+    def _earlier(self, sample: JointSample, last: float) -> Oddity | None:
+        went = f"stamp {sample.stamp:.3f} s after {last:.3f} s"
+        if not self._late:
+            self._late = True
+            return Oddity("late", f"{went}: late joint state left out")
+        self._late = False
+        self._begin_anew(sample)
+        if self._home is None:
+            done = "the pose stays and goes on from the new angles"
+        else:
+            self.odometry.set_pose(self._home)
+            done = f"the pose is back at {tuple(self._home)} (m, m, rad)"
+        return Oddity("reset", f"{went}: time was reset; {done}")

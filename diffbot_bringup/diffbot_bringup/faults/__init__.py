@@ -1,1 +1,0 @@
-"""The fault table: what the suite promises when something goes wrong, each promise attacked."""

@@ -1,1 +1,0 @@
-"""Rows of the fault table, by group."""

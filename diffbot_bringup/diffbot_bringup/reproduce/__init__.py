@@ -1,1 +1,0 @@
-"""``diffbot reproduce``: the tables and figures of the papers, published beside ours."""

@@ -1,0 +1,232 @@
+"""Finds a topic in the running graph and subscribes to it with a quality that matches."""
+
+from __future__ import annotations
+
+import array
+import importlib
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import rclpy
+import yaml
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+DEPTH = 5  # messages kept while one is printed; as `ros2 topic echo`
+
+
+class TopicError(ValueError):
+    """The topic or its type cannot be used; says what exists instead."""
+
+
+class Topic:
+    """A subscription by name; use as a context manager."""
+
+    def __init__(self, name: str, type_name: str | None = None) -> None:
+        """`name` without a leading slash is taken from the root namespace.
+
+        `type_name` (``std_msgs/msg/String`` or ``std_msgs/String``) is asked of the graph
+        when None. Raises TopicError when the type is given but not installed.
+        """
+        self.name = "/" + name.strip("/")
+        self._class = None if type_name is None else message_class(type_name)
+        self._received: deque[Any] = deque()
+
+    def __enter__(self) -> Topic:
+        self._context = rclpy.Context()
+        # Own signal handlers would keep Ctrl-C from us.
+        rclpy.init(context=self._context, signal_handler_options=rclpy.SignalHandlerOptions.NO)
+        self._node = Node(
+            f"_diffbot_echo_{os.getpid()}",  # a leading underscore hides the node from lists
+            context=self._context,
+            start_parameter_services=False,
+            enable_rosout=False,
+        )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def names(self) -> list[str]:
+        """Return the topics that exist now."""
+        return sorted(name for name, _ in self._node.get_topic_names_and_types())
+
+    def connect(self, deadline: float) -> bool:
+        """Wait until somebody publishes, then subscribe; False at the deadline (monotonic, s).
+
+        Raises TopicError when the topic has several types or one that is not installed.
+        """
+        while not (publishers := self._node.get_publishers_info_by_topic(self.name)):
+            if time.monotonic() >= deadline:
+                return False
+            self._executor.spin_once(timeout_sec=0.02)
+        if self._class is None:
+            self._class = message_class(self._type([info.topic_type for info in publishers]))
+        profile = matching_profile([info.qos_profile for info in publishers])
+
+        def keep(message: Any) -> None:  # rclpy looks at the signature; append has none
+            self._received.append(message)
+
+        self._node.create_subscription(self._class, self.name, keep, profile)
+        return True
+
+    def _type(self, types: list[str]) -> str:
+        if len(set(types)) > 1:
+            raise TopicError(
+                f"topic {self.name} has several types, name one: {', '.join(sorted(set(types)))}"
+            )
+        return types[0]
+
+    def receive(self, deadline: float) -> Any | None:
+        """Return the next message, or None at the deadline (monotonic, s)."""
+        while not self._received:
+            if time.monotonic() >= deadline:
+                return None
+            self._executor.spin_once(timeout_sec=min(0.1, max(0.0, deadline - time.monotonic())))
+        return self._received.popleft()
+
+
+def matching_profile(offered: list[QoSProfile]) -> QoSProfile:
+    """Return the strongest quality that every publisher offers.
+
+    Transient local gives the last messages of a publisher that has already sent them.
+    """
+    reliable = all(o.reliability == ReliabilityPolicy.RELIABLE for o in offered)
+    lasting = all(o.durability == DurabilityPolicy.TRANSIENT_LOCAL for o in offered)
+    return QoSProfile(
+        depth=DEPTH,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if lasting else DurabilityPolicy.VOLATILE,
+    )
+
+
+def message_class(name: str) -> type:
+    """Return the class of ``package/msg/Name`` or ``package/Name``. Raises TopicError."""
+    parts = name.split("/")
+    if len(parts) == 2:
+        parts.insert(1, "msg")
+    if len(parts) != 3 or not all(parts):
+        raise TopicError(f"{name!r} is not a message type; expected PACKAGE/msg/NAME")
+    package, folder, kind = parts
+    try:
+        return getattr(importlib.import_module(f"{package}.{folder}"), kind)
+    except (ImportError, AttributeError):
+        raise TopicError(
+            f"message type {name!r} not found; is its package built and sourced?"
+        ) from None
+
+
+# ---
+# Writes a ROS message as ``ros2 topic echo`` does: as YAML or as comma-separated values.
+
+LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in "..."
+_ARRAYS = (list, tuple, array.array, np.ndarray)
+
+
+def to_yaml(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
+    """Return a message as a YAML document, fields in the order of its definition.
+
+    `arrays` False shows type and length instead of the content; `length` None cuts nothing.
+    """
+    return yaml.dump(
+        _fields(message, arrays, length),
+        allow_unicode=True,
+        width=sys.maxsize,
+        default_flow_style=False,
+        sort_keys=False,
+    )
+
+
+def to_csv(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
+    """Return all fields of a message in one line, nested ones in place."""
+    columns = []
+    for name, kind in _slots(message):
+        value = getattr(message, name)
+        if isinstance(value, _ARRAYS) and not arrays:
+            columns.append(_abbreviation(value, kind))
+        else:
+            columns.append(_column(value, arrays, length))
+    return _join(columns)
+
+
+def _join(columns: list[str]) -> str:
+    """Join with commas; empty columns at the front leave none, as in `ros2 topic echo --csv`."""
+    first = next((number for number, column in enumerate(columns) if column), len(columns))
+    return ",".join(columns[first:])
+
+
+def _slots(message: Any) -> list[tuple[str, Any]]:
+    return list(zip(message.get_fields_and_field_types(), message.SLOT_TYPES, strict=True))
+
+
+def _fields(message: Any, arrays: bool, length: int | None) -> dict[str, Any]:
+    fields = {}
+    for name, kind in _slots(message):
+        value = getattr(message, name)
+        if isinstance(value, _ARRAYS) and not arrays:
+            fields[name] = _abbreviation(value, kind)
+        else:
+            fields[name] = _plain(value, arrays, length)
+    return fields
+
+
+def _plain(value: Any, arrays: bool, length: int | None) -> Any:
+    """Convert a field to what YAML knows."""
+    if isinstance(value, np.number):  # before float: numpy's float64 is one, but not to YAML
+        return value.item()
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else "".join(map(chr, value))
+        return text if length is None or len(text) <= length else text[:length] + "..."
+    if isinstance(value, _ARRAYS):
+        items = [_plain(item, arrays, length) for item in _shown(value, length)]
+        return items if len(items) == len(value) else [*items, "..."]
+    return _fields(value, arrays, length)
+
+
+def _column(value: Any, arrays: bool, length: int | None) -> str:
+    if isinstance(value, _ARRAYS):
+        items = [_column(item, arrays, length) for item in _shown(value, length)]
+        return _join(items if len(items) == len(value) else [*items, "..."])
+    if isinstance(value, (str, bytes)):
+        dots = "..." if isinstance(value, str) else b"..."
+        return str(value if length is None or len(value) <= length else value[:length] + dots)
+    if isinstance(value, (bool, int, float, np.number)):
+        return str(value)
+    return to_csv(value, arrays, length)
+
+
+def _shown(value: Sequence[Any], length: int | None) -> Sequence[Any]:
+    return value if length is None else value[:length]
+
+
+def _abbreviation(value: Sequence[Any], kind: Any) -> str:
+    """Return e.g. ``<sequence type: double, length: 4>`` or ``<array type: double[36]>``."""
+    item = _item_type(kind.value_type)
+    sort = type(kind).__name__
+    if sort == "Array":
+        return f"<array type: {item}[{kind.size}]>"
+    if sort == "BoundedSequence":
+        return f"<sequence type: {item}[{kind.maximum_size}], length: {len(value)}>"
+    return f"<sequence type: {item}, length: {len(value)}>"
+
+
+def _item_type(kind: Any) -> str:
+    if hasattr(kind, "typename"):
+        return str(kind.typename)
+    if hasattr(kind, "namespaced_name"):
+        return "/".join(kind.namespaced_name())
+    if hasattr(kind, "name"):
+        return str(kind.name)
+    return "wstring" if "WString" in type(kind).__name__ else "string"

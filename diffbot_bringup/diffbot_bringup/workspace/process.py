@@ -1,0 +1,159 @@
+"""Run a tool of the set-up, with its output in a log file and its lines watched for progress."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+_TAIL = 25
+_PATIENCE = 5.0
+"""Seconds that an interrupted tool has to end by itself before it is killed."""
+
+
+class ChildError(Exception):
+    """A tool ended with a status other than zero."""
+
+    def __init__(self, status: int, tail: Sequence[str], log: Path) -> None:
+        super().__init__(f"exit status {status}")
+        self.status = status
+        self.tail = list(tail)
+        self.log = log
+
+
+def run(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str],
+    log: Path,
+    lock: int,
+    watch: Callable[[str], None] = lambda line: None,
+    folder: Path | None = None,
+) -> None:
+    """Run command to its end, append its output to log and call watch for each of its lines.
+
+    The tool inherits the descriptor of the lock and works in folder, or here. It raises ChildError
+    when the tool fails.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    tail: deque[str] = deque(maxlen=_TAIL)
+    with log.open("a") as file:
+        file.write(f"$ {' '.join(map(str, command))}\n")
+        child = subprocess.Popen(
+            [str(word) for word in command],
+            env=dict(environment),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=(lock,) if lock >= 0 else (),
+        )
+        try:
+            assert child.stdout is not None
+            for line in child.stdout:
+                file.write(line)
+                file.flush()
+                tail.append(line.rstrip())
+                watch(line.rstrip())
+            status = child.wait()
+        except BaseException:
+            _end(child)
+            raise
+    if status != 0:
+        raise ChildError(status, tail, log)
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    child.terminate()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+# ---
+# The two ways in which ./diffbot refuses to go on.
+
+
+class SetupError(Exception):
+    """The set-up cannot go on; the message is one line that says what to do (exit status 1)."""
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message lists what is right (exit status 2)."""
+
+
+# ---
+# What the set-up tells the person who waits for it, on standard error.
+
+_BAR = 24
+_WIDTH = 100
+_TICK = 1.0
+"""Seconds after which a terminal shows that a step still runs."""
+_PLAIN_FRACTION = 0.25
+"""Without a terminal, a line is printed each time this much more of a step is done."""
+
+
+def say(message: str) -> None:
+    """Print one line."""
+    print(f"diffbot: {message}", file=sys.stderr, flush=True)
+
+
+class Step:
+    """One step of the set-up: a bar that fills on a terminal, a few plain lines elsewhere."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._terminal = sys.stderr.isatty()
+        self._start = time.monotonic()
+        self._shown = 0.0
+        self._state = ""
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Step:
+        if self._terminal:
+            threading.Thread(target=self._tick, daemon=True).start()
+        else:
+            say(f"{self._title} ...")
+        return self
+
+    def update(self, done: int, total: int, detail: str = "") -> None:
+        """Show that `done` of `total` parts are finished; detail names what is under way."""
+        fraction = min(done / total, 1.0) if total > 0 else 0.0
+        if self._terminal:
+            filled = round(_BAR * fraction)
+            self._state = f"[{'#' * filled}{'.' * (_BAR - filled)}] {fraction:4.0%} {detail}"
+            self._draw()
+        elif fraction - self._shown >= _PLAIN_FRACTION and fraction < 1.0:
+            self._shown = fraction
+            say(f"{self._title}: {fraction:.0%} ({done} of {total})")
+
+    def _tick(self) -> None:
+        self._draw()
+        while not self._ended.wait(_TICK):
+            self._draw()
+
+    def _draw(self) -> None:
+        elapsed = time.monotonic() - self._start
+        line = f"diffbot: {self._title} {elapsed:.0f} s {self._state}"
+        print(f"\r\033[K{line[:_WIDTH]}", end="", file=sys.stderr, flush=True)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        elapsed = time.monotonic() - self._start
+        start = "\r\033[K" if self._terminal else ""
+        result = "done" if error is None else "not finished"
+        text = f"{start}diffbot: {self._title}: {result} ({elapsed:.1f} s)"
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Control laws: motion in, torques out; no ROS."""

@@ -1,0 +1,231 @@
+"""The published backstepping controller, Listing 3 of Lages (2018), to the letter."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+from arc_odometry import Pose
+from diffbot_controllers.laws import rates
+from diffbot_controllers.laws.approach import (
+    BackstepRecord,
+    PolarError,
+    offset_to_origin,
+    pose_of,
+    pose_rate,
+)
+from diffbot_controllers.laws.feedback_linearization import limit_torque
+from diffbot_controllers.laws.motion import (
+    REST,
+    BodyDynamics,
+    Reference,
+    State,
+    Torque,
+    Velocity,
+    check_period,
+    check_positive,
+    check_reference,
+)
+from diffbot_controllers.laws.rates import Rate
+
+# ---
+# The published backstepping law in continuous time, Lages (2018), (8)-(34).
+
+
+@dataclass(frozen=True)
+class NonsmoothGains:
+    """lambda_1..5 and gamma_1..4; the defaults are those of section 6.
+
+    Attributes:
+        lambdas: weights of V_1, (28), each > 0; only their ratios matter for the law.
+        gammas: rates, 1/s, each > 0.
+
+    Raises:
+        ValueError: a gain is not finite or not > 0, or their number is wrong.
+    """
+
+    lambdas: tuple[float, ...] = (200.0, 6.0, 6.0, 500.0, 10000.0)
+    gammas: tuple[float, ...] = (10.0, 1.0, 10.0, 50.0)
+
+    def __post_init__(self) -> None:
+        for name, values, number in (("lambda", self.lambdas, 5), ("gamma", self.gammas, 4)):
+            if len(values) != number:
+                raise ValueError(f"backstepping gains: {name} = {values}: must be {number} numbers")
+            check_positive(
+                "backstepping gains", **{f"{name}_{i}": v for i, v in enumerate(values, start=1)}
+            )
+
+
+def polar_error(offset: Pose) -> PolarError:
+    """(8)-(10) of the 2018, (75)-(77) of the 2017 paper; psi from -pi to pi, alpha not wrapped."""
+    psi = math.atan2(offset.y, offset.x)
+    return PolarError(math.hypot(offset.x, offset.y), psi, offset.theta - psi)
+
+
+def eta(error: PolarError, gains: NonsmoothGains) -> Velocity:
+    """(14), (15): velocities that stabilise the kinematics, m/s and rad/s."""
+    first, second = eta_rates(Rate(error.e), Rate(error.psi), Rate(error.alpha), gains)
+    return Velocity(first.value, second.value)
+
+
+def eta_rates(e: Rate, psi: Rate, alpha: Rate, gains: NonsmoothGains) -> tuple[Rate, Rate]:
+    """(14), (15) and how fast they change."""
+    gamma1, gamma2 = gains.gammas[:2]
+    ratio = gains.lambdas[2] / gains.lambdas[1]
+    cos = rates.cos(alpha)
+    return -gamma1 * e * cos, (
+        -gamma2 * alpha - gamma1 * cos * (rates.sin(alpha) - ratio * psi * rates.sinc(alpha))
+    )
+
+
+def backstep_command(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> Velocity:
+    """v_bar of (30), (31), m/s^2 and rad/s^2; backstep: e_1, e_2 of (22), (23).
+
+    At e = 0, where (30) is undefined, its terms with 1 / e are left out, as in Listing 3.
+    """
+    l1, l2, l3, l4, l5 = gains.lambdas
+    e, psi, alpha = error
+    first = -gains.gammas[2] * backstep.v - l1 / l4 * e * math.cos(alpha)
+    if e > 0.0:
+        first += (l2 * alpha - l3 * psi) / l4 * math.sin(alpha) / e
+    return Velocity(first, -gains.gammas[3] * backstep.omega - l2 / l5 * alpha)
+
+
+def polar_rates(error: PolarError, u: Velocity) -> tuple[Rate, Rate, Rate]:
+    """e, psi, alpha with their rates, (16)-(18), while the robot moves with u; e > 0."""
+    turn = math.sin(error.alpha) / error.e * u.v
+    return (
+        Rate(error.e, math.cos(error.alpha) * u.v),
+        Rate(error.psi, turn),
+        Rate(error.alpha, u.omega - turn),
+    )
+
+
+def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Velocity:
+    """The command v of (33), (34) with **plus** eta', as (24), (25) demand; the paper prints minus.
+
+    Args:
+        error: e > 0.
+        u: velocity now.
+        gains: of the law.
+    """
+    eta1, eta2 = eta_rates(*polar_rates(error, u), gains)
+    backstep = Velocity(u.v - eta1.value, u.omega - eta2.value)
+    bar = backstep_command(error, backstep, gains)
+    return Velocity(bar.v + eta1.rate, bar.omega + eta2.rate)
+
+
+def lyapunov(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> float:
+    """V_1 of (28)."""
+    l1, l2, l3, l4, l5 = gains.lambdas
+    return 0.5 * (
+        l1 * error.e**2
+        + l2 * error.alpha**2
+        + l3 * error.psi**2
+        + l4 * backstep.v**2
+        + l5 * backstep.omega**2
+    )
+
+
+class PublishedBackstepping:
+    """Listing 3 with its quirks; see StandardBackstepping for one to use.
+
+    - eta' is the backward difference of eta, which is 0 before the first sample: a spike of torque
+      there and at each step of the reference.
+    - alpha and the heading are not wrapped. It parks in reverse (alpha = psi = 0 drives backwards).
+    - A call that is not within 5 % of time_step after the last accepted one is ignored and the
+      torque stays. As the time goes on counting, one lost sample is one too many: all calls
+      after it are ignored too, and the last torque is held for ever. `ignored` counts them, so
+      that the caller can stop the robot.
+    - f(u) is that of the instant; no limit but the one asked for.
+
+    Where the listing compares with DBL_EPSILON before it divides by alpha, the series of
+    sinc is used: the value is the same.
+
+    Args:
+        dynamics: K5..K8, published or physical.
+        gains: lambda, gamma.
+        time_step: period that the law is made for, s, > 0.
+        torque_limit: of a wheel, N m, > 0; infinite as published.
+
+    Attributes:
+        ignored: calls ignored in a row up to now; 0 when the last one was taken.
+
+    Raises:
+        ValueError: time_step or torque_limit is not > 0.
+    """
+
+    def __init__(
+        self,
+        dynamics: BodyDynamics,
+        gains: NonsmoothGains = NonsmoothGains(),
+        time_step: float = 0.01,
+        torque_limit: float = math.inf,
+    ) -> None:
+        check_positive("published backstepping", time_step=time_step)
+        check_positive("published backstepping", unbounded=True, torque_limit=torque_limit)
+        self.dynamics = dynamics
+        self.gains = gains
+        self.time_step = time_step
+        self._limit = torque_limit
+        self.reset()
+
+    def reset(self) -> None:
+        """As the listing's starting()."""
+        self._eta = REST
+        self._since = 0.0
+        self._torque: Torque = (0.0, 0.0)
+        self.ignored = 0
+        self.record: BackstepRecord | None = None
+
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
+        """Torque [left, right] in N m; that of before where the listing ignores the call.
+
+        Args:
+            state: its velocity as odometry gives it, the mean over the last period.
+            reference: its pose only.
+            dt: time since the update before, s, > 0.
+
+        Raises:
+            ValueError: the reference or dt is not finite, dt <= 0; nothing has changed then.
+        """
+        check_reference(reference)
+        check_period(dt)
+        period = self._since + dt
+        if abs(period - self.time_step) > self.time_step / 20.0:
+            self._since = period
+            self.ignored += 1
+            return self._torque
+        pose, u = state.pose, state.velocity
+        error = polar_error(offset_to_origin(pose, pose_of(reference)))
+        wanted, before = eta(error, self.gains), self._eta
+        rate = Velocity((wanted.v - before.v) / period, (wanted.omega - before.omega) / period)
+        backstep = Velocity(u.v - wanted.v, u.omega - wanted.omega)
+        # Listing 3 drops the terms with 1 / e below DBL_EPSILON.
+        near = error if error.e > sys.float_info.epsilon else error._replace(e=0.0)
+        bar = backstep_command(near, backstep, self.gains)
+        v = Velocity(bar.v + rate.v, bar.omega + rate.omega)
+        torque = limit_torque(self.dynamics.torque(v, self.dynamics.drift(u)), self._limit)
+        self._torque, self._eta = torque, wanted
+        self._since, self.ignored = 0.0, 0
+        set_point = pose_of(reference)
+        self.record = BackstepRecord(
+            set_point,
+            pose,
+            pose_rate(pose, u),
+            Pose(*(r - p for r, p in zip(set_point, pose, strict=True))),
+            period,
+            self._torque,
+            self.gains.gammas,
+            self.gains.lambdas,
+            error,
+            wanted,
+            rate,
+            u,
+            backstep,
+            bar,
+            v,
+            "published",
+        )
+        return self._torque

@@ -1,0 +1,116 @@
+"""The polar pose law on top of the velocity loops, Lages (2017), (73)-(83)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from arc_odometry import Pose
+from diffbot_controllers.laws.approach import (
+    Approach,
+    ApproachGains,
+    PolarError,
+    moving_offset,
+    pose_of,
+)
+from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
+from diffbot_controllers.laws.motion import (
+    REST,
+    BodyDynamics,
+    Reference,
+    State,
+    Torque,
+    Velocity,
+    check_period,
+    check_reference,
+)
+
+
+@dataclass(frozen=True)
+class PolarPoseRecord:
+    """Every variable of one update.
+
+    Attributes:
+        reference: x_r, m, m, rad.
+        pose: of the robot, m, m, rad.
+        offset: x_bar of (74), m, m, rad; its heading is wrapped to +-pi.
+        polar: e, psi, alpha of (75)-(77), for the driving direction at work.
+        direction: +1 forwards, -1 backwards.
+        velocity_reference: u_r of (82), (83) within the bounds, m/s and rad/s.
+        loops: variables of the velocity loops.
+    """
+
+    reference: Pose
+    pose: Pose
+    offset: Pose
+    polar: PolarError
+    direction: int
+    velocity_reference: Velocity
+    loops: LinearizingRecord
+
+
+class PolarPoseController:
+    """Torque that brings the robot to a pose, by velocities (82), (83) and PI loops.
+
+    Args:
+        loops: the velocity loops; five times as fast as gamma1 and gamma2 at the least, as (73)
+            neglects them.
+        gains: gamma1, gamma2, lambda_3 / lambda_2 and the bounds of speed.
+        direction: in which the robot arrives: "backwards", as published, "forwards" or "either",
+            whichever is nearer. It may drive the other way for a while before.
+    """
+
+    def __init__(
+        self,
+        loops: LinearizingController,
+        gains: ApproachGains = ApproachGains(),  # noqa: B008  (frozen)
+        direction: str = "either",
+    ) -> None:
+        self.loops = loops
+        self._approach = Approach(gains, direction)
+        self.reset()
+
+    @property
+    def dynamics(self) -> BodyDynamics:
+        """K5..K8 in use; they may be replaced between two updates."""
+        return self.loops.dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: BodyDynamics) -> None:
+        self.loops.dynamics = dynamics
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self.loops.reset()
+        self._approach.reset()
+        self.record: PolarPoseRecord | None = None
+
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
+        """Torque [left, right] in N m for the period that begins; `record` then says why.
+
+        Args:
+            state: of the robot now.
+            reference: its pose only; a moving one is followed with a lag of v / gamma1.
+            dt: time since the update before, s, > 0.
+
+        Raises:
+            ValueError: the reference or dt is not finite, dt <= 0, or numbers are so large that the
+                torque is not finite.
+        """
+        check_reference(reference)
+        check_period(dt)
+        goal = pose_of(reference)
+        x, y, theta = moving_offset(state.pose, state.velocity, goal, REST)
+        linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
+        wanted = Velocity(linear.value, angular.value)
+        torque = self.loops.update(state, wanted, dt)
+        self.record = PolarPoseRecord(
+            goal,
+            state.pose,
+            Pose(x.value, y.value, math.remainder(theta.value, math.tau)),
+            self._approach.error,
+            self._approach.direction,
+            wanted,
+            self.loops.record,
+        )
+        return torque

@@ -1,0 +1,1 @@
+"""ROS nodes of the controllers of torque robots."""

@@ -1,0 +1,81 @@
+"""The backstep_controller node: non-smooth backstepping, Lages (2018).
+
+Subscribes to `joint_states`, `~/command` and `~/reference`; publishes `effort_controller/commands`,
+`~/status` (diffbot_msgs/BackstepStatus, every variable of Listing 3, once per control period),
+`~/odom`, `~/state` and `/tf`.
+"""
+
+from __future__ import annotations
+
+from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
+from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
+from diffbot_controllers.laws.motion import BodyDynamics, Reference, State, Torque
+from diffbot_controllers.nodes.controller_node import fill_backstep_status
+from diffbot_controllers.nodes.pose_node import POSE_PARAMETERS, PoseTrackingNode
+from diffbot_controllers.tuning import tuned_backstepping
+from diffbot_msgs.msg import BackstepStatus
+from diffbot_node import Parameter
+
+PARAMETERS = (
+    *POSE_PARAMETERS,
+    Parameter(
+        "law",
+        "standard",
+        "the corrected, practical law, or Listing 3 to the letter (within the torque limits)",
+        choices=("standard", "published"),
+    ),
+    Parameter(
+        "time_step", 0.01, "period that law = published is made for, s", above=0.0, maximum=1.0
+    ),
+)
+
+
+class BackstepNode(PoseTrackingNode):
+    """ROS side of the backstepping laws."""
+
+    def __init__(self) -> None:
+        super().__init__("backstep_controller", PARAMETERS, BackstepStatus)
+        if self.law_name == "published" and self.torque_limit < self.robot.limits.torque:
+            self.get_logger().warning(
+                f"law = published knows no torque limit, and within {self.torque_limit:g} N m it "
+                f"may not arrive; torque_limit = {self.robot.limits.torque:g} N m is all that the "
+                "motors have"
+            )
+
+    @property
+    def law_name(self) -> str:
+        """Which law it is."""
+        return self.values.law
+
+    def make_law(self, dynamics: BodyDynamics) -> StandardBackstepping | PublishedBackstepping:
+        """The law that the parameters ask for."""
+        if self.law_name == "standard":
+            return tuned_backstepping(dynamics, **self.tuning())
+        default = NonsmoothGains()
+        gains = NonsmoothGains(
+            self.numbers("lambdas", 5) or default.lambdas,
+            self.numbers("gammas", 4) or default.gammas,
+        )
+        return PublishedBackstepping(dynamics, gains, self.values.time_step, self.torque_limit)
+
+    def drive(self, state: State, reference: Reference, dt: float) -> Torque:
+        """The law's torque, N m.
+
+        Raises:
+            ValueError: the published law has ignored joint states for too long. It would hold its
+                last torque for ever.
+        """
+        torque = super().drive(state, reference, dt)
+        ignored = getattr(self.law, "ignored", 0)
+        if ignored * dt > self.values.input_timeout:
+            step = self.values.time_step
+            raise ValueError(
+                f"law = published has ignored {ignored} joint states in a row: they come every "
+                f"{dt:.4g} s, and it needs one every {step} s within 5 %; set time_step, or use "
+                "law = standard"
+            )
+        return torque
+
+    def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
+        """What Listing 3 publishes."""
+        fill_backstep_status(status, stamp, self.law.record, torque)

@@ -1,0 +1,416 @@
+"""What the controllers' nodes share: parameters K5..K8, odometry, and the run.
+
+Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dynamic_parameters`
+(diffbot_msgs/DynamicParameters; through gates), for which it publishes `~/adaptation`
+(diffbot_msgs/AdaptationStatus) per estimate. Publishes `effort_controller/commands`,
+`~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state`
+(diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its reference and its law.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from types import SimpleNamespace
+from typing import Any
+
+from geometry_msgs.msg import Pose2D, TransformStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from tf2_msgs.msg import TFMessage
+
+from arc_odometry import DiffOdometry, JointSample, Pose
+from arc_odometry.odometry_messages import fill_odometry, fill_transform
+from arc_odometry.odometry_node import RateLimit
+from diffbot_controllers.laws.approach import BackstepRecord, PolarError
+from diffbot_controllers.laws.feedback_linearization import LinearizingRecord, WheelFeedback
+from diffbot_controllers.laws.motion import BodyDynamics, State, Torque
+from diffbot_controllers.laws.polar_pose import PolarPoseRecord
+from diffbot_controllers.live_dynamics import ADAPTATION_PARAMETERS, DynamicsSource
+from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
+from diffbot_msgs.msg import (
+    BackstepStatus,
+    ControllerState,
+    LinearizingStatus,
+    PoseControllerStatus,
+)
+from diffbot_msgs.msg import PolarError as PolarErrorMessage
+from diffbot_node import CommandNode, EffortNode, KeptTopic, Parameter, pose_from_text, to_stamp
+
+# ---
+# Parameters that the controllers' nodes have in common.
+
+REFERENCE_PARAMETERS = (
+    Parameter(
+        "duration",
+        0.0,
+        "robot time after which the node ends, s; 0: never, or with the reference",
+        minimum=0.0,
+    ),
+    Parameter(
+        "wait_for_reference",
+        False,
+        "lock-step: answer each state of the robot only with the reference for its stamp; else "
+        "take the newest reference, advanced to the stamp",
+    ),
+    Parameter(
+        "leave_with_reference",
+        False,
+        "end when nobody is left who publishes references that more have to follow: with status "
+        "0 where the last one stands, else 1",
+    ),
+    Parameter(
+        "reference_timeout",
+        0.06,
+        "age of the newest stamped reference, by its stamp and since it came, after which zero is "
+        "commanded, s",
+        above=0.0,
+        maximum=10.0,
+    ),
+    Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
+)
+"""Of nodes that follow references, whatever they command."""
+
+CONTROLLER_PARAMETERS = (
+    Parameter(
+        "parameters",
+        "robot",
+        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
+        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "ones, which follow those on dynamic_parameters)",
+    ),
+    Parameter("start", "0,0,0", "pose at the first joint state, x,y,theta in m, m, rad"),
+    *REFERENCE_PARAMETERS,
+    Parameter(
+        "velocity_source",
+        "position",
+        "velocities from differences of the wheels' angles, or as the joint states report them",
+        choices=("position", "velocity"),
+    ),
+    Parameter(
+        "path_noise",
+        1e-6,
+        "variance of a wheel's path per path driven, m^2/m; 1e-6 is 1 mm after 1 m",
+        minimum=0.0,
+    ),
+    Parameter("odom_frame", "odom", "frame of the pose; parent in tf"),
+    Parameter("base_frame", "base_link", "frame at the middle of the axle; child in tf"),
+    Parameter(
+        "odom_rate",
+        50.0,
+        "most messages on ~/odom and /tf per s of robot time, Hz; 0: one per joint state",
+        minimum=0.0,
+    ),
+    Parameter("publish_tf", True, "whether odom_frame -> base_frame is sent on /tf"),
+    Parameter(
+        "wait_for_estimates",
+        False,
+        "lock-step with live parameters: answer each joint state only with the estimates that "
+        "count at its stamp",
+    ),
+    Parameter(
+        "estimate_delay",
+        0.1,
+        "robot time from the stamp of an estimate to its use, s",
+        minimum=0.0,
+        maximum=10.0,
+    ),
+    Parameter(
+        "estimate_period",
+        0.2,
+        "robot time between the estimates that wait_for_estimates waits for, s; the estimator's "
+        "own parameter `period`",
+        above=0.0,
+        maximum=10.0,
+    ),
+    *ADAPTATION_PARAMETERS,
+)
+"""Of nodes that command torque."""
+
+
+# ---
+# What a controller's node tells: `~/status`, `~/state`, `~/odom` and `/tf`.
+
+
+class Telemetry:
+    """Publishers and the messages that they send again and again.
+
+    Args:
+        node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
+        values: its parameters; see CONTROLLER_PARAMETERS.
+        status_type: type of `~/status`.
+
+    Attributes:
+        status: message of `~/status`; its header has a frame.
+        status_topic: that it is sent on.
+        state: message of `~/state`.
+    """
+
+    def __init__(self, node: CommandNode, values: SimpleNamespace, status_type: type) -> None:
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.status: Any = status_type()
+        self.status.header.frame_id = values.odom_frame
+        self.state = ControllerState(duration=values.duration, parameters_source=values.parameters)
+        self.state.header.frame_id = values.base_frame
+        self._odom = Odometry(child_frame_id=values.base_frame)
+        self._odom.header.frame_id = values.odom_frame
+        self._transform = TransformStamped(child_frame_id=values.base_frame)
+        self._transform.header.frame_id = values.odom_frame
+        self._rate = RateLimit(values.odom_rate)
+        resume = node.resume if values.wait_for_reference else None
+        self.status_topic = KeptTopic(node, status_type, "~/status", resume)
+        self._state_topic = node.create_publisher(ControllerState, "~/state", latched)
+        self._odom_topic = node.create_publisher(Odometry, "~/odom", 10)
+        self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
+
+    def publish_status(self) -> None:
+        """Send `status` as it is."""
+        self.status_topic.publish(self.status)
+
+    def publish_state(
+        self, stamp: float, phase: int, message: str, dynamics: BodyDynamics | None
+    ) -> None:
+        """Send `state` with this stamp (s), phase, message and K5..K8."""
+        state = self.state
+        state.header.stamp = to_stamp(stamp)
+        state.phase, state.message = phase, message
+        state.statuses = self.status_topic.count
+        if dynamics is not None:
+            state.k5, state.k6 = dynamics.k5, dynamics.k6
+            state.k7, state.k8 = dynamics.k7, dynamics.k8
+        self._state_topic.publish(state)
+
+    def publish_odometry(self, stamp: float, odometry: DiffOdometry) -> None:
+        """Send pose, velocity and transform of this stamp, s, if they are due."""
+        if odometry.time is None or not self._rate.due(stamp):
+            return
+        fill_odometry(self._odom, to_stamp(stamp), odometry)
+        self._odom_topic.publish(self._odom)
+        if self._tf_topic is not None:
+            fill_transform(self._transform, self._odom)
+            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
+
+
+class ControllerNode(ReferenceFollower, EffortNode):
+    """A law on a robot; the mathematics is the law's and WheelFeedback's.
+
+    Args:
+        name: name of the node.
+        parameters: the subclass's own parameters; CONTROLLER_PARAMETERS are added.
+        status_type: type of `~/status`.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...], status_type: type) -> None:
+        super().__init__(name, (*CONTROLLER_PARAMETERS, *parameters))
+        values = self.values
+        self._feedback = WheelFeedback(
+            self.geometry,
+            pose_from_text("start", values.start),
+            values.path_noise,
+            values.velocity_source == "position",
+        )
+        self._dt = 0.0  # s since the sample before; 0: the law was not asked
+        self._telemetry = Telemetry(self, values, status_type)
+        self._telemetry.state.torque_limit = self.torque_limit
+        self._telemetry.state.law = self.law_name
+        self.follow(self.make_input())
+        self._dynamics = DynamicsSource(self, self._on_dynamics)
+
+    # What a subclass gives.
+
+    @abstractmethod
+    def make_input(self) -> ReferenceInput:
+        """Where references go."""
+
+    @abstractmethod
+    def make_law(self, dynamics: BodyDynamics) -> Any:
+        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
+
+    @property
+    @abstractmethod
+    def law_name(self) -> str:
+        """Name of the law, for `~/state`."""
+
+    @abstractmethod
+    def fill_status(self, status: Any, stamp: float, dt: float, torque: Torque) -> None:
+        """Put `law.record` into a message; stamp and period in s, torque commanded in N m."""
+
+    # Dynamic parameters.
+
+    def _on_dynamics(self, dynamics: BodyDynamics) -> None:
+        if self._start is None:
+            self.law = self.make_law(dynamics)  # with gains that suit them
+        else:
+            self.law.dynamics = dynamics
+
+    @property
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """`~/status` and, where parameters are live, `~/adaptation`."""
+        return (self._telemetry.status_topic, *self._dynamics.kept_topics)
+
+    @property
+    def dynamics(self) -> BodyDynamics | None:
+        """K5..K8 in use; None before valid ones have come."""
+        return self._dynamics.newest
+
+    # The loop.
+
+    def waits_for(self) -> str:
+        """What is missing before torque may be commanded; empty when nothing is."""
+        if missing_dynamics := self._dynamics.waits_for():
+            return missing_dynamics
+        return super().waits_for()
+
+    def required_fields(self) -> tuple[str, ...]:
+        """Angles, and speeds where the velocity is taken from them."""
+        speeds = self.values.velocity_source == "velocity"
+        return ("position", "velocity") if speeds else ("position",)
+
+    def awaits(self, sample: JointSample) -> str:
+        """In lock-step: the reference for the sample's stamp, and the estimates that count."""
+        return super().awaits(sample) or self._dynamics.awaits(sample.stamp)
+
+    def on_sample(self, sample: JointSample) -> Torque:
+        """The law's torque for the sample, N m; zero until a reference has come."""
+        self._dt = 0.0
+        reading = self._feedback.update(sample, self.commanded)
+        if reading.oddity is not None and reading.oddity.kind == "reset":
+            self._dynamics.reset(sample.stamp)
+        self.advance_to(sample.stamp, reading.oddity)
+        self._dynamics.advance(sample.stamp)
+        reference = self.input.at(sample.stamp)
+        if reading.state is None or reference is None:
+            self.law.reset()
+            return 0.0, 0.0
+        if self.begin(sample.stamp):
+            self._say_how()
+        if self.ends_now():
+            return 0.0, 0.0
+        torque = self.drive(reading.state, reference, reading.dt)
+        self._dt = reading.dt
+        return torque
+
+    def drive(self, state: State, reference: Any, dt: float) -> Torque:
+        """Ask the law; a subclass may bound the reference before."""
+        return self.law.update(state, reference, dt)
+
+    def _say_how(self) -> None:
+        self.get_logger().info(
+            f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
+            f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: "
+            f"{self.dynamics}"
+        )
+
+    def on_commanded(self, sample: JointSample, torque: Torque) -> None:
+        """Publish what the law knows, the odometry, and now and then the state."""
+        if self.exit_code is not None:
+            return
+        if self._dt > 0.0 and self.law.record is not None:
+            self.fill_status(self._telemetry.status, sample.stamp, self._dt, torque)
+            self._telemetry.publish_status()
+        self._publish_odometry()
+        self.tell_state(sample.stamp)
+
+    def on_refused(self, sample: JointSample) -> None:
+        """A law starts anew after an interruption."""
+        self.law.reset()
+        self._publish_odometry()
+
+    def on_stopped(self, sample: JointSample) -> None:
+        """Somebody may push the robot about: odometry goes on, and the law starts anew."""
+        self._dt = 0.0
+        try:
+            self.advance_to(sample.stamp, self._feedback.update(sample, self.commanded).oddity)
+        except ValueError as error:
+            self.complain(str(error))
+        self.law.reset()
+        self._publish_odometry()
+
+    def close(self) -> None:
+        """On every way out: zero torque first, then say why, and keep what was learnt."""
+        super().close()
+        self._dynamics.close()
+
+    def on_look(self) -> None:
+        """Estimates that came before their listeners are judged once these are there."""
+        self._dynamics.look()
+
+    # Telemetry.
+
+    def _publish_odometry(self) -> None:
+        self._telemetry.publish_odometry(self._newest, self._feedback.odometry)
+
+    def publish_state(self, stamp: float, phase: int, message: str) -> None:
+        """What the node is doing, with the parameters in use."""
+        state = self._telemetry.state
+        state.elapsed, state.refused = self.elapsed, self.refused
+        state.judgements = sum(topic.count for topic in self._dynamics.kept_topics)
+        self._telemetry.publish_state(stamp, phase, message, self.dynamics)
+
+
+# ---
+# From the records of the laws to their status messages.
+
+
+def fill_backstep_status(
+    status: BackstepStatus, stamp: float, record: BackstepRecord, command: Torque
+) -> None:
+    """Put a record, its stamp in s and the torque commanded in N m into a message."""
+    status.header.stamp = to_stamp(stamp)
+    _fill_pose(status.set_point, record.set_point)
+    _fill_pose(status.process_value, record.process_value)
+    _fill_pose(status.process_value_dot, record.process_value_dot)
+    _fill_pose(status.error, record.error)
+    _fill_polar(status.polar_error, record.polar_error)
+    status.time_step = record.time_step
+    status.command[:] = command
+    status.lambdas, status.gammas = record.lambdas, record.gammas
+    status.backstep_set_point[:] = record.backstep_set_point
+    status.backstep_set_point_dot[:] = record.backstep_set_point_dot
+    status.backstep_process_value[:] = record.backstep_process_value
+    status.backstep_error[:] = record.backstep_error
+    status.backstep_command[:] = record.backstep_command
+    status.linear_dynamics_command[:] = record.linear_dynamics_command
+    status.mode = record.mode
+
+
+def fill_linearizing_status(
+    status: LinearizingStatus, stamp: float, dt: float, record: LinearizingRecord, command: Torque
+) -> None:
+    """Put a record, its stamp and period in s and the torque commanded in N m into a message."""
+    status.header.stamp = to_stamp(stamp)
+    status.set_point[:] = record.reference
+    status.process_value[:] = record.velocity
+    status.error[:] = record.error
+    status.integral[:] = record.integral
+    status.linear_dynamics_command[:] = record.nu
+    status.drift[:] = record.drift
+    status.unlimited_command[:] = record.unlimited
+    status.command[:] = command
+    status.time_step = dt
+    gains = record.gains
+    status.kp, status.ki, status.weight = float(gains.kp), float(gains.ki), float(gains.weight)
+
+
+def fill_pose_status(
+    status: PoseControllerStatus, stamp: float, dt: float, record: PolarPoseRecord, command: Torque
+) -> None:
+    """Put a record, its stamp and period in s and the torque commanded in N m into a message."""
+    fill_linearizing_status(status.velocity, stamp, dt, record.loops, command)
+    status.header.stamp = status.velocity.header.stamp
+    _fill_pose(status.set_point, record.reference)
+    _fill_pose(status.process_value, record.pose)
+    _fill_pose(status.offset, record.offset)
+    _fill_polar(status.polar_error, record.polar)
+    status.direction = record.direction
+
+
+def _fill_pose(message: Pose2D, pose: Pose) -> None:
+    message.x, message.y, message.theta = float(pose.x), float(pose.y), float(pose.theta)
+
+
+def _fill_polar(message: PolarErrorMessage, error: PolarError) -> None:
+    message.range, message.angle = float(error.e), float(error.psi)
+    message.orientation = float(error.alpha)

@@ -1,0 +1,122 @@
+"""The linearizing_controller node: feedback linearization and PI, Lages (2017), (61)-(72).
+
+Subscribes to `joint_states` and `cmd_vel` (geometry_msgs/TwistStamped, or Twist with stamped =
+false; linear.x and angular.z count); publishes `effort_controller/commands`, `~/status`
+(diffbot_msgs/LinearizingStatus, once per control period), `~/odom`, `~/state` and `/tf`.
+"""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Twist, TwistStamped
+
+from diffbot_controllers.laws.feedback_linearization import (
+    PUBLISHED,
+    LinearizingController,
+    PiDesign,
+)
+from diffbot_controllers.laws.motion import REST, BodyDynamics, State, Torque, Velocity
+from diffbot_controllers.nodes.controller_node import ControllerNode, fill_linearizing_status
+from diffbot_controllers.nodes.reference_follower import (
+    ReferenceInput,
+    advance_velocity,
+    velocity_command,
+)
+from diffbot_msgs.msg import LinearizingStatus
+from diffbot_node import Parameter, seconds
+
+LOOP_PARAMETERS = (
+    Parameter(
+        "settling_time", 0.05, "of the velocity loops, to within 1 %, s", above=0.0, maximum=10.0
+    ),
+    Parameter("damping", 1.0, "of the velocity loops' pole pair", above=0.0, maximum=10.0),
+)
+PARAMETERS = (
+    *LOOP_PARAMETERS,
+    Parameter(
+        "law",
+        "standard",
+        "gains by the discrete design for the control period at hand, or those of (71), (72)",
+        choices=("standard", "published"),
+    ),
+    Parameter("stamped", True, "whether cmd_vel is a TwistStamped; else a Twist"),
+)
+
+
+class LinearizingNode(ControllerNode):
+    """ROS side of the velocity loops."""
+
+    def __init__(self) -> None:
+        super().__init__("linearizing_controller", PARAMETERS, LinearizingStatus)
+
+    def make_input(self) -> ReferenceInput[Velocity]:
+        """Velocities asked for."""
+        values = self.values
+        return ReferenceInput(
+            values.reference_timeout, advance_velocity, self.state_name, values.input_timeout
+        )
+
+    def subscribe_to_references(self) -> None:
+        """Velocity commands."""
+        kind, callback = (
+            (TwistStamped, self._on_stamped) if self.values.stamped else (Twist, self._on_twist)
+        )
+        self.create_subscription(kind, "cmd_vel", callback, 10)
+
+    @property
+    def stream(self) -> str:
+        """Name of the topic that velocities come from."""
+        return self.resolve_topic_name("cmd_vel")
+
+    @property
+    def law_name(self) -> str:
+        """Which gains it has."""
+        return self.values.law
+
+    def at_rest(self, reference: Velocity) -> bool:
+        """Whether the reference stands."""
+        return reference == REST
+
+    def make_law(self, dynamics: BodyDynamics) -> LinearizingController:
+        """The velocity loops that the parameters ask for."""
+        values = self.values
+        published = values.law == "published"
+        return LinearizingController(
+            dynamics,
+            PUBLISHED if published else PiDesign(values.settling_time, values.damping),
+            self.torque_limit,
+            mean_velocity=values.velocity_source == "position" and not published,
+            published=published,
+        )
+
+    def drive(self, state: State, reference: Velocity, dt: float) -> Torque:
+        """The law's torque for the reference within the robot's speed limits, N m."""
+        limits = self.robot.limits
+        bounded = Velocity(
+            max(-limits.linear_velocity, min(limits.linear_velocity, reference.v)),
+            max(-limits.angular_velocity, min(limits.angular_velocity, reference.omega)),
+        )
+        if bounded != reference:
+            self.complain(
+                f"cmd_vel asks for {reference.v:g} m/s, {reference.omega:g} rad/s: limited to the "
+                f"{limits.linear_velocity:g} m/s, {limits.angular_velocity:g} rad/s of robot "
+                f"'{self.robot.name}'"
+            )
+        return super().drive(state, bounded, dt)
+
+    def _on_stamped(self, message: TwistStamped) -> None:
+        stamp = seconds(message.header.stamp)
+        # Teleoperation tools that have no clock leave the stamp 0.
+        self._take(message.twist, stamp if stamp > 0.0 else self._newest)
+
+    def _on_twist(self, message: Twist) -> None:
+        self._take(message, self._newest)
+
+    def _take(self, twist: Twist, stamp: float) -> None:
+        self.take(stamp, velocity_command, {"v": twist.linear.x, "omega": twist.angular.z})
+
+    def fill_status(
+        self, status: LinearizingStatus, stamp: float, dt: float, torque: Torque
+    ) -> None:
+        """Every variable of the law."""
+        status.header.frame_id = self.values.base_frame
+        fill_linearizing_status(status, stamp, dt, self.law.record, torque)

@@ -1,0 +1,440 @@
+"""What the nodes share that follow references, whatever they command: begin, pace and end of a run.
+
+A run begins with the first state of the robot for which there is a reference. It ends after
+`duration`, or with `leave_with_reference` when nobody publishes references any more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from rclpy.clock import Clock, ClockType
+
+from arc_odometry import Arc, Oddity, Pose
+from arc_odometry.odometry_node import RateLimit
+from diffbot_controllers.laws.motion import Reference, Velocity, check_finite
+from diffbot_msgs.msg import ControllerState, PoseReference
+from diffbot_node import CommandNode, KeptTopic
+from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+
+# ---
+# References as they come: for the stamp of the robot's state, at another pace, late, or wrong.
+
+T = TypeVar("T")
+TOLERANCE = 1e-6  # s, between equal stamps
+KEPT = 16  # references; the trajectory node is a few ahead at most
+
+
+class ReferenceInput(Generic[T]):
+    """Gives the reference for a joint state's stamp.
+
+    Either a lasting one (a set point, without a stamp) or a stream of stamped ones. Of a stream
+    the one with the joint state's stamp is taken, else the newest before it, advanced to it.
+
+    That a stream has stopped shows in two ways. The newest reference is old by its stamp; or, as
+    one that is stamped ahead of time would only be old by its stamp when it is too late, nothing
+    has come for as long. That time is counted by the stamps of the states, from the first that was
+    answered after a reference came: no clock is read, so a run in lock-step repeats, and may pause.
+
+    Args:
+        timeout: age of the newest stamped reference from which on it is refused, s; and how long
+            none may come, s.
+        advance: what a reference has become after a time, s.
+        state_name: what tells the state of the robot, for messages.
+        state_age: how old a state may be when it comes, s, >= 0; references of the same clock are
+            so far ahead of it. More than `timeout` beyond that is refused.
+    """
+
+    def __init__(
+        self,
+        timeout: float,
+        advance: Callable[[T, float], T],
+        state_name: str = "joint state",
+        state_age: float = 0.0,
+    ) -> None:
+        self._state_name = state_name
+        self._timeout = timeout
+        self._furthest = timeout + state_age
+        self._advance = advance
+        self._lasting: T | None = None
+        self._stream: deque[tuple[float, T | ValueError]] = deque(maxlen=KEPT)
+        self._problem: ValueError | None = None
+        self._came = False  # since the last state that was answered
+        self._heard = self._asked = 0.0  # stamps: first state after one came, last state, s
+
+    def hold(self, reference: T | ValueError) -> None:
+        """Take a lasting reference, or the reason why what came is none."""
+        self._stream.clear()
+        wrong = isinstance(reference, ValueError)
+        self._lasting, self._problem = (None, reference) if wrong else (reference, None)
+
+    def add(self, stamp: float, reference: T | ValueError) -> None:
+        """Take a reference for a stamp, s, or the reason why what came is none."""
+        self._lasting = self._problem = None
+        if self._stream and stamp < self._stream[-1][0]:
+            self._stream.clear()  # time was reset
+        self._stream.append((stamp, reference))
+        self._came = True
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has come yet."""
+        return self._lasting is None and self._problem is None and not self._stream
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether what came last is for a stamp, so that more has to come."""
+        return bool(self._stream)
+
+    @property
+    def newest(self) -> T | ValueError | None:
+        """What came last; None before."""
+        return self._stream[-1][1] if self._stream else self._lasting or self._problem
+
+    def reaches(self, stamp: float) -> bool:
+        """Whether what is there answers a joint state of this stamp, s, without being advanced."""
+        if self._stream:
+            return self._stream[-1][0] >= stamp - TOLERANCE
+        return not self.empty
+
+    def at(self, stamp: float) -> T | None:
+        """The reference for a stamp, s; None while a stream has not begun yet, or nothing came.
+
+        Raises:
+            ValueError: what came is not a reference, is too old, is for a time that is far ahead,
+                as of another clock, or came too long ago.
+        """
+        if self._problem is not None:
+            raise self._problem
+        if not self._stream:
+            return self._lasting
+        silence, longest = self._silence(stamp)
+        self._check_newest(stamp)
+        at, reference = next(
+            (entry for entry in reversed(self._stream) if entry[0] <= stamp + TOLERANCE),
+            (None, None),
+        )
+        if at is None:
+            self._check_beginning(stamp)
+            return None
+        if isinstance(reference, ValueError):
+            raise reference
+        age = stamp - at
+        self._check_age(age, silence, longest)
+        return reference if age <= TOLERANCE else self._advance(reference, age)
+
+    def _check_age(self, age: float, silence: float, longest: float) -> None:
+        if age > self._timeout:
+            raise ValueError(
+                f"the newest reference is {age:.3f} s older than the {self._state_name}, limit "
+                f"{self._timeout:g} s: publish references at a higher rate and with the stamps of "
+                f"the {self._state_name}s' clock"
+            )
+        if silence > longest + TOLERANCE:
+            raise ValueError(
+                f"no reference has come for {silence:.3f} s, limit {longest:g} s, after some that "
+                "were ahead of time: publish references at a higher rate and with the stamps of "
+                f"the {self._state_name}s' clock"
+            )
+
+    def _silence(self, stamp: float) -> tuple[float, float]:
+        """How long nothing has come, and how long that may be, s.
+
+        Between two states that are further apart than `timeout` one may be missed: in lock-step
+        the one that comes early enough for the next state may come before this one.
+        """
+        if self._came or stamp < self._heard:  # or time was reset
+            self._came, self._heard = False, stamp
+        period, self._asked = stamp - self._asked, stamp
+        return stamp - self._heard, max(self._timeout, period)
+
+    def _check_newest(self, stamp: float) -> None:
+        ahead = self._stream[-1][0] - stamp
+        if ahead > self._furthest:
+            # Until another comes: its clock is not right because time catches up with it.
+            self._problem = ValueError(self._ahead("newest", ahead, self._furthest))
+            raise self._problem
+
+    def _check_beginning(self, stamp: float) -> None:
+        ahead = self._stream[0][0] - stamp
+        if ahead > self._timeout:
+            raise ValueError(self._ahead("oldest", ahead, self._timeout))
+
+    def _ahead(self, which: str, ahead: float, limit: float) -> str:
+        return (
+            f"the {which} reference is {ahead:.3f} s ahead of the {self._state_name}, limit "
+            f"{limit:g} s: publish references with the stamps of the {self._state_name}s' clock, "
+            "or raise reference_timeout where they are to be so early"
+        )
+
+
+def advance_pose(reference: Reference, time: float) -> Reference:
+    """Where a moving reference is a time (s) later, if its accelerations stay as they are."""
+    v, omega = reference.v + reference.dv * time, reference.omega + reference.domega * time
+    path, turn = 0.5 * (reference.v + v) * time, 0.5 * (reference.omega + omega) * time
+    end = Arc(path, turn).end(Pose(reference.x, reference.y, reference.theta))
+    return Reference(*end, v, omega, reference.dv, reference.domega)
+
+
+def advance_velocity(reference: Velocity, time: float) -> Velocity:
+    """A velocity command stays as it is until the next one."""
+    return reference
+
+
+def velocity_command(v: float, omega: float) -> Velocity:
+    """A velocity command, m/s and rad/s.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    check_finite("cmd_vel", linear_x=v, angular_z=omega)
+    return Velocity(v, omega)
+
+
+STATE_RATE = 10.0  # messages on ~/state per s of robot time
+LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+
+
+class ReferenceFollower(CommandNode):
+    """A node whose parameters hold REFERENCE_PARAMETERS; it calls `follow` in its constructor.
+
+    Attributes:
+        input: where references go.
+    """
+
+    def follow(self, references: ReferenceInput) -> None:
+        """Begin to look who is there; the node can publish its state by now."""
+        self.input = references
+        self._start: float | None = None
+        self._newest = 0.0
+        self._ended = False
+        self._left_since: float | None = None
+        self._subscribed = False
+        self._said = ""
+        self._state_rate = RateLimit(STATE_RATE)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    # What a subclass gives.
+
+    @abstractmethod
+    def subscribe_to_references(self) -> None:
+        """Subscribe to references, once the robot can be driven: they begin when one listens."""
+
+    @property
+    @abstractmethod
+    def stream(self) -> str:
+        """Name of the topic that stamped references come on."""
+
+    @property
+    def lone_topics(self) -> tuple[str, ...]:
+        """Names of the topics that one node alone may publish."""
+        return (self.stream,)
+
+    @property
+    @abstractmethod
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """Those that a report must have every message of."""
+
+    @abstractmethod
+    def at_rest(self, reference: Any) -> bool:
+        """Whether a reference says that the robot should stand."""
+
+    @abstractmethod
+    def publish_state(self, stamp: float, phase: int, message: str) -> None:
+        """Publish `~/state`; stamp of the newest state of the robot, s."""
+
+    def on_look(self) -> None:
+        """Called every LOOK_PERIOD."""
+
+    # References.
+
+    def take(self, stamp: float | None, make: Any, values: dict[str, float]) -> None:
+        """Take a reference that has come.
+
+        Args:
+            stamp: that it is for, s; None: it lasts.
+            make: makes a reference of the values, or raises a ValueError that says what is wrong.
+            values: fields of the message.
+        """
+        try:
+            reference = make(**values)
+        except ValueError as error:
+            self.refused += 1
+            reference = ValueError(f"{error}; send another one")
+        if stamp is None:
+            self.input.hold(reference)
+        else:
+            self.input.add(stamp, reference)
+        self.resume()
+
+    # The run.
+
+    @property
+    def elapsed(self) -> float:
+        """Robot time since the robot began to be driven, s."""
+        return 0.0 if self._start is None else self._newest - self._start
+
+    def waits_for(self) -> str:
+        """What is missing before anything may be commanded; empty when nothing is."""
+        for topic in self.kept_topics:
+            if missing := topic.missing(self.values.listeners):
+                return missing
+        return super().waits_for()
+
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether states wait for their references."""
+        return self.values.wait_for_reference
+
+    def has_left(self) -> str:
+        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        for topic in self.kept_topics:
+            if left := topic.left_by(self.values.listeners):
+                return left
+        return super().has_left()
+
+    def awaits(self, sample: Any) -> str:
+        """In lock-step: listeners that have fallen behind, and the reference for the stamp."""
+        if not self.values.wait_for_reference:
+            return ""
+        for topic in self.kept_topics:
+            if behind := topic.holds():
+                return behind
+        if self.input.reaches(sample.stamp):
+            return ""
+        return f"no reference for the {self.state_name} of {sample.stamp:.3f} s on {self.stream}"
+
+    def advance_to(self, stamp: float, oddity: Oddity | None) -> None:
+        """Take the time of a sample, s.
+
+        Raises:
+            ValueError: the sample is odd, and to be refused.
+        """
+        if oddity is not None and oddity.kind == "reset" and self._start is not None:
+            self._start += stamp - self._newest
+        if oddity is None or oddity.kind != "late":
+            self._newest = stamp
+        if oddity is not None:
+            raise ValueError(oddity.text)
+
+    def begin(self, stamp: float) -> bool:
+        """Whether the run begins with this stamp, s, as it has not begun yet."""
+        begins = self._start is None
+        if begins:
+            self._start = stamp
+        return begins
+
+    def ends_now(self) -> bool:
+        """Whether the `duration` is over; the node then ends."""
+        # A rounding error of the stamps must not add a control period.
+        over = 0.0 < self.values.duration <= self.elapsed + 1e-6
+        if over:
+            self._end(ControllerState.DONE, 0, "")
+        return over
+
+    def tell_state(self, stamp: float) -> None:
+        """Publish now and then that the robot is driven."""
+        if self._start is not None and self._state_rate.due(stamp):
+            self._said = ""
+            self.publish_state(self._newest, ControllerState.DRIVING, "")
+
+    def crowd(self, topic: str) -> str:
+        """What is wrong where more than one node publishes a topic; empty where none does."""
+        if self.count_publishers(topic) <= 1:
+            return ""
+        return (
+            f"more than one node publishes {topic}; stop all but one (a node that was killed "
+            "outright counts for some 20 s more)"
+        )
+
+    # The end.
+
+    def _look_around(self) -> None:
+        """Say what is waited for, and notice when the reference has left."""
+        if self.exit_code is not None:
+            return
+        self.on_look()
+        if not self._subscribed and not self.waits_for():
+            self._subscribed = True
+            self.subscribe_to_references()
+        for topic in self.lone_topics:
+            if crowd := self.crowd(topic):
+                self.complain(crowd)
+        if self._start is None or self.stopped_by:
+            self._publish_waiting()
+        if self._start is not None and self.values.leave_with_reference and self._reference_left():
+            self._end_without_reference()
+
+    def _publish_waiting(self) -> None:
+        text = self.stopped_by or self.waits_for() or "a reference"
+        if text != self._said:
+            self._said = text
+            self.publish_state(self._newest, ControllerState.WAITING, text)
+
+    def _reference_left(self) -> bool:
+        """Whether nobody has published references for two looks, though more are needed."""
+        needed = self._lacks_reference() if self.values.wait_for_reference else self.input.is_stream
+        if self.count_publishers(self.stream) or not needed:
+            self._left_since = None
+        elif self._left_since is None:
+            self._left_since = time.monotonic()
+        return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
+
+    def _lacks_reference(self) -> bool:
+        """Whether a sample waits, and not for those who listen to what the node tells."""
+        return self.is_pending and not any(topic.holds() for topic in self.kept_topics)
+
+    def _end_without_reference(self) -> None:
+        newest = self.input.newest
+        if not isinstance(newest, ValueError) and self.at_rest(newest):
+            self._end(ControllerState.DONE, 0, "")
+            return
+        self._end(
+            ControllerState.STOPPED, 1, "the reference's publisher left while it was in motion"
+        )
+
+    def _end(self, phase: int, exit_code: int, message: str) -> None:
+        self._ended = True
+        self.finish(exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time")
+        self.publish_state(self._newest, phase, message)
+
+    def close(self) -> None:
+        """On every way out: zero first, then say why."""
+        super().close()
+        if not self._ended:
+            words = self.last_words or "interrupted"
+            self.publish_state(self._newest, ControllerState.STOPPED, words)
+        patience = HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE
+        for topic in self.kept_topics:
+            topic.await_readers(patience)
+        for publisher in self.publishers:
+            if publisher.topic_name == self.resolve_topic_name("~/state"):
+                self.await_arrival(publisher)
+
+
+# ---
+# From messages of references to what a law is told.
+
+FIELDS = ("x", "y", "theta", "v", "omega", "dv", "domega")
+STANDSTILL = 1e-9  # m/s and rad/s
+
+
+def reference_fields(node: CommandNode, message: PoseReference, frame: str) -> dict[str, Any]:
+    """Arguments of Reference; not a number, with a complaint, for one in another frame."""
+    fields: dict[str, Any] = {name: getattr(message, name) for name in FIELDS}
+    given = message.header.frame_id
+    if given not in ("", frame):
+        node.complain(f"reference in frame '{given}': must be in '{frame}'; transform it first")
+        fields["x"] = math.nan
+    return fields
+
+
+def at_rest(reference: Reference) -> bool:
+    """Whether a reference stands."""
+    return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL

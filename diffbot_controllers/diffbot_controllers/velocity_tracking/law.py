@@ -1,0 +1,559 @@
+"""Kinematic and dynamic law in one: from a measured pose and velocity to a velocity command."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from arc_odometry import Arc, Pose, sinc
+from diffbot_controllers.laws.motion import (
+    REST,
+    Reference,
+    Velocity,
+    check_finite,
+    check_positive,
+    check_reference,
+)
+from diffbot_description.dynamics import Sigma
+
+# ---
+# Velocities that bring a robot onto a moving reference; (9)-(11) of Siwek et al. (2023).
+#
+# Error of the pose in the robot's own frame, (9); r is the reference, theta the robot's heading:
+#
+#     e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
+#     e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
+#
+# Law and gains, after Klancar, Matko and Blazic (2005), with the **reference's** v_d and omega_d:
+#
+#     u_v     = v_d cos(e_theta) + k1 e_x
+#     u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
+#     k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
+#
+# (10) is printed with minus signs, without the reference's velocities, and (11) with the robot's
+# own velocity. So printed, the robot drives away from its reference: `published_velocity` shows it.
+#
+# Three things are added, all without effect on small errors of a moving reference. The floor of the
+# frequency: with v_d = omega_d = 0 the gains of (11) are 0 and an error would stay. The steering is
+# written k3 (e_theta + psi), psi = k2 sign(v_d) e_y / k3, the direction back to the path, which is
+# kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
+# robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
+# of its commands does not make it overshoot for ever.
+
+
+class MovingReference(Protocol):
+    """A reference with the fields of diffbot_controllers.Reference, m, rad and s."""
+
+    x: float
+    y: float
+    theta: float
+    v: float
+    omega: float
+    dv: float
+    domega: float
+
+
+class PoseError(NamedTuple):
+    """The error (9) in the robot's frame.
+
+    Attributes:
+        x: of the reference ahead of the robot, m.
+        y: to its left, m.
+        theta: reference's heading minus the robot's, rad, within +-pi.
+    """
+
+    x: float
+    y: float
+    theta: float
+
+
+@dataclass(frozen=True)
+class KinematicGains:
+    """Settings of (11).
+
+    Attributes:
+        damping: eps, > 0; up to 1 the error swings, as in the paper.
+        b: 1/m^2, > 0: 1 / sqrt(b) is the distance driven in which an error across shrinks by e.
+        floor: least natural frequency, rad/s, >= 0; 0 is (11), which leaves a robot at rest
+            beside a reference at rest.
+        approach: largest angle to the path on the way back to it, rad, > 0.
+
+    Raises:
+        ValueError: a gain is outside its limits.
+    """
+
+    damping: float = 0.8
+    b: float = 40.0
+    floor: float = 0.5
+    approach: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("kinematic gains", damping=self.damping, b=self.b, approach=self.approach)
+        check_finite("kinematic gains", floor=self.floor)
+        if self.floor < 0.0:
+            raise ValueError(f"kinematic gains: floor = {self.floor} rad/s: must be >= 0")
+
+    def frequency(self, v: float, omega: float) -> float:
+        """Natural frequency omega_n of (11), rad/s, at v in m/s and omega in rad/s."""
+        return math.sqrt(omega * omega + self.b * v * v + self.floor * self.floor)
+
+
+def pose_error(reference: MovingReference, pose: Pose) -> PoseError:
+    """The error (9)."""
+    dx, dy = reference.x - pose.x, reference.y - pose.y
+    cosine, sine = math.cos(pose.theta), math.sin(pose.theta)
+    return PoseError(
+        cosine * dx + sine * dy,
+        cosine * dy - sine * dx,
+        math.remainder(reference.theta - pose.theta, math.tau),
+    )
+
+
+@dataclass(frozen=True)
+class Braking:
+    """How hard a robot can brake towards its reference's velocity, m/s^2 and rad/s^2, > 0.
+
+    Attributes:
+        ahead: along v, while the reference is ahead of the robot.
+        behind: along v, while it is behind.
+        left: of omega, while the robot has to turn to the left.
+        right: of omega, while it has to turn to the right.
+    """
+
+    ahead: float = math.inf
+    behind: float = math.inf
+    left: float = math.inf
+    right: float = math.inf
+
+
+def kinematic_velocity(
+    error: PoseError,
+    reference: MovingReference,
+    gains: KinematicGains,
+    braking: Braking = Braking(),
+) -> Velocity:
+    """Velocity wanted, (10) with the right signs and feed-forward, m/s and rad/s.
+
+    Without an error it is the reference's own velocity, in either driving direction.
+    """
+    v, omega = reference.v, reference.omega
+    k = 2.0 * gains.damping * gains.frequency(v, omega)
+    # sign(v) k2 = b v, which has no jump where the reference turns back. Without floor k may be 0.
+    back = gains.b * v * sinc(error.theta) * error.y / k if k > 0.0 else 0.0
+    steepest = min(gains.approach, _steepest(error.y, v, min(braking.left, braking.right)))
+    turn = error.theta + max(-steepest, min(steepest, back))
+    return Velocity(
+        v * math.cos(error.theta) + _approach(error.x, k, braking.ahead, braking.behind),
+        omega + _approach(turn, k, braking.left, braking.right),
+    )
+
+
+def _steepest(side: float, v: float, brake: float) -> float:
+    """Angle to the path, rad, that a robot can turn away before it has come over the path.
+
+    To turn by psi from rest to rest takes 2 sqrt(psi / brake), in which it comes nearer by half of
+    v psi times that; twice this way is asked for.
+    """
+    if brake == math.inf or v == 0.0:
+        return math.inf
+    return (0.5 * abs(side) * math.sqrt(brake) / abs(v)) ** (2.0 / 3.0)
+
+
+def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
+    """Speed that takes a way to 0: rate * way, but no more than can be braked away again.
+
+    Beyond a / rate^2 it is the root, joined without a kink.
+    """
+    brake = ahead if way > 0.0 else behind
+    size = abs(way)
+    if size * rate * rate <= brake:
+        return rate * way
+    return math.copysign(math.sqrt(brake * (2.0 * size - brake / (rate * rate))), way)
+
+
+def published_velocity(
+    error: PoseError, velocity: Velocity, gains: KinematicGains, sign: float = -1.0
+) -> Velocity:
+    """Velocity wanted as (10), (11) are printed; for comparison only: it diverges.
+
+    Args:
+        error: of the pose.
+        velocity: the robot's own, of which (11) makes the gains.
+        gains: damping and b; the floor is not used.
+        sign: -1 as printed; +1 turns the signs round and leaves the rest as printed.
+    """
+    v, omega = velocity
+    k = 2.0 * gains.damping * math.sqrt(omega * omega + gains.b * v * v)
+    side = math.copysign(gains.b * abs(v), v) * error.y
+    return Velocity(sign * k * error.x, sign * (side + k * error.theta))
+
+
+# ---
+# Commands that give a robot the velocity wanted; (12) of Siwek et al. (2023).
+#
+#     command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
+#     command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
+#
+# with the reference's own acceleration as feed-forward, u from the kinematic law and the robot's
+# velocity (v, w) as measured. (12) is printed with the matrix of (A13), whose columns for sigma1
+# and sigma2 are left out here, as their accelerations are already in the first term.
+#
+# With the right sigma the velocity error obeys e' = -k e whatever the robot.
+
+
+@dataclass(frozen=True)
+class VelocityLimits:
+    """What may be asked of the robot; math.inf: no limit.
+
+    Attributes:
+        linear_velocity: largest |command of v|, m/s, > 0.
+        angular_velocity: largest |command of omega|, rad/s, > 0.
+        linear_acceleration: largest |a_v|, m/s^2, > 0.
+        angular_acceleration: largest |a_omega|, rad/s^2, > 0.
+
+    Raises:
+        ValueError: a limit is not > 0.
+    """
+
+    linear_velocity: float = math.inf
+    angular_velocity: float = math.inf
+    linear_acceleration: float = math.inf
+    angular_acceleration: float = math.inf
+
+    def __post_init__(self) -> None:
+        check_positive(
+            "velocity limits",
+            unbounded=True,
+            linear_velocity=self.linear_velocity,
+            angular_velocity=self.angular_velocity,
+            linear_acceleration=self.linear_acceleration,
+            angular_acceleration=self.angular_acceleration,
+        )
+
+    def command(self, asked: Velocity) -> Velocity:
+        """A command within the limits, each axis for itself: they have a drive of their own."""
+        return Velocity(
+            _within(asked.v, self.linear_velocity), _within(asked.omega, self.angular_velocity)
+        )
+
+    def acceleration(self, asked: Velocity) -> Velocity:
+        """An acceleration within the limits, m/s^2 and rad/s^2."""
+        return Velocity(
+            _within(asked.v, self.linear_acceleration),
+            _within(asked.omega, self.angular_acceleration),
+        )
+
+    def braking(self, sigma: Sigma, reference: MovingReference) -> Braking:
+        """How hard the robot can brake to a reference's velocity within these limits."""
+        ahead, behind = _braking(
+            *sigma.axis(0), self.linear_velocity, self.linear_acceleration,
+            reference.v, reference.dv,
+        )  # fmt: skip
+        left, right = _braking(
+            *sigma.axis(1), self.angular_velocity, self.angular_acceleration,
+            reference.omega, reference.domega,
+        )  # fmt: skip
+        return Braking(ahead, behind, left, right)
+
+
+def _braking(
+    inertia: float, drag: float, command: float, acceleration: float, speed: float, slope: float
+) -> tuple[float, float]:
+    """Least change of the error's rate, while the error is positive, and while it is negative.
+
+    At the reference's speed a command of +-limit gives (+-limit - drag speed) / inertia by (3), and
+    the reference's own acceleration counts from there. A fifth is left for the correction.
+    """
+    both = []
+    for side in (1.0, -1.0):
+        hardest = min((command + side * drag * speed) / inertia, acceleration) + side * slope
+        # A reference that the robot cannot hold leaves nothing; it must not stop for that.
+        both.append(max(0.8 * hardest, 0.05 * min(command / inertia, acceleration)))
+    return both[0], both[1]
+
+
+def wanted_acceleration(
+    wanted: Velocity, velocity: Velocity, feed_forward: Velocity, gains: Velocity
+) -> Velocity:
+    """The accelerations of (12), m/s^2 and rad/s^2.
+
+    Args:
+        wanted: u of the kinematic law.
+        velocity: the robot's own.
+        feed_forward: the reference's acceleration.
+        gains: k_v and k_omega, 1/s.
+    """
+    return Velocity(
+        feed_forward.v + gains.v * (wanted.v - velocity.v),
+        feed_forward.omega + gains.omega * (wanted.omega - velocity.omega),
+    )
+
+
+def dynamic_command(sigma: Sigma, velocity: Velocity, acceleration: Velocity) -> Velocity:
+    """The command of (12), m/s and rad/s, without limits."""
+    return Velocity(*sigma.command(velocity, acceleration))
+
+
+def _within(value: float, limit: float) -> float:
+    return max(-limit, min(limit, value))
+
+
+# ---
+# Looking ahead by the dead time of a robot, with the commands that are already under way.
+
+
+class Ahead:
+    """Keeps the commands under way and tells where they lead to.
+
+    Args:
+        dead_time: from a command to its effect, s, >= 0.
+    """
+
+    def __init__(self, dead_time: float) -> None:
+        self._dead_time = dead_time
+        self.reset()
+
+    def reset(self) -> None:
+        """No command is under way: the robot was told to rest for longer than the dead time."""
+        self._held: deque[tuple[float, float, Velocity]] = deque()
+
+    def hold(self, start: float, end: float, command: Velocity) -> None:
+        """A command held between two stamps, s, the newest so far."""
+        self._held.append((start, end, command))
+        while self._held and self._held[0][1] <= end - self._dead_time:
+            self._held.popleft()
+
+    def state(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
+        """Pose and velocity at the time at which the next command acts, from those of now.
+
+        The velocity follows (3) exactly; the way of a piece is the arc of its mean velocity.
+        """
+        if not self._held:
+            return self._moved(pose, velocity, REST, self._dead_time, sigma)
+        now = self._held[-1][1]
+        begin = now - self._dead_time
+        before = self._held[0][0] - begin
+        if before > 0.0:
+            pose, velocity = self._moved(pose, velocity, REST, before, sigma)
+        for start, end, command in self._held:
+            duration = end - max(start, begin)
+            pose, velocity = self._moved(pose, velocity, command, duration, sigma)
+        return pose, velocity
+
+    @staticmethod
+    def _moved(
+        pose: Pose, velocity: Velocity, command: Velocity, duration: float, sigma: Sigma
+    ) -> tuple[Pose, Velocity]:
+        after = Velocity(*sigma.after(velocity, command, duration))
+        return _arc(velocity, after, duration).end(pose), after
+
+
+def reference_ahead(reference: MovingReference, duration: float) -> Reference:
+    """The reference after a duration, s, if its accelerations stay; the error grows with t^3."""
+    now = Velocity(reference.v, reference.omega)
+    after = Velocity(now.v + duration * reference.dv, now.omega + duration * reference.domega)
+    pose = _arc(now, after, duration).end(Pose(reference.x, reference.y, reference.theta))
+    return Reference(*pose, *after, reference.dv, reference.domega)
+
+
+def _arc(first: Velocity, last: Velocity, duration: float) -> Arc:
+    """Way of a velocity that changes evenly."""
+    half = 0.5 * duration
+    return Arc(half * (first.v + last.v), half * (first.omega + last.omega))
+
+
+class SigmaSource(Protocol):
+    """What the tracker needs of an on-line estimate, such as RecursiveFit."""
+
+    @property
+    def trusted(self) -> Sigma:
+        """The newest sigma that may be driven with."""
+
+    def update(
+        self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
+    ) -> None:
+        """Take in a measured velocity and the command that held since the stamp before."""
+
+
+@dataclass(frozen=True)
+class TrackerSettings:
+    """Settings of the tracker.
+
+    Attributes:
+        damping: eps of (11), > 0.
+        b: of (11), 1/m^2, > 0.
+        k_v: k_v of (12), 1/s, > 0.
+        k_w: k_omega of (12), 1/s, > 0.
+        floor: least natural frequency of the kinematic law, rad/s, >= 0.
+        limits: of commands and accelerations.
+        dead_time: from a command to its effect, s, >= 0. The law then works with the state that
+            its earlier commands lead to, so that a late robot does not swing.
+        published: (10) and (11) as printed, which diverge; for comparison only.
+        longest_gap: a longer time between two updates begins anew, s, > 0.
+
+    Raises:
+        ValueError: a setting is outside its limits.
+    """
+
+    damping: float = 0.8
+    b: float = 40.0
+    k_v: float = 10.0
+    k_w: float = 10.0
+    floor: float = 0.5
+    limits: VelocityLimits = VelocityLimits()
+    dead_time: float = 0.0
+    published: bool = False
+    longest_gap: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_positive("tracker", k_v=self.k_v, k_w=self.k_w, longest_gap=self.longest_gap)
+        check_finite("tracker", dead_time=self.dead_time)
+        if self.dead_time < 0.0:
+            raise ValueError(f"tracker: dead_time = {self.dead_time} s: must be >= 0")
+        _ = self.gains  # checks them
+
+    @property
+    def gains(self) -> KinematicGains:
+        """Of the kinematic law."""
+        return KinematicGains(self.damping, self.b, self.floor)
+
+
+@dataclass(frozen=True)
+class TrackerRecord:
+    """What one update of the tracker did.
+
+    Attributes:
+        stamp: s.
+        error: of the pose in the robot's frame, (9), as measured, m, m, rad.
+        velocity_error: reference's velocity minus the measured one, m/s and rad/s.
+        wanted: velocity by the kinematic law, (10), m/s and rad/s.
+        acceleration: asked of the dynamic law, within its limits, m/s^2 and rad/s^2.
+        command: (v, omega), within its limits, m/s and rad/s.
+        sigma: in use.
+        limited: whether (v, omega) of the command or its acceleration met a limit.
+    """
+
+    stamp: float
+    error: PoseError
+    velocity_error: Velocity
+    wanted: Velocity
+    acceleration: Velocity
+    command: Velocity
+    sigma: Sigma
+    limited: tuple[bool, bool]
+
+
+class VelocityTracker:
+    """Follows moving references, forwards and backwards, by velocity commands.
+
+    Args:
+        settings: gains, limits and dead time.
+        sigma: the robot's parameters; with an estimator: used until it has something better.
+        estimator: of sigma while driving; None: sigma stays.
+
+    Attributes:
+        last: record of the newest update; None before the first.
+    """
+
+    def __init__(
+        self, settings: TrackerSettings, sigma: Sigma, estimator: SigmaSource | None = None
+    ) -> None:
+        self.settings = settings
+        self._sigma = sigma
+        self._estimator = estimator
+        self._ahead = Ahead(settings.dead_time)
+        self.reset()
+
+    @property
+    def sigma(self) -> Sigma:
+        """In use now."""
+        return self._sigma if self._estimator is None else self._estimator.trusted
+
+    def reset(self) -> None:
+        """Forget commands under way, as after a stop; the estimate stays."""
+        self.last: TrackerRecord | None = None
+        self._ahead.reset()
+
+    def update(
+        self,
+        stamp: float,
+        reference: MovingReference,
+        pose: tuple[float, float, float],
+        velocity: tuple[float, float],
+        applied: tuple[float, float] | None = None,
+        ahead: MovingReference | None = None,
+    ) -> Velocity:
+        """Command of (v, omega), m/s and rad/s, for the period that begins.
+
+        Args:
+            stamp: of the measurement, s.
+            reference: at that time, without a preview.
+            pose: measured x, y in m and theta in rad, in the frame of the reference.
+            velocity: measured v in m/s and omega in rad/s.
+            applied: command that held since the update before, where somebody else limited what
+                this gave; None: what this gave.
+            ahead: the reference at stamp + dead_time; None: guessed from the one at the stamp.
+
+        Raises:
+            ValueError: a number is not finite, or the stamp is not later than the one before;
+                nothing has changed then.
+        """
+        pose, velocity = Pose(*pose), Velocity(*velocity)
+        check_finite("measurement", stamp=stamp, x=pose.x, y=pose.y, theta=pose.theta)
+        check_finite("measurement", v=velocity.v, omega=velocity.omega)
+        for wanted in (reference, ahead or reference):
+            check_reference(wanted)
+        self._take_in(stamp, velocity, applied)
+        error = pose_error(reference, pose)
+        speed_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
+        sigma, settings = self.sigma, self.settings
+        if settings.dead_time > 0.0:
+            pose, velocity = self._ahead.state(pose, velocity, sigma)
+            reference = ahead or reference_ahead(reference, settings.dead_time)
+        if settings.published:
+            wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
+        else:
+            braking = settings.limits.braking(sigma, reference)
+            wanted = kinematic_velocity(
+                pose_error(reference, pose), reference, settings.gains, braking
+            )
+        asked = wanted_acceleration(
+            wanted,
+            velocity,
+            Velocity(reference.dv, reference.domega),
+            Velocity(settings.k_v, settings.k_w),
+        )
+        acceleration = settings.limits.acceleration(asked)
+        free = dynamic_command(sigma, velocity, acceleration)
+        check_finite("command is beyond floating point", v=free.v, omega=free.omega)
+        command = settings.limits.command(free)
+        limited = tuple(
+            a != b or c != d for a, b, c, d in zip(asked, acceleration, free, command, strict=True)
+        )
+        self.last = TrackerRecord(
+            stamp, error, speed_error, wanted, acceleration, command, sigma, limited
+        )
+        return command
+
+    def _take_in(
+        self, stamp: float, velocity: Velocity, applied: tuple[float, float] | None
+    ) -> None:
+        """Tell the estimator and the prediction which command held since the last update."""
+        if self.last is None:
+            return
+        since = stamp - self.last.stamp
+        if since <= 0.0:
+            raise ValueError(
+                f"stamp = {stamp} s after {self.last.stamp} s: must rise; reset after a jump back"
+            )
+        if since > self.settings.longest_gap:
+            # Nobody knows what was commanded meanwhile.
+            self.reset()
+            return
+        command = self.last.command if applied is None else Velocity(*applied)
+        check_finite("applied command", v=command.v, omega=command.omega)
+        self._ahead.hold(self.last.stamp, stamp, command)
+        if self._estimator is not None:
+            self._estimator.update(stamp, velocity, command)

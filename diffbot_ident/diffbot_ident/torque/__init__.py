@@ -1,0 +1,1 @@
+"""Estimators of K5..K8 and friction from wheel angles and torques."""

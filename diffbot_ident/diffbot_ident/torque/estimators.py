@@ -1,0 +1,181 @@
+"""Estimators by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.sample_check import MotionWatch
+from diffbot_ident.torque.estimate import Estimate, Estimator
+from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.rls import PositionRegression, RlsEstimator, VelocityRegression
+
+ESTIMATORS = ("integral", "rls", "kalman")
+
+
+def make_estimator(
+    name: str,
+    geometry: WheelGeometry,
+    scale: MotionScale,
+    *,
+    window: float = 0.1,
+    forgetting: float = 1.0,
+    prior: Prior | None = None,
+    velocity_source: str = "position",
+) -> Estimator:
+    """Return an estimator that knows nothing yet, or its prior.
+
+    Args:
+        name: "integral" (windowed integral regressors with friction, the one to trust), "rls"
+            (Lages 2017, for comparison) or "kalman" (extended Kalman filter on wheel angles).
+        geometry: of the wheels.
+        scale: of the motions to expect.
+        window: length of a window, s; integral only.
+        forgetting: what the past counts after each window, (0, 1]; integral only.
+        prior: what is known beforehand; integral and kalman only.
+        velocity_source: "position" (differences of angles) or "velocity" (as reported); the
+            latter with rls only.
+
+    Raises:
+        ValueError: there is no such estimator, or it does not offer what is asked for.
+    """
+    if name not in ESTIMATORS:
+        raise ValueError(
+            f"estimator = {name!r}: no such estimator; choose one of {', '.join(ESTIMATORS)}"
+        )
+    if name != "rls" and velocity_source != "position":
+        raise ValueError(
+            f"velocity_source = {velocity_source!r}: estimator {name} works on the wheels' angles; "
+            "use position, or estimator rls"
+        )
+    if name != "integral" and forgetting != 1.0:
+        raise ValueError(
+            f"forgetting = {forgetting}: estimator {name} does not forget; use 1, or estimator "
+            "integral"
+        )
+    if name == "rls":
+        regression = PositionRegression if velocity_source == "position" else VelocityRegression
+        return RlsEstimator(regression(geometry))
+    if name == "integral":
+        return IntegralEstimator(geometry, scale, window=window, forgetting=forgetting, prior=prior)
+    from diffbot_ident.torque.kalman import KalmanEstimator
+
+    return KalmanEstimator(geometry, scale, prior=prior)
+
+
+# ---
+# The estimator for a robot that is being driven, not excited: it forgets, and has a prior.
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """How a live estimator works.
+
+    Attributes:
+        memory: robot time in which what was seen loses 63 % of its weight, s, > 0. Shorter ones
+            notice a payload sooner, longer ones are more precise.
+        window: length of a window, s, > 0.
+        spread: standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
+        friction_spread: standard deviation of the prior of each friction coefficient, N m s/rad
+            and N m, > 0. A robot that drives along a path says little of its friction, and what is
+            not known of it is taken from the precision of K5..K8.
+        velocity: size of the motion that counts as excitation, m/s, > 0; see MotionScale.
+        yaw_rate: the same, rad/s, > 0.
+        torque: the same, of one wheel, N m, > 0.
+        acceleration: rms of dv/dt over 2.5 s below which nothing is learnt, m/s^2, > 0.
+        yaw_acceleration: the same of domega/dt, rad/s^2, > 0.
+    """
+
+    memory: float = 2.5
+    window: float = 0.1
+    spread: float = 0.5
+    friction_spread: float = 3e-4
+    velocity: float = 0.3
+    yaw_rate: float = 1.0
+    torque: float = 0.02
+    acceleration: float = 0.02
+    yaw_acceleration: float = 0.03
+
+
+class LiveEstimator:
+    """An estimator that is held while the motion does not excite the robot.
+
+    The torque that a controller gives a robot at rest is its answer to the encoders' noise. Fitted
+    to that noise, K7 and K8 grow without bound, with intervals that look narrow.
+
+    Args:
+        estimator: gets the samples of motion that excites.
+        watch: says which those are.
+    """
+
+    def __init__(self, estimator: Estimator, watch: MotionWatch) -> None:
+        self._estimator = estimator
+        self._watch = watch
+        self._held = True
+
+    def update(self, sample: JointSample) -> bool:
+        """Take in one joint sample; see Estimator.update.
+
+        Raises:
+            ValueError: the sample cannot be used. After a pause, a step back in time, or a jump of
+                an encoder the estimate is held until the motion has excited the robot anew.
+        """
+        try:
+            self._watch.update(sample)
+        except ValueError:
+            self._held = True
+            raise
+        held, self._held = self._held, bool(self._watch.lacks())
+        if self._held:
+            return False
+        try:
+            return self._estimator.update(sample)
+        except ValueError:
+            # The first one after it was held follows a gap.
+            if held:
+                return False
+            raise
+
+    def estimate(self) -> Estimate:
+        """The estimate as it stands; while it is held, a warning says so and the coverage is 0."""
+        estimate = self._estimator.estimate()
+        if not self._held:
+            return estimate
+        why = f"held as it was: {self._watch.lacks()}"
+        return replace(estimate, warnings=(*estimate.warnings, why), coverage=(0.0, 0.0, 0.0, 0.0))
+
+
+def make_live_estimator(
+    geometry: WheelGeometry,
+    nominal: Sequence[float],
+    friction: Sequence[float],
+    settings: LiveSettings = LiveSettings(),
+) -> LiveEstimator:
+    """Return an integral estimator that forgets down to the nominal parameters.
+
+    Args:
+        geometry: of the wheels.
+        nominal: K5..K8 of the robot's description, or the last good ones.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m] of it.
+        settings: how it works.
+    """
+    k5, k6, k7, k8 = nominal
+    viscous_left, viscous_right, coulomb_left, coulomb_right = friction
+    estimator = make_estimator(
+        "integral",
+        geometry,
+        MotionScale(settings.velocity, settings.yaw_rate, settings.torque),
+        window=settings.window,
+        forgetting=math.exp(-settings.window / settings.memory),
+        prior=Prior(
+            values=(k5, k6, k7, k8),
+            relative=(settings.spread,) * 4,
+            friction=(viscous_left, viscous_right, coulomb_left, coulomb_right),
+            friction_std=(settings.friction_spread,) * 4,
+        ),
+    )
+    watch = MotionWatch(geometry, settings.acceleration, settings.yaw_acceleration)
+    return LiveEstimator(estimator, watch)

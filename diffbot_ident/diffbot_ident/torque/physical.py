@@ -1,0 +1,312 @@
+"""Masses, inertias and friction that K5..K8 stand for, with 95 % intervals.
+
+From the closed form of (41) of Lages (2017), with r the wheel radius, b half the track, M_e the
+equivalent mass, I_e the equivalent yaw inertia, m_b the mass of the body (all that does not turn
+with the wheels) and d how far its centre of mass lies ahead of the axle:
+
+    M_e = 1 / (r K7)    I_e = -b / (r K8)    m_b d = K5 M_e = -K6 I_e
+
+m_b, d and the body's own inertia follow once the wheels' shares of M_e and I_e are taken off. These
+shares, r and b come from the robot's description and count as exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from diffbot_description import RobotModel
+from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NORMAL_95
+
+# ---
+# A derived quantity with its 95 % interval, and how intervals are made.
+
+TRANSFORMED = "transformed end points"
+DELTA = "linearised (delta method)"
+FIELLER = "Fieller"
+NONE = "not identifiable"
+
+Interval = tuple[float, float]
+EVERYTHING: Interval = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class PhysicalQuantity:
+    """A quantity that follows from the identified parameters.
+
+    Attributes:
+        symbol: its name in equations.
+        unit: its unit.
+        value: estimate; NaN when there is none.
+        std: standard deviation to first order; infinite when not identifiable.
+        interval: [lo, hi] that holds the true value with 95 %; an end is infinite where the data
+            do not bound it.
+        method: how the interval was made: TRANSFORMED (exact for one monotonic parameter), DELTA,
+            FIELLER (exact for the ratio of two normal variables) or NONE.
+    """
+
+    symbol: str
+    unit: str
+    value: float
+    std: float
+    interval: Interval
+    method: str
+
+
+def normal(symbol: str, unit: str, value: float, variance: float, method: str) -> PhysicalQuantity:
+    """A quantity whose estimate is normal: value ± 1.96 standard deviations."""
+    if not (math.isfinite(value) and math.isfinite(variance)):
+        return nothing(symbol, unit)
+    std = math.sqrt(max(variance, 0.0))
+    interval = (value - NORMAL_95 * std, value + NORMAL_95 * std)
+    return PhysicalQuantity(symbol, unit, value, std, interval, method)
+
+
+def nothing(symbol: str, unit: str) -> PhysicalQuantity:
+    """A quantity that the data do not fix."""
+    return PhysicalQuantity(symbol, unit, math.nan, math.inf, EVERYTHING, NONE)
+
+
+def fieller(
+    symbol: str, unit: str, pair: tuple[float, float], spread: tuple[float, float, float]
+) -> PhysicalQuantity:
+    """The ratio of two normal variables (Fieller, 1954).
+
+    All ratios q with |a - q c| <= 1.96 std(a - q c) belong to it: a quadratic inequality.
+
+    Args:
+        symbol: of the ratio.
+        unit: of the ratio.
+        pair: numerator a and denominator c.
+        spread: variance of a, variance of c, covariance.
+    """
+    a, c = map(np.float64, pair)
+    square = NORMAL_95**2
+    leading = c * c - square * spread[1]
+    ratio = a / c
+    variance = (spread[0] - 2.0 * ratio * spread[2] + ratio**2 * spread[1]) / c**2
+    if not (np.isfinite(ratio) and np.isfinite(variance)):
+        return nothing(symbol, unit)
+    std = math.sqrt(max(variance, 0.0))
+    if leading <= 0.0:  # The denominator may be 0: nothing bounds the ratio.
+        return PhysicalQuantity(symbol, unit, float(ratio), std, EVERYTHING, FIELLER)
+    middle = a * c - square * spread[2]
+    root = math.sqrt(max(middle**2 - leading * (a * a - square * spread[0]), 0.0))
+    interval = (float((middle - root) / leading), float((middle + root) / leading))
+    return PhysicalQuantity(symbol, unit, float(ratio), std, interval, FIELLER)
+
+
+# Relative standard deviation of a denominator up to which its ratio counts as linear.
+LINEAR = 0.10
+# Step of the derivative along the imaginary axis, which loses no digits however small it is.
+STEP = 1e-30
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """A way to the first moment of mass.
+
+    function of [K5, K6, K7, K8] as a complex array; indices of numerator and denominator in it;
+    factor, the first moment over numerator / denominator.
+    """
+
+    function: Callable[[NDArray], complex]
+    numerator: int
+    denominator: int
+    factor: float
+
+
+class PhysicalEstimate:
+    """Physical quantities of one set of K5..K8.
+
+    Args:
+        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
+        covariance: of the values, (4, 4), in their units.
+        identifiable: whether each value may be used, (4,).
+        model: the robot's description; its wheels and track are used, never its body.
+    """
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        covariance: ArrayLike,
+        identifiable: Sequence[bool],
+        model: RobotModel,
+    ) -> None:
+        self._k = np.array(values, dtype=float)
+        matrix = np.array(covariance, dtype=float).reshape(4, 4)
+        signs = np.array([0.0, 0.0, 1.0, -1.0])
+        with np.errstate(invalid="ignore"):
+            self._known = (
+                np.array(identifiable, dtype=bool)
+                & np.isfinite(self._k)
+                & np.isfinite(matrix).all(axis=1)
+                & (np.diag(matrix) >= 0.0)
+                & ((signs == 0.0) | (signs * self._k > 0.0))
+            )
+        self._covariance = np.where(np.outer(self._known, self._known), matrix, 0.0)
+        self._std = np.sqrt(np.diag(self._covariance))
+        self._radius, self._half_track = model.wheel_radius, model.half_track
+        # The wheels' shares: what the description's M_e and I_e have beside its body.
+        self._wheels_mass = model.equivalent_mass - model.mass_body
+        own = model.inertia_body + model.mass_body * model.com_offset**2
+        self._wheels_inertia = model.equivalent_inertia - own
+        self._moment = self._moment_function()
+
+    def quantities(self) -> dict[str, PhysicalQuantity]:
+        """All quantities, by key: equivalent_mass to body_inertia."""
+        mass = self._reciprocal("M_e", "kg", 2, 1.0 / self._radius)
+        inertia = self._reciprocal("I_e", "kg m^2", 3, self._half_track / self._radius)
+        return {
+            "equivalent_mass": mass,
+            "equivalent_inertia": inertia,
+            "first_moment": self._first_moment(),
+            "com_offset": self._com_offset(),
+            "body_mass": PhysicalQuantity(
+                "m_b", "kg", mass.value - self._wheels_mass, mass.std,
+                (mass.interval[0] - self._wheels_mass, mass.interval[1] - self._wheels_mass),
+                mass.method,
+            ),
+            "body_inertia": self._body_inertia(),
+        }  # fmt: skip
+
+    def _reciprocal(self, symbol: str, unit: str, index: int, factor: float) -> PhysicalQuantity:
+        """Factor / |K|, with the end points of K's interval mapped."""
+        if not self._known[index]:
+            return nothing(symbol, unit)
+        size, spread = abs(float(self._k[index])), NORMAL_95 * float(self._std[index])
+        value = factor / size
+        high = factor / (size - spread) if size > spread else math.inf
+        std = value * float(self._std[index]) / size
+        return PhysicalQuantity(
+            symbol, unit, value, std, (factor / (size + spread), high), TRANSFORMED
+        )
+
+    def _ratios(self) -> list[_Ratio]:
+        """The ways to m_b d that the data allow: K5 / (r K7) and b K6 / (r K8)."""
+        r, b = self._radius, self._half_track
+        ways = [
+            _Ratio(lambda k: k[0] / (r * k[2]), 0, 2, 1.0 / r),
+            _Ratio(lambda k: b * k[1] / (r * k[3]), 1, 3, b / r),
+        ]
+        return [way for way in ways if self._known[way.numerator] and self._known[way.denominator]]
+
+    def _is_linear(self, index: int) -> bool:
+        return bool(self._std[index] <= LINEAR * abs(self._k[index]))
+
+    def _moment_function(self) -> Callable[[NDArray], complex] | None:
+        """m_b d as a function of K5..K8, both ways weighted for the least variance."""
+        ways = [way for way in self._ratios() if self._is_linear(way.denominator)]
+        if not ways:
+            return None
+        if len(ways) == 1:
+            return ways[0].function
+        first, second = (way.function for way in ways)
+        gradients = np.array([self._gradient(first), self._gradient(second)])
+        c = gradients @ self._covariance @ gradients.T
+        spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
+        # A weight outside 0 to 1 would live on small errors of the covariance.
+        weight = min(max((c[1, 1] - c[0, 1]) / spread, 0.0), 1.0) if spread > 0.0 else 0.5
+        return lambda k: weight * first(k) + (1.0 - weight) * second(k)
+
+    def _first_moment(self) -> PhysicalQuantity:
+        if self._moment is not None:
+            return self._delta("m_b d", "kg m", self._moment)
+        for way in self._ratios():
+            n, d, c = way.numerator, way.denominator, self._covariance
+            return fieller(
+                "m_b d", "kg m",
+                (way.factor * self._k[n], self._k[d]),
+                (way.factor**2 * c[n, n], c[d, d], way.factor * c[n, d]),
+            )  # fmt: skip
+        return nothing("m_b d", "kg m")
+
+    def _com_offset(self) -> PhysicalQuantity:
+        """D = m_b d / (M_e - wheels) = K5 / (1 - wheels r K7)."""
+        if not self._known[2]:
+            return nothing("d", "m")
+        share = self._wheels_mass * self._radius
+        rest = 1.0 - share * self._k[2]
+        moment = self._moment
+        linear = self._is_linear(2) and share * self._std[2] <= LINEAR * abs(rest)
+        if moment is not None and linear:
+            return self._delta("d", "m", lambda k: moment(k) / self._body_mass(k))
+        if not self._known[0]:
+            return nothing("d", "m")
+        c = self._covariance
+        return fieller(
+            "d", "m", (self._k[0], rest), (c[0, 0], share**2 * c[2, 2], -share * c[0, 2])
+        )
+
+    def _body_mass(self, k: NDArray) -> complex:
+        return 1.0 / (self._radius * k[2]) - self._wheels_mass
+
+    def _body_inertia(self) -> PhysicalQuantity:
+        """I_b = I_e - wheels - (m_b d)^2 / m_b."""
+        moment = self._moment
+        linear = self._is_linear(2) and self._is_linear(3)
+        if moment is None or not linear or not (self._known[2] and self._known[3]):
+            return nothing("I_b", "kg m^2")
+        factor = -self._half_track / self._radius
+        # A square is not linear where its root is uncertain: with std s of the root, E(x^2 - m^2)^2
+        # has 3 s^4 beside the linear term (bias s^2, variance 2 s^4).
+        root = np.float64(self._first_moment().std)
+        mass = np.real(self._body_mass(self._k))
+        return self._delta(
+            "I_b", "kg m^2",
+            lambda k: factor / k[3] - self._wheels_inertia - moment(k) ** 2 / self._body_mass(k),
+            3.0 * root**4 / mass**2,
+        )  # fmt: skip
+
+    def _gradient(self, function: Callable[[NDArray], complex]) -> NDArray[np.float64]:
+        steps = self._k + 1j * STEP * np.eye(4)
+        return np.array([complex(function(row)).imag / STEP for row in steps])
+
+    def _delta(
+        self,
+        symbol: str,
+        unit: str,
+        function: Callable[[NDArray], complex],
+        more_variance: float = 0.0,
+    ) -> PhysicalQuantity:
+        gradient = np.where(self._known, self._gradient(function), 0.0)
+        variance = float(gradient @ self._covariance @ gradient) + more_variance
+        return normal(symbol, unit, float(np.real(function(self._k))), variance, DELTA)
+
+
+def physical_quantities(
+    values: ArrayLike, covariance: ArrayLike, identifiable: Sequence[bool], model: RobotModel
+) -> dict[str, PhysicalQuantity]:
+    """Masses and inertias of K5..K8, by key; see PhysicalEstimate for the arguments.
+
+    Keys: equivalent_mass, equivalent_inertia, first_moment (m_b d), com_offset (d), body_mass,
+    body_inertia (about the body's own centre of mass).
+    """
+    # Numbers that overflow end as "not identifiable".
+    with np.errstate(all="ignore"):
+        return PhysicalEstimate(values, covariance, identifiable, model).quantities()
+
+
+def friction_quantities(
+    values: Sequence[float], variances: Sequence[float]
+) -> dict[str, PhysicalQuantity]:
+    """Friction of the wheels, by the names FRICTION_NAMES.
+
+    Args:
+        values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
+        variances: of them, in their units squared; infinite where not identifiable.
+    """
+    symbols = ("c_l", "c_r", "f_l", "f_r")
+    found = {}
+    for name, symbol, unit, value, variance in zip(
+        FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances, strict=True
+    ):
+        if not (math.isfinite(value) and 0.0 <= variance < math.inf):
+            found[name] = nothing(symbol, unit)
+            continue
+        found[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
+    return found

@@ -1,0 +1,397 @@
+"""Recursive least squares for any model that is linear in its parameters.
+
+Lages (2017), (29)-(31), and (56)-(59) for the two halves of the robot's model:
+
+    K(n)         = P(n-1) phi(n) / (1 + phi(n)' P(n-1) phi(n))            (57)
+    theta(n+1)   = theta(n) + K(n) (y(n+1) - phi(n)' theta(n))            (58)
+    P(n)         = (I - K(n) phi(n)') P(n-1)                              (59)
+
+(58) is printed with yhat(n); the prediction is yhat(n+1) = phi(n)' theta(n) of (56).
+
+P is the covariance of the estimate only after scaling by the variance of the noise, and only for
+white noise. Accelerations from encoders have noise that is far from white: a count that comes a
+sample late gives two large errors of opposite sign. So the covariance used here is P Omega P with
+Omega the covariance of the sum of phi e over the rows, correlations over a window included (Newey
+and West, 1987: the Bartlett weights of a window of m rows are those of the mean square of sums
+over m rows, which is how it is computed).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.sample_check import SampleCheck
+from diffbot_ident.torque.estimate import NAMES, Estimate, State
+
+
+class RecursiveLeastSquares:
+    """Estimates theta of y = phi' theta + noise from one row (phi, y) after another.
+
+    Args:
+        size: number of parameters p, >= 1.
+        initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared. Large
+            means that the start value 0 is not trusted.
+        window: rows over which the noise may be correlated, >= 1; 1 trusts it to be white.
+    """
+
+    def __init__(self, size: int, initial_covariance: float = 1e6, window: int = 20) -> None:
+        if size < 1:
+            raise ValueError(f"size = {size}: must be 1 or more parameters")
+        if not (np.isfinite(initial_covariance) and initial_covariance > 0.0):
+            raise ValueError(f"initial_covariance = {initial_covariance}: must be finite and > 0")
+        if window < 1:
+            raise ValueError(f"window = {window}: must be 1 or more rows")
+        self._initial_covariance = initial_covariance
+        self.theta: NDArray[np.float64] = np.zeros(size)
+        self.p: NDArray[np.float64] = initial_covariance * np.eye(size)
+        self.samples = 0
+        self._residual_sum = 0.0
+        self._scores = deque([np.zeros(size)] * window, maxlen=window)
+        self._score_sum = np.zeros(size)
+        self._omega = np.zeros((size, size))
+
+    def update(self, phi: ArrayLike, y: float) -> float:
+        """Take in one row; returns the prediction error y - phi' theta, in the unit of y.
+
+        Args:
+            phi: regressors, shape (size,).
+            y: measured output.
+
+        Raises:
+            ValueError: the row is not finite or overflows; the estimate is unchanged.
+        """
+        phi = np.asarray(phi, dtype=float)
+        # Absurd values overflow here; they are refused below with the others.
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = y - float(phi @ self.theta)
+            p_phi = self.p @ phi
+            scale = 1.0 + float(phi @ p_phi)
+            theta = self.theta + p_phi * (error / scale)
+            # An outer product is symmetric to the last bit, so P stays symmetric.
+            p = self.p - np.outer(p_phi, p_phi) / scale
+            squared = error * error / scale
+        if not (np.isfinite(theta).all() and np.isfinite(p).all() and np.isfinite(squared)):
+            raise ValueError(
+                f"regressors {phi.tolist()} with output {y}: must be finite and of usual size"
+            )
+        self.theta, self.p = theta, p
+        self._residual_sum += squared
+        # error / scale is the residual that is left after this row has been taken in.
+        score = phi * (error / scale)
+        self._score_sum += score - self._scores[0]
+        self._scores.append(score)
+        self._omega += np.outer(self._score_sum, self._score_sum) / self._scores.maxlen
+        self.samples += 1
+        return error
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise from the residuals, in (unit of y)^2; infinite without surplus.
+
+        The sum of error^2 / (1 + phi' P phi) over the updates is the residual sum of squares.
+        """
+        surplus = self.samples - self.theta.size
+        return self._residual_sum / surplus if surplus > 0 else np.inf
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Covariance of theta, shape (size, size), noise correlated over the window included."""
+        surplus = self.samples - self.theta.size
+        if surplus <= 0:
+            return np.full_like(self.p, np.inf)
+        return self.p @ self._omega @ self.p * (self.samples / surplus)
+
+    @property
+    def variances(self) -> NDArray[np.float64]:
+        """Variances of theta, shape (size,); infinite where the rows do not fix a parameter.
+
+        A parameter counts as fixed when the rows have reduced its entry of P to a hundredth of
+        the initial one.
+        """
+        fixed = np.diag(self.p) < 0.01 * self._initial_covariance
+        return np.where(fixed, np.diag(self.covariance), np.inf)
+
+
+# ---
+# From joint states to rows of the two linear regressions of the robot's model.
+#
+# Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:
+#
+#     dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
+#     domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
+#
+# The paper's Listing 4 takes wheel speeds for u and pairs an acceleration with a torque without
+# saying over which interval either holds. Here the times are kept straight. The effort of the joint
+# state at t_k acted over (t_{k-1}, t_k]. What a velocity stands for depends on where it comes from,
+# hence the two classes below. Both turn three moments into one row that is exact, in the torque,
+# for any torque that is constant over each control period and for uneven periods too.
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of each regression.
+
+    Attributes:
+        linear: (phi_1, dv/dt): regressors [omega^2 in (rad/s)^2, tau_l + tau_r in N m] and m/s^2.
+        angular: (phi_2, domega/dt): [v omega in m/s rad/s, tau_l - tau_r in N m] and rad/s^2.
+        velocity: body velocity (v, omega) at the end of the row, m/s and rad/s.
+    """
+
+    linear: tuple[tuple[float, float], float]
+    angular: tuple[tuple[float, float], float]
+    velocity: tuple[float, float]
+
+
+class Regression(Protocol):
+    """Turns joint samples into rows."""
+
+    velocity: tuple[float, float] | None
+
+    def reset(self) -> None:
+        """Forget the samples so far, as after a gap in time."""
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; None while there are too few. Stamps must increase."""
+
+
+def _row(
+    before: tuple[float, float],
+    after: tuple[float, float],
+    span: float,
+    torque: tuple[float, float],
+) -> Row:
+    """Row from two body velocities `span` seconds apart and the mean torque between them.
+
+    The products take one factor from either velocity: their noises are nearly independent, so the
+    mean of a product is not raised by the noise's variance as that of a square would be.
+    """
+    (v0, w0), (v1, w1) = before, after
+    left, right = torque
+    return Row(
+        linear=((w0 * w1, left + right), (v1 - v0) / span),
+        angular=((0.5 * (v0 * w1 + v1 * w0), left - right), (w1 - w0) / span),
+        velocity=after,
+    )
+
+
+class PositionRegression:
+    """Velocities from differences of wheel angles, whatever the driver's velocities are.
+
+    A difference of angles is the mean velocity over a period, i.e. the velocity at its middle for
+    constant acceleration. Two of them are half of either period apart, and between them each
+    period's torque acted for half of its length: with dt_1, dt_2 the lengths,
+
+        u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
+
+    Pairing with one effort alone is half a sample off and biases K7 and K8.
+    """
+
+    def __init__(self, geometry: WheelGeometry) -> None:
+        self._geometry = geometry
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the samples so far."""
+        self._last: JointSample | None = None
+        self._period = 0.0
+        self.velocity: tuple[float, float] | None = None
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; the first row comes with the third one."""
+        last, before, period = self._last, self.velocity, self._period
+        self._last = sample
+        if last is None:
+            return None
+        self._period = sample.stamp - last.stamp
+        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
+        turned = [
+            math.remainder(new - old, math.tau)
+            for new, old in zip(sample.position, last.position, strict=True)
+        ]
+        length, turn = self._geometry.body_velocity(*turned)
+        self.velocity = (length / self._period, turn / self._period)
+        if before is None:
+            return None
+        total = period + self._period
+        left, right = (
+            (period * old + self._period * new) / total
+            for old, new in zip(last.effort, sample.effort, strict=True)
+        )
+        return _row(before, self.velocity, 0.5 * total, (left, right))
+
+
+class VelocityRegression:
+    """Velocities as the driver reports them, taken as momentary values at the stamp.
+
+    For drivers whose velocities are better than differences of their angles. A driver's filter
+    delays velocities, which biases K7 and K8.
+    """
+
+    def __init__(self, geometry: WheelGeometry) -> None:
+        self._geometry = geometry
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the samples so far."""
+        self._stamp = 0.0
+        self.velocity: tuple[float, float] | None = None
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; the first row comes with the second one."""
+        before, period = self.velocity, sample.stamp - self._stamp
+        self._stamp = sample.stamp
+        self.velocity = self._geometry.body_velocity(*sample.velocity)
+        if before is None:
+            return None
+        return _row(before, self.velocity, period, sample.effort)
+
+
+# ---
+# On-line estimator of K5..K8: two recursive least squares with two parameters each.
+#
+# Lages (2017), section 2.2: "it is easier and more convenient to identify two models depending on
+# two parameters each one than to identify a single model depending on four parameters".
+
+
+class RlsEstimator:
+    """Estimates K5..K8 from joint samples, one control period after another.
+
+    Args:
+        regression: turns joint samples into regression rows.
+        initial_covariance: c of P(-1) = c I.
+        min_samples: rows below which nothing is called estimated.
+        max_relative_deviation: largest standard deviation of K7 and K8, relative to the value,
+            with which the estimate is called estimated.
+        max_gap: longest period between samples that may be bridged, s.
+        min_step: shortest period between samples that can be told from a doubled one, s.
+    """
+
+    def __init__(
+        self,
+        regression: Regression,
+        initial_covariance: float = 1e6,
+        min_samples: int = 100,
+        max_relative_deviation: float = 0.05,
+        max_gap: float = 0.06,
+        min_step: float = 1e-4,
+    ) -> None:
+        self._regression = regression
+        self._initial_covariance = initial_covariance
+        self._min_samples = min_samples
+        self._max_relative_deviation = max_relative_deviation
+        self._check = SampleCheck(max_gap, min_step)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._linear = RecursiveLeastSquares(2, self._initial_covariance)
+        self._angular = RecursiveLeastSquares(2, self._initial_covariance)
+        self._regression.reset()
+        self._check.reset()
+
+    @property
+    def velocity(self) -> tuple[float, float] | None:
+        """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
+        return self._regression.velocity
+
+    def update(self, sample: JointSample) -> bool:
+        """Take in one joint sample; returns whether it gave a row.
+
+        Raises:
+            ValueError: the sample is not finite or absurdly large, or its stamp does not follow
+                the last one by [min_step, max_gap]. The estimate is unchanged and goes on from
+                the next good sample.
+        """
+        try:
+            self._check.values(sample)
+        except ValueError:
+            self._regression.reset()
+            raise
+        try:
+            self._check.follows(sample)
+        except ValueError:
+            self._regression.reset()
+            self._regression.push(sample)
+            raise
+        row = self._regression.push(sample)
+        if row is None:
+            return False
+        self._linear.update(*row.linear)
+        self._angular.update(*row.angular)
+        return True
+
+    def estimate(self) -> Estimate:
+        """The estimate as it stands."""
+        k5, k7 = map(float, self._linear.theta)
+        k6, k8 = map(float, self._angular.theta)
+        var5, var7 = map(float, self._linear.variances)
+        var6, var8 = map(float, self._angular.variances)
+        values, variances = (k5, k6, k7, k8), (var5, var6, var7, var8)
+        state, reason = self._judge(values, variances)
+        if state is State.INVALID:
+            states = (State.INVALID,) * 4
+        else:
+            states = tuple(
+                State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED
+                for variance in variances
+            )
+        return Estimate(
+            values=values,
+            covariance=self._covariance(),
+            parameter_states=states,
+            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
+            state=state,
+            reason=reason,
+            samples=self._linear.samples,
+            residual_std=(
+                math.sqrt(self._linear.noise_variance),
+                math.sqrt(self._angular.noise_variance),
+            ),
+        )
+
+    def suspicion(self) -> str:
+        """No idea; see Estimator.suspicion."""
+        return ""
+
+    def _covariance(self) -> tuple[tuple[float, ...], ...]:
+        """Covariance of [K5, K6, K7, K8]; the two regressions count as independent."""
+        rows = [[0.0] * 4 for _ in range(4)]
+        for half, indices in ((self._linear, (0, 2)), (self._angular, (1, 3))):
+            for i, row in zip(indices, half.covariance.tolist(), strict=True):
+                for j, value in zip(indices, row, strict=True):
+                    rows[i][j] = value
+        return tuple(map(tuple, rows))
+
+    def _judge(self, values: tuple[float, ...], variances: tuple[float, ...]) -> tuple[State, str]:
+        samples = self._linear.samples
+        if samples < self._min_samples:
+            return State.UNESTIMATED, f"{samples} of {self._min_samples} samples; wait"
+        for name, variance in zip(NAMES, variances, strict=True):
+            if math.isinf(variance):
+                return State.UNESTIMATED, (
+                    f"{name.upper()} is not fixed by the motion so far; excite both wheels "
+                    "independently, so that the robot also turns"
+                )
+        for name, value, variance, sign in (
+            ("K7", values[2], variances[2], 1.0),
+            ("K8", values[3], variances[3], -1.0),
+        ):
+            deviation = math.sqrt(variance)
+            if sign * value + 2.0 * deviation <= 0.0:
+                return State.INVALID, (
+                    f"{name} = {value:.4g} has the wrong sign; check for a flipped torque sign "
+                    "or swapped wheels"
+                )
+            if deviation > self._max_relative_deviation * abs(value):
+                return State.UNESTIMATED, (
+                    f"{name} = {value:.4g} +- {2.0 * deviation:.2g} is not precise enough; "
+                    "excite longer or harder"
+                )
+        return State.ESTIMATED, ""

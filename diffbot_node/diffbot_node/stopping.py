@@ -1,0 +1,115 @@
+"""The topic `emergency_stop`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool
+
+from diffbot_node.state_sources import SubscriptionEventCallbacks, subscribe_to_states
+
+TOPIC = "emergency_stop"
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""Of states that who comes late has to know, too."""
+
+
+class EmergencyStop:
+    """Subscribes to `emergency_stop` (std_msgs/Bool, true: pressed).
+
+    From publishers of either reliability, and twice: a latched state that was told before this node
+    was there reaches a latched subscription only, and a publisher that does not latch reaches a
+    volatile one only. What comes twice does no harm.
+
+    It is released by false from its only publisher. Of several nobody tells whose message came
+    (rclpy's fast executor fails when asked), and the button that is released need not be the one
+    that was pressed.
+
+    Args:
+        node: listens.
+        callback: called after each message, with why the emergency stop counts as pressed; empty
+            when it does not.
+
+    Attributes:
+        topic: its full name.
+    """
+
+    def __init__(self, node: Node, callback: Callable[[str], None]) -> None:
+        self._node, self._callback = node, callback
+        self._why = ""
+        self.topic = node.resolve_topic_name(TOPIC)
+        subscribe_to_states(node, Bool, TOPIC, self._on_message)
+        # That only one of the two matches is no news.
+        quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
+        node.create_subscription(Bool, TOPIC, self._on_message, LATCHED, event_callbacks=quiet)
+
+    def _on_message(self, message: Bool) -> None:
+        if message.data:
+            self._why = "the emergency stop is pressed"
+        elif self._why and (count := self._node.count_publishers(self.topic)) > 1:
+            self._why = (
+                f"the emergency stop is pressed, and {count} nodes publish {self.topic}: stop all "
+                "but one, or let one node join the buttons"
+            )
+        else:
+            self._why = ""
+        self._callback(self._why)
+
+
+# ---
+# How people and other programs stop a commanding node, and let it go on.
+
+
+class StopInputs:
+    """The topic `emergency_stop` and the service `~/enable` (std_srvs/SetBool) of a node.
+
+    Args:
+        node: whose they are.
+        timeout: the topic has to be heard at least this often, s of wall time; 0: it need not.
+        on_press: called with the reason when the emergency stop is pressed.
+        on_release: called when it is released.
+        on_enable: called with the service's data; returns why that is refused, empty if it is not.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        timeout: float,
+        on_press: Callable[[str], None],
+        on_release: Callable[[], None],
+        on_enable: Callable[[bool], str],
+    ) -> None:
+        self._timeout = timeout
+        self._on_press, self._on_release, self._on_enable = on_press, on_release, on_enable
+        self._heard = time.monotonic()
+        self._pressed = self._missed = False
+        self._topic = EmergencyStop(node, self._on_message).topic
+        node.create_service(SetBool, "~/enable", self._on_request)
+
+    def look(self) -> None:
+        """Called every few ms: notices that the emergency stop is not heard any more."""
+        silence = time.monotonic() - self._heard
+        if 0.0 < self._timeout < silence and not self._missed:
+            self._missed = True
+            if not self._pressed:
+                self._on_press(
+                    f"nothing on {self._topic} for {self._timeout:g} s, which counts as pressed"
+                )
+
+    def _on_message(self, why: str) -> None:
+        self._heard = time.monotonic()
+        was, self._pressed = self._pressed or self._missed, bool(why)
+        self._missed = False
+        if why:
+            self._on_press(why)
+        elif was:
+            self._on_release()
+
+    def _on_request(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        problem = self._on_enable(request.data)
+        response.success = not problem
+        response.message = problem or ("enabled" if request.data else "stopped")
+        return response

@@ -1,0 +1,1 @@
+"""The robots of 2002 and 2006, and ``diffbot reproduce``: published results beside ours."""

@@ -1,0 +1,378 @@
+"""The 22 parameters of a rigid vehicle body on its suspension.
+
+    m      mass, kg
+    I      inertia about the centre of gravity, kg m^2: the tensor's elements xx yy zz yz zx xy
+    c      from the centre of gravity to the base of the arm (r2 of the paper), m
+    b, k   damping and stiffness of the suspension, [x y z] in N s/m and N/m and, for turns about
+           [x y z] = [pitch roll yaw], in N m s/rad and N m/rad
+
+Axes: x to the side, y forwards, z up, as the paper's Table 2 implies (pitch goes with I_x). The
+paper gives kg/s and kg/s^2 for all of b and k; for turns that must be kg m^2/s and kg m^2/s^2, and
+its second "I_yz" can only be I_zx.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+NAMES = (
+    "mass",
+    "inertia xx", "inertia yy", "inertia zz", "inertia yz", "inertia zx", "inertia xy",
+    "c.g. x", "c.g. y", "c.g. z",
+    "damping x", "damping y", "damping z", "damping pitch", "damping roll", "damping yaw",
+    "stiffness x", "stiffness y", "stiffness z",
+    "stiffness pitch", "stiffness roll", "stiffness yaw",
+)  # fmt: skip
+UNITS = (
+    "kg",
+    *("kg m²",) * 6,
+    *("m",) * 3,
+    *("N s/m",) * 3,
+    *("N m s/rad",) * 3,
+    *("N/m",) * 3,
+    *("N m/rad",) * 3,
+)
+SIZE = len(NAMES)
+# Where each group is in the vector.
+MASS = 0
+INERTIA, PRODUCTS = slice(1, 7), slice(4, 7)
+ARM_BASE = slice(7, 10)
+LINEAR_DAMPING, ANGULAR_DAMPING = slice(10, 13), slice(13, 16)
+LINEAR_STIFFNESS, ANGULAR_STIFFNESS = slice(16, 19), slice(19, 22)
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """Parameters by group.
+
+    Attributes:
+        mass: kg, > 0.
+        inertia: about the centre of gravity, kg m^2, shape (3, 3), positive definite.
+        arm_base: from the centre of gravity to the arm's base, m, shape (3,).
+        damping: of [x y z pitch roll yaw], N s/m and N m s/rad, shape (6,).
+        stiffness: of the same, N/m and N m/rad, shape (6,).
+    """
+
+    mass: float
+    inertia: Array
+    arm_base: Array
+    damping: Array
+    stiffness: Array
+
+    def as_array(self) -> Array:
+        """The vector, shape (22,), in the order of NAMES."""
+        i = self.inertia
+        own = [self.mass, i[0, 0], i[1, 1], i[2, 2], i[1, 2], i[2, 0], i[0, 1]]
+        return np.concatenate((own, self.arm_base, self.damping, self.stiffness))
+
+    @classmethod
+    def from_array(cls, values: ArrayLike) -> BaseParameters:
+        """From the vector.
+
+        Raises:
+            ValueError: the shape is not (22,), or a value is not finite.
+        """
+        x = np.asarray(values, dtype=float)
+        if x.shape != (SIZE,):
+            raise ValueError(f"values have shape {x.shape}: must be ({SIZE},), see NAMES")
+        if not np.isfinite(x).all():
+            name = NAMES[int(np.flatnonzero(~np.isfinite(x))[0])]
+            raise ValueError(f"{name} is not finite: give a number")
+        xx, yy, zz, yz, zx, xy = x[INERTIA]
+        inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        return cls(float(x[MASS]), inertia, x[ARM_BASE], x[10:16], x[16:22])
+
+    def check_physical(self) -> None:
+        """Refuse what no body on a suspension can have.
+
+        Raises:
+            ValueError: mass, inertia, damping or stiffness is not positive (definite).
+        """
+        if not self.mass > 0.0:
+            raise ValueError(f"mass = {self.mass} kg: must be > 0")
+        least = float(np.linalg.eigvalsh(self.inertia)[0])
+        if not least > 0.0:
+            raise ValueError(f"least principal inertia = {least} kg m^2: must be > 0")
+        for name, group in (("damping", self.damping), ("stiffness", self.stiffness)):
+            if not (group > 0.0).all():
+                raise ValueError(f"{name} = {group.tolist()}: all six must be > 0")
+
+
+# True values of the paper's Table 1.
+TABLE_1 = np.array(
+    [3.0, 0.15, 0.10, 0.20, 0.0, 0.03, 0.0, 0.01, 0.3, 0.1]
+    + [100.0, 100.0, 300.0, 200.0, 300.0, 400.0]
+    + [1000.0, 1000.0, 500.0, 2000.0, 2500.0, 3000.0]
+)
+
+
+def mean_error(estimate: Array, truth: Array) -> Array:
+    """Mean of |estimate - truth| / |truth| over parameters that are not zero in truth, %.
+
+    A relative error of a zero is infinite, so these have no part in it, as in the paper's tables.
+
+    Args:
+        estimate: shape (..., 22).
+        truth: shape (22,).
+
+    Returns:
+        Shape (...).
+    """
+    counts = truth != 0.0
+    errors = np.abs(estimate[..., counts] - truth[counts]) / np.abs(truth[counts])
+    return 100.0 * errors.mean(axis=-1)
+
+
+# ---
+# The rigid arm that excites the base, (1).
+#
+#     F12 = m2 (a2 - g)          N12 = r3 x F12 + d(I2 omega2)/dt + omega2 x I2 omega2
+#
+# The arm is a slender uniform rod. It turns by f about one axis of the base in each of three modes:
+# about axis j it points along u = cos f e_(j+1) + sin f e_(j+2), the axes counted cyclically. So
+# about x it goes from forwards to upwards. The paper gives the arm's mass and inertia but not where
+# its centre of mass is; the rod of its inertia, m2 l^2 / 12 = 0.02 kg m^2, is l = 0.49 m long, and
+# its centre is l / 2 from the base.
+
+
+MODES = 3
+GRAVITY = np.array([0.0, 0.0, -9.81])
+_AXES = np.eye(3)
+_NEXT, _AFTER_NEXT = np.array([1, 2, 0]), np.array([2, 0, 1])
+# Of each mode: the axis of rotation, where the arm points at f = 0, and at f = 90 degrees.
+AXIS, FIRST, SECOND = _AXES, np.roll(_AXES, -1, axis=0), np.roll(_AXES, -2, axis=0)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The rod.
+
+    Attributes:
+        mass: m2, kg, > 0.
+        across: inertia about its centre, across the rod, kg m^2, > 0.
+        along: inertia about the rod itself, kg m^2, >= 0.
+    """
+
+    mass: float = 1.0
+    across: float = 0.02
+    along: float = 0.001
+
+    def __post_init__(self) -> None:
+        for name in ("mass", "across"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} = {getattr(self, name)}: must be > 0")
+        if not 0.0 <= self.along <= 2.0 * self.across:
+            raise ValueError(f"along = {self.along}: must be 0 to 2 across = {2.0 * self.across}")
+
+    @property
+    def reach(self) -> float:
+        """From its base to its centre of mass, m."""
+        return 0.5 * math.sqrt(12.0 * self.across / self.mass)
+
+    def centre(self, angle: Array) -> Array:
+        """Centre of mass from the arm's base, m: (...) -> (3 modes, ..., 3)."""
+        return self.reach * _combine(np.cos(angle), np.sin(angle))
+
+    def tangent(self, angle: Array) -> Array:
+        """Derivative of `centre` by the angle, m/rad: (...) -> (3 modes, ..., 3)."""
+        return self.reach * _combine(-np.sin(angle), np.cos(angle))
+
+    def inertia(self, angle: Array) -> Array:
+        """Tensor about its centre in the base's axes: (...) -> (3 modes, ..., 3, 3), kg m^2."""
+        u = _combine(np.cos(angle), np.sin(angle))
+        return self.across * np.eye(3) - (self.across - self.along) * u[..., None] * u[..., None, :]
+
+
+def _combine(first: Array, second: Array) -> Array:
+    """Components along FIRST and SECOND of each mode: (...) -> (3 modes, ..., 3)."""
+    one, two = np.asarray(first), np.asarray(second)
+    shape = (MODES, *(1,) * one.ndim, 3)
+    return FIRST.reshape(shape) * one[..., None] + SECOND.reshape(shape) * two[..., None]
+
+
+def cross_matrix(vector: Array) -> Array:
+    """[v]x with [v]x w = v x w: (..., 3) -> (..., 3, 3)."""
+    matrix = np.zeros((*vector.shape, 3))
+    for row, column, part in ((2, 1, 0), (0, 2, 1), (1, 0, 2)):
+        matrix[..., row, column] = vector[..., part]
+        matrix[..., column, row] = -vector[..., part]
+    return matrix
+
+
+def cross(left: Array, right: Array) -> Array:
+    """Vector product of (..., 3); several times faster than NumPy's for a few vectors."""
+    return left.take(_NEXT, -1) * right.take(_AFTER_NEXT, -1) - left.take(
+        _AFTER_NEXT, -1
+    ) * right.take(_NEXT, -1)
+
+
+# ---
+# What is measured, and with what noise.
+#
+# The paper's simulation adds "white noise of up to 10 % of the maximum sensed value". Here: noise
+# that is even between -10 % and +10 % of the channel's largest value, independent from sample to
+# sample and channel to channel. A channel is one axis of one sensor, in all three modes of the arm.
+# The largest value is either that sensed so far, as the paper reads ("own"), or given beforehand as
+# the sensor's full scale.
+
+
+QUANTITIES = (
+    "force", "moment", "position", "velocity", "acceleration",
+    "angle", "rate", "angular acceleration",
+)  # fmt: skip
+(FORCE, MOMENT, POSITION, VELOCITY, ACCELERATION, ANGLE, RATE, ANGULAR_ACCELERATION) = range(8)
+
+
+@dataclass(frozen=True)
+class SensorNoise:
+    """White, uniform noise of every channel.
+
+    Attributes:
+        share: bound of the noise as a share of the scale, >= 0.
+        full_scale: of every channel, shape (8, 3); None for the largest value sensed so far.
+    """
+
+    share: float = 0.1
+    full_scale: Array | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.share) and self.share >= 0.0):
+            raise ValueError(f"share = {self.share}: must be finite and >= 0")
+
+    def deviation(self, largest: Array) -> Array:
+        """Standard deviation of the noise, shape (..., 8, 3).
+
+        Args:
+            largest: largest value of each channel so far, shape (..., 8, 3).
+        """
+        scale = largest if self.full_scale is None else self.full_scale
+        return self.share / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest))
+
+    def disturb(self, values: Array, largest: Array, random: np.random.Generator) -> Array:
+        """Values with noise.
+
+        Args:
+            values: shape (..., 8, 3).
+            largest: as for `deviation`, shape (8, 3).
+            random: source of the noise.
+        """
+        bound = math.sqrt(3.0) * self.deviation(largest)
+        return values + bound * random.uniform(-1.0, 1.0, values.shape)
+
+
+# ---
+# The equations (4) as A x = F, linear in all 22 parameters.
+#
+#     m (d(R'g) - r'') - b_r r' - k_r r                              = dF12
+#     -I theta'' - theta' x I theta' - c x dF12 - b_t theta' - k_t theta = dN12
+#
+# All vectors are in the axes of the base, and d is the change since the arm and base were at rest.
+# No product of parameters occurs: c (r2) meets the measured force, not the mass. So the arm's mass
+# and inertia are not needed here, only the sensor at its base.
+
+
+_DIAGONAL = np.arange(3)
+
+
+def rows(measured: Array) -> tuple[Array, Array]:
+    """Regressors and outputs.
+
+    Args:
+        measured: channels of `sensors.QUANTITIES`, shape (..., 8, 3).
+
+    Returns:
+        A, shape (..., 6, 22), and F, shape (..., 6): forces [x y z] in N and moments in N m.
+    """
+    a = small_motion_rows(measured)
+    angle, rate = measured[..., ANGLE, :], measured[..., RATE, :]
+    a[..., :3, MASS] += gravity_change(angle) - cross(GRAVITY, angle)
+    a[..., 3:, INERTIA] -= cross_matrix(rate) @ inertia_matrix(rate)
+    f = np.concatenate((measured[..., FORCE, :], measured[..., MOMENT, :]), axis=-1)
+    return a, f
+
+
+def small_motion_rows(measured: Array) -> Array:
+    """A without what is of second order in angles and rates, shape (..., 6, 22)."""
+    a = np.zeros((*measured.shape[:-2], 6, SIZE))
+    tilt = cross(GRAVITY, measured[..., ANGLE, :])
+    a[..., :3, MASS] = tilt - measured[..., ACCELERATION, :]
+    a[..., 3:, INERTIA] = -inertia_matrix(measured[..., ANGULAR_ACCELERATION, :])
+    a[..., 3:, ARM_BASE] = cross_matrix(measured[..., FORCE, :])
+    for first, damping, stiffness in (
+        (0, VELOCITY, POSITION),
+        (3, RATE, ANGLE),
+    ):
+        _set_diagonals(a, -measured[..., damping, :], -measured[..., stiffness, :], first)
+    return a
+
+
+def regressor_variance(deviation: Array) -> Array:
+    """Variance of the noise in each entry of A, shape (..., 6, 22).
+
+    Noise of the products of two rates, (theta' x I theta'), is left out: it is small of second
+    order. Within one row no two entries have the same channel's noise.
+
+    Args:
+        deviation: of the channels, shape (..., 8, 3).
+    """
+    squares = deviation**2
+    v = np.zeros((*deviation.shape[:-2], 6, SIZE))
+    angle = squares[..., ANGLE, :]
+    # d(R'g) = g x theta for small turns: pitch and roll let gravity act along y and x.
+    tilt = GRAVITY[2] ** 2 * angle[..., [1, 0, 2]] * np.array([1.0, 1.0, 0.0])
+    v[..., :3, MASS] = squares[..., ACCELERATION, :] + tilt
+    v[..., 3:, INERTIA] = inertia_matrix(squares[..., ANGULAR_ACCELERATION, :])
+    v[..., 3:, ARM_BASE] = np.abs(cross_matrix(squares[..., FORCE, :]))
+    _set_diagonals(v, squares[..., VELOCITY, :], squares[..., POSITION, :], 0)
+    _set_diagonals(v, squares[..., RATE, :], angle, 3)
+    return v
+
+
+def row_variance(deviation: Array, estimate: Array) -> Array:
+    """Variance of A x - F from the noise of all channels, shape (..., 6).
+
+    The noise of the regressors counts with the parameters that they belong to.
+
+    Args:
+        deviation: of the channels, shape (..., 8, 3).
+        estimate: of the parameters, shape (22,).
+    """
+    own = deviation[..., [FORCE, MOMENT], :] ** 2
+    outputs = own.reshape(*own.shape[:-2], 6)
+    # In the rows of forces dF12 is the output alone; in those of moments c x dF12 is a regressor.
+    return outputs + regressor_variance(deviation) @ estimate**2
+
+
+def gravity_change(angle: Array) -> Array:
+    """R'g - g in the base's axes, m/s^2, for rotation vectors: (..., 3) -> (..., 3).
+
+    Rodrigues' formula: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
+    """
+    size = np.sqrt((angle * angle).sum(axis=-1, keepdims=True))
+    once = cross(angle, GRAVITY)
+    half = np.sinc(size / (2.0 * np.pi))
+    return 0.5 * half * half * cross(angle, once) - np.sinc(size / np.pi) * once
+
+
+def inertia_matrix(vector: Array) -> Array:
+    """W with W [xx yy zz yz zx xy] = I vector: (..., 3) -> (..., 3, 6)."""
+    x, y, z = np.moveaxis(vector, -1, 0)
+    w = np.zeros((*vector.shape, 6))
+    w[..., _DIAGONAL, _DIAGONAL] = vector
+    w[..., 0, 4], w[..., 0, 5] = z, y
+    w[..., 1, 3], w[..., 1, 5] = z, x
+    w[..., 2, 3], w[..., 2, 4] = y, x
+    return w
+
+
+def _set_diagonals(a: Array, damping: Array, stiffness: Array, first: int) -> None:
+    """Entries of damping and stiffness of the three rows from `first` on."""
+    which = first + _DIAGONAL
+    a[..., which, LINEAR_DAMPING.start + which] = damping
+    a[..., which, LINEAR_STIFFNESS.start + which] = stiffness

@@ -1,0 +1,502 @@
+"""Chooses amplitude, frequency and offset of the arm's next motion, section 5 of the paper.
+
+The paper minimises (16) by Levenberg and Marquardt's method, (17)-(23), from the present motion.
+The measures have several minima over the frequency, and with the limits of the arm the best motion
+often lies on a bound; so SciPy's differential evolution is used, which looks everywhere and takes
+many candidates at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+from scipy.optimize import differential_evolution
+from scipy.special import ndtr, xlogy
+
+from diffbot_ident.excitation.body_model import joint_bits, sum_of_bits
+from diffbot_ident.torque.rls import RecursiveLeastSquares
+from diffbot_papers.compliant_base import model as order
+from diffbot_papers.compliant_base.excitation import (
+    ArmMotion,
+    Setting,
+    Sinusoid,
+    changed,
+    coupled_mass,
+)
+from diffbot_papers.compliant_base.model import (
+    GRAVITY,
+    MODES,
+    SIZE,
+    Arm,
+    BaseParameters,
+    cross,
+    cross_matrix,
+    row_variance,
+    rows,
+    small_motion_rows,
+)
+
+# ---
+# Estimates of the parameters from rows A x = F (section 3 and Fig. 5 of the paper).
+#
+# The parameters are constant, so the Kalman filter of Fig. 5 has Q = 0 and is recursive least
+# squares, row after row, with R the variance of a row's noise. It works in units of what is not
+# known beforehand: x = start + deviation * theta, theta ~ N(0, I).
+#
+# R is that of F and of A: noise in the regressors counts with the parameters, as they are estimated
+# so far. Noise in the regressors also biases least squares, as random motion looks like motion. It
+# is white, and the motion is slow against the sampling, so means over some samples (`window`) keep
+# the equations, which are linear, and have less of it. A window of 1 is the paper's way.
+
+Array = NDArray[np.float64]
+
+# Noise of a row that is taken for exact, as a share of the row's mean square.
+EXACT = 1e-12
+
+
+class KalmanEstimator:
+    """Sequential estimate with covariance.
+
+    Args:
+        start: values beforehand, shape (22,).
+        deviation: how far they may be off, standard deviations, > 0, shape (22,).
+        window: samples whose rows are averaged, >= 1.
+
+    Raises:
+        ValueError: a shape, a deviation or the window is not as said.
+    """
+
+    def __init__(self, start: Array, deviation: Array, window: int = 1) -> None:
+        if start.shape != (SIZE,) or deviation.shape != (SIZE,):
+            raise ValueError(f"shapes {start.shape}, {deviation.shape}: must both be ({SIZE},)")
+        if not (np.isfinite(deviation).all() and (deviation > 0.0).all()):
+            raise ValueError(f"deviation = {deviation.tolist()}: all must be finite and > 0")
+        if window < 1:
+            raise ValueError(f"window = {window}: must be 1 or more samples")
+        self._start, self._deviation, self._window = start, deviation, window
+        self._filter = RecursiveLeastSquares(SIZE, initial_covariance=1.0, window=1)
+
+    @property
+    def estimate(self) -> Array:
+        """Parameters, shape (22,)."""
+        return self._start + self._deviation * self._filter.theta
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations of the estimate, shape (22,)."""
+        return self._deviation * np.sqrt(np.diag(self._filter.p))
+
+    @property
+    def information(self) -> Array:
+        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
+        return np.linalg.inv(self._filter.p)
+
+    def update(self, measured: Array, noise: Array) -> None:
+        """Take in n samples of all modes.
+
+        Args:
+            measured: channels, shape (3 modes, n, 8, 3), n a multiple of the window.
+            noise: standard deviations of the channels, shape (8, 3).
+
+        Raises:
+            ValueError: n is not a multiple of the window.
+        """
+        a, f = (averaged(each, self._window) for each in rows(measured))
+        variance = row_variance(noise, self.estimate) / self._window
+        root = np.sqrt(np.maximum(variance, EXACT * (f * f).mean(axis=(0, 1))))
+        outputs = (f - a @ self._start) / root
+        regressors = a * self._deviation / root[:, None]
+        # In the order of time; at each time all modes and rows.
+        for at in range(a.shape[1]):
+            for phi, y in zip(
+                regressors[:, at].reshape(-1, SIZE), outputs[:, at].ravel(), strict=True
+            ):
+                self._filter.update(phi, y)
+
+
+def averaged(values: Array, window: int) -> Array:
+    """Means over windows along the second axis: (modes, n, ...) -> (modes, n / window, ...).
+
+    Raises:
+        ValueError: n is not a multiple of the window.
+    """
+    count = values.shape[1]
+    if count % window:
+        raise ValueError(f"{count} samples: must be a multiple of the window, {window}")
+    return values.reshape(len(values), count // window, window, *values.shape[2:]).mean(axis=2)
+
+
+def pseudo_inverse(measured: Array) -> Array:
+    """Least squares over all rows at once, (A'A)^-1 A'F, shape (22,); columns of equal length.
+
+    Args:
+        measured: channels, shape (..., 8, 3).
+
+    Raises:
+        ValueError: the rows do not fix all parameters.
+    """
+    a, f = rows(measured)
+    a, f = a.reshape(-1, SIZE), f.ravel()
+    scale = np.linalg.norm(a, axis=0)
+    if not (scale > 0.0).all():
+        raise ValueError("a parameter has no effect in the motion: let all axes move")
+    x, _, rank, _ = np.linalg.lstsq(a / scale, f, rcond=None)
+    if rank < SIZE:
+        raise ValueError(f"the motion fixes {rank} of {SIZE} parameters: excite it more richly")
+    return x / scale
+
+
+# ---
+# How good an excitation is: five measures of the same information, all to be made small.
+#
+# J0 and J1 are the information about the parameters now and after a foreseen motion, in units of
+# what was not known beforehand (see information.py, which has the bits).
+#
+#     sum of bits         -sum_i (1/2) log2(var0_i / var1_i)
+#     joint bits          -(1/2) log2(det J1 / det J0)                       (D-optimality)
+#     condition number    log10 of that of A's columns, from J1 without the start's share
+#     published           sum_i (1 - rho_i + rho_i^2), rho_i = I_i / I_max                   (16)
+#     published, rising   sum_i (1 - rho_i)^2
+#
+# I_i is the published mutual information (15) between parameter i and a reading of it by a sensor
+# of n = 2^I_max states. (16) is smallest at rho = 1/2: beyond half of the bits it prefers less
+# information. The last measure is the paper's idea, a square that weighs uncertain parameters more,
+# without this fault.
+
+
+Metric = Callable[[Array, Array], Array]
+"""(J0 of shape (p, p), J1 of shape (k, p, p)) -> cost of k candidates, shape (k,)."""
+
+# I_max = 10 bits, section 6.1.
+MOST_BITS = 10
+# The sensor of (15) reads from -RANGE to +RANGE deviations beforehand.
+RANGE = 3.0
+
+
+def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
+    """(11), (14) and (15): bits about a parameter in a reading of it, 0 to most_bits.
+
+    The prior is even over n = 2^most_bits states. The reading has a normal error, cut off at the
+    range's ends; it is taken in the middle of the range's middle state, as where the parameter lies
+    is no merit of an excitation.
+
+    Args:
+        deviation: of the estimate, as a share of the range's half, > 0, shape (...).
+        most_bits: I_max, >= 1.
+    """
+    states = 2**most_bits
+    edges = np.linspace(-1.0, 1.0, states + 1) - 1.0 / states
+    cumulated = ndtr(edges / np.asarray(deviation, dtype=float)[..., None])
+    q = np.diff(cumulated, axis=-1) / (cumulated[..., -1:] - cumulated[..., :1])
+    return most_bits + xlogy(q, q).sum(axis=-1) / np.log(2.0)
+
+
+# Evaluating (15) for thousands of candidates takes long; it is a smooth function of one number.
+_LOG_DEVIATION = np.linspace(-5.0, 1.0, 601)
+_READING = reading_information(10.0**_LOG_DEVIATION)
+
+
+def shares(information: Array) -> Array:
+    """I / I_max of (16) for every parameter, from their information: (..., p, p) -> (..., p)."""
+    variances = np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
+    position = 0.5 * np.log10(variances) - np.log10(RANGE)
+    return np.interp(position, _LOG_DEVIATION, _READING) / MOST_BITS
+
+
+def lost_bits(now: Array, after: Array) -> Array:
+    """Sum of the bits gained about each parameter, with the sign changed."""
+    return -sum_of_bits(now, after)
+
+
+def lost_joint_bits(now: Array, after: Array) -> Array:
+    """Joint bits gained, with the sign changed: D-optimality."""
+    return -joint_bits(now, after)
+
+
+def condition_number(_now: Array, after: Array) -> Array:
+    """log10 of the condition number of A, its columns in units of the parameters' deviations.
+
+    The start's share, the unit matrix, belongs to no motion. It is taken off but for a trace that
+    keeps the number finite while some parameter has not moved anything.
+    """
+    values = np.linalg.eigvalsh(after)
+    least = np.maximum(values[..., 0] - 1.0, 1e-9)
+    return 0.5 * np.log10((values[..., -1] - 1.0) / least)
+
+
+def published(_now: Array, after: Array) -> Array:
+    """(16) without its factor 1/2, as printed."""
+    rho = shares(after)
+    return (1.0 - rho + rho**2).sum(axis=-1)
+
+
+def published_rising(_now: Array, after: Array) -> Array:
+    """(1 - rho)^2 in the place of (16)'s 1 - rho + rho^2."""
+    return ((1.0 - shares(after)) ** 2).sum(axis=-1)
+
+
+METRICS: dict[str, Metric] = {
+    "sum of bits": lost_bits,
+    "joint bits": lost_joint_bits,
+    "condition number": condition_number,
+    "published": published,
+    "published, rising": published_rising,
+}
+
+
+# ---
+# Motion and information that arm motions would bring, foreseen with the estimates.
+#
+# The base moves little, so its motion is foreseen with the linear part of the model in
+# simulation.py, about the arm's present posture:
+#
+#     M q'' + B q' + (K + G) q = Q(t),    q = [r, theta]
+#
+# Q is what the arm's motion does to a base at rest, G how gravity acts as the base tilts. The
+# solution for forces that are straight lines over each step is exact (matrix exponential). From it
+# follow the regressors, and with the noise of the sensors the information about the parameters.
+
+
+# Estimates that no body can have are raised to this share of the values beforehand.
+LEAST = 0.1
+
+
+def plausible(estimate: Array, start: Array) -> Array:
+    """The nearest parameters with which a motion can be foreseen, shape (22,).
+
+    Early estimates may have a negative mass. Positive ones are raised to LEAST of the values
+    beforehand; products of inertia shrink until the tensor is positive definite.
+    """
+    x = estimate.copy()
+    positive = np.ones(order.SIZE, dtype=bool)
+    positive[order.PRODUCTS] = positive[order.ARM_BASE] = False
+    x[positive] = np.maximum(x[positive], LEAST * start[positive])
+    least = x[order.INERTIA][:3].min()
+    for _ in range(20):
+        if np.linalg.eigvalsh(BaseParameters.from_array(x).inertia)[0] > 0.1 * least:
+            break
+        x[order.PRODUCTS] *= 0.7
+    return x
+
+
+class Foresight:
+    """The linear model with given estimates at a moment.
+
+    Args:
+        estimate: parameters, physically plausible, shape (22,).
+        arm: on the base.
+        rest: angle of the arm when the sensors were set to zero, rad.
+        angle: of the arm now, rad.
+        state: measured [r, theta, r', theta'] now, shape (3 modes, 12).
+        step: of the prediction, s.
+    """
+
+    def __init__(
+        self, estimate: Array, arm: Arm, rest: float, angle: float, state: Array, step: float
+    ) -> None:
+        self._arm, self._state = arm, state
+        self._base = base = BaseParameters.from_array(estimate)
+        self._rest = arm.centre(np.array(rest))
+        centre = base.arm_base + arm.centre(np.array(angle))
+        mass = coupled_mass(base, arm, centre, arm.inertia(np.array(angle)))
+        springs = np.broadcast_to(np.diag(base.stiffness), (MODES, 6, 6)).copy()
+        tilt = cross_matrix(GRAVITY)
+        springs[:, :3, 3:] -= (base.mass + arm.mass) * tilt
+        springs[:, 3:, 3:] -= arm.mass * cross_matrix(centre) @ tilt
+        inverse = np.linalg.inv(mass)
+        # [q, q', Q, Q']' = S [q, q', Q, Q'] while Q is a straight line.
+        system = np.zeros((MODES, 24, 24))
+        system[:, :6, 6:12] = np.eye(6)
+        system[:, 6:12, :6] = -inverse @ springs
+        system[:, 6:12, 6:12] = -inverse * base.damping
+        system[:, 6:12, 12:18] = inverse
+        system[:, 12:18, 18:] = np.eye(6) / step
+        self._accelerate = system[:, 6:12, :18]
+        self._advance = np.stack([expm(step * each)[:12] for each in system])
+
+    def sense(self, motion: ArmMotion) -> Array:
+        """What the sensors would read without noise, shape (3 modes, n, k, 8, 3).
+
+        Args:
+            motion: of k candidates, n + 1 samples each, one step apart; the first is the present.
+        """
+        push, base = self._push(motion), self._base
+        states, push = self._states(push), push[:, 1:]
+        whole = np.concatenate((states, push), axis=-1)
+        acceleration = whole @ self._accelerate.swapaxes(-1, -2)[:, None]
+        # The force and moment at the arm's base are what (4) leaves for them.
+        rest = -base.stiffness * states[..., :6] - base.damping * states[..., 6:]
+        tilt = cross(GRAVITY, states[..., 3:6])
+        force = rest[..., :3] + base.mass * (tilt - acceleration[..., :3])
+        moment = rest[..., 3:] - acceleration[..., 3:] @ base.inertia
+        moment += cross(force, base.arm_base)
+        r, theta, v, omega = np.split(states, 4, -1)
+        a, alpha = np.split(acceleration, 2, -1)
+        return np.stack((force, moment, r, v, a, theta, omega, alpha), axis=-2)
+
+    def _states(self, push: Array) -> Array:
+        """[q, q'] after each step under Q: (3 modes, n + 1, k, 6) -> (3 modes, n, k, 12)."""
+        advance = self._advance.swapaxes(-1, -2)
+        change = np.concatenate((push[:, :-1], np.diff(push, axis=1)), axis=-1)
+        driven = change @ advance[:, None, 12:]
+        states = np.empty_like(driven)
+        state = np.repeat(self._state[:, None], push.shape[2], axis=1)
+        for at in range(driven.shape[1]):
+            state = states[:, at] = state @ advance[:, :12] + driven[:, at]
+        return states
+
+    def _push(self, motion: ArmMotion) -> Array:
+        """Q(t): changes of force and moment on a base at rest, shape (3 modes, n + 1, k, 6)."""
+        angle, speed, change = (
+            np.swapaxes(each, 0, 1) for each in (motion.angle, motion.speed, motion.acceleration)
+        )
+        r3 = self._arm.centre(angle)
+        mass = self._arm.mass
+        force = mass * (speed[..., None] ** 2 * r3 - change[..., None] * self._arm.tangent(angle))
+        weight = mass * cross(r3 - self._rest[:, None, None], GRAVITY)
+        axis = np.eye(MODES)[:, None, None]
+        moment = cross(self._base.arm_base + r3, force) + weight
+        moment = moment - self._arm.across * change[..., None] * axis
+        return np.concatenate((force, moment), axis=-1)
+
+
+def information(values: Array, variance: Array, unit: Array, window: int) -> Array:
+    """Information about the parameters in foreseen channels, shape (k, 22, 22).
+
+    Args:
+        values: shape (3 modes, n, k, 8, 3); n a multiple of the window.
+        variance: of one sample's six rows, shape (k, 6).
+        unit: in which parameters are counted, shape (22,).
+        window: samples that are averaged, see estimation.py.
+    """
+    # Small motions: the rows of mean channels are the mean rows.
+    a = small_motion_rows(averaged(values, window))
+    a *= unit / np.sqrt(variance / window)[..., None]
+    rows = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, order.SIZE)
+    return rows.swapaxes(-1, -2) @ rows
+
+
+# ---
+# What is known of the parameters before anything moves.
+
+
+# By which factor positive parameters may be off, either way.
+FACTOR = 2.0
+# How far the arm's base may be off, m, and the deviation of products of inertia from zero, kg m^2.
+ARM_BASE, PRODUCT = 0.1, 0.05
+
+
+@dataclass(frozen=True)
+class Beforehand:
+    """Values to start with.
+
+    Attributes:
+        start: shape (22,).
+        deviation: how far they may be off, standard deviations, shape (22,).
+    """
+
+    start: Array
+    deviation: Array
+
+
+def rough(truth: Array, seed: int, factor: float = FACTOR) -> Beforehand:
+    """A rough guess for a simulated base, drawn from the seed.
+
+    Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
+    the arm's base by up to ARM_BASE along each axis, and products of inertia are taken for zero.
+    The deviations are those of these draws.
+
+    Args:
+        truth: shape (22,).
+        seed: >= 0.
+        factor: > 1.
+
+    Raises:
+        ValueError: the factor is not above 1.
+    """
+    if not factor > 1.0:
+        raise ValueError(f"factor = {factor}: must be > 1")
+    random = np.random.default_rng(seed)
+    width = math.log(factor)
+    start = truth * np.exp(random.uniform(-width, width, order.SIZE))
+    deviation = start * width / math.sqrt(3.0)
+    start[order.PRODUCTS], deviation[order.PRODUCTS] = 0.0, PRODUCT
+    start[order.ARM_BASE] = truth[order.ARM_BASE] + random.uniform(-ARM_BASE, ARM_BASE, 3)
+    deviation[order.ARM_BASE] = ARM_BASE / math.sqrt(3.0)
+    return Beforehand(start, deviation)
+
+
+# Cost beyond any measure's: of a motion beyond the limits, and more with the excess.
+FORBIDDEN = 1e6
+
+
+class ExcitationPlanner:
+    """Foresees what each motion would tell, with the estimates of the moment.
+
+    Args:
+        metric: to be made small.
+        beforehand: what was known at the start.
+        rest: angle of the arm when the sensors were set to zero, rad.
+        setting: of the experiment.
+        seed: of the optimiser's candidates, >= 0.
+    """
+
+    def __init__(
+        self, metric: Metric, beforehand: Beforehand, rest: float, setting: Setting, seed: int
+    ) -> None:
+        self._metric, self._beforehand, self._rest = metric, beforehand, rest
+        self._setting = setting
+        self._random = np.random.default_rng(seed)
+        step = setting.period * setting.thin
+        self._step = step
+        self._steps = step * np.arange(setting.samples // setting.thin + 1)
+        self._samples = setting.period * np.arange(1, setting.samples + 1)
+
+    def choose(
+        self, old: Sinusoid, estimator: KalmanEstimator, state: Array, largest: Array
+    ) -> Sinusoid:
+        """The motion that takes the place of the old one.
+
+        Args:
+            old: motion until now, its time counted from now.
+            estimator: with what is known now.
+            state: measured [r, theta, r', theta'] of the base, shape (3 modes, 12).
+            largest: value of each channel so far, shape (8, 3).
+        """
+        setting, now = self._setting, estimator.information
+        estimate = plausible(estimator.estimate, self._beforehand.start)
+        angle = float(old.motion(np.zeros(1)).angle[0])
+        foresight = Foresight(estimate, setting.arm, self._rest, angle, state, self._step)
+
+        def cost(unit: Array) -> Array:
+            candidates = self._candidates(unit.reshape(3, -1), old)
+            excess = setting.limits.excess(changed(old, candidates, self._samples, setting.blend))
+            motion = changed(old, candidates, self._steps, setting.blend)
+            gained = self._information(foresight, motion, estimate, largest)
+            costs = self._metric(now, now + gained)
+            return np.where(excess > 0.0, FORBIDDEN * (1.0 + excess), costs)
+
+        best = differential_evolution(
+            cost, [(0.0, 1.0)] * 3, vectorized=True, updating="deferred", polish=False, tol=0.0,
+            popsize=setting.population, maxiter=setting.generations, seed=self._random,
+        )  # fmt: skip
+        # The old motion goes on where no change is within the limits.
+        return self._candidates(best.x, old) if best.fun < FORBIDDEN else old
+
+    def _candidates(self, unit: Array, old: Sinusoid) -> Sinusoid:
+        return Sinusoid(*self._setting.limits.sinusoid(unit), old.phase)
+
+    def _information(
+        self, foresight: Foresight, motion: ArmMotion, estimate: Array, largest: Array
+    ) -> Array:
+        setting = self._setting
+        values = foresight.sense(motion)
+        reached = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
+        # Each step stands for `thin` samples.
+        variance = row_variance(setting.noise.deviation(reached), estimate) / setting.thin
+        return information(values, variance, self._beforehand.deviation, setting.foreseen_window)

@@ -1,0 +1,485 @@
+"""Coasting to standstill in closed form, and fits of it to speed readings.
+
+    (16)-(18)  dV/dt = -b V - c,   b = B / M, c = C / M     (J in place of M for W)
+
+    V(t) = V0 exp(-b t) - c (1 - exp(-b t)) / b             until V = 0, then it rests
+
+Fitting this to the speeds needs no accelerations, and uses when the robot came to rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import least_squares
+from scipy.special import stdtrit
+
+from diffbot_papers.omni.model import Array, OmniRobot, body_forces, decay_integral, time_to_rest
+
+LEAST_MOVING = 6
+"""Readings in motion below which a run of coasting says nothing useful about its curve."""
+
+
+@dataclass(frozen=True)
+class Coasting:
+    """Readings of one axis from when the motors were switched off.
+
+    Attributes:
+        period: between two readings, s, > 0.
+        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; standstill at the end may be there.
+
+    Raises:
+        ValueError: the period is not > 0, a speed is not finite, or there are too few readings
+            before standstill.
+    """
+
+    period: float
+    speed: Array
+
+    def __post_init__(self) -> None:
+        if not self.period > 0.0:
+            raise ValueError(f"period = {self.period} s: must be > 0")
+        object.__setattr__(self, "speed", np.asarray(self.speed, dtype=float))
+        if np.ndim(self.speed) != 1 or not np.isfinite(self.speed).all():
+            raise ValueError("speed: must be one row of finite readings")
+        if self.moving < LEAST_MOVING:
+            raise ValueError(
+                f"{self.moving} readings before standstill: at least {LEAST_MOVING} are needed; "
+                "start faster, or read more often"
+            )
+
+    @property
+    def forward(self) -> Array:
+        """The speeds with the sign that makes the start positive, (n,)."""
+        return self.speed * np.sign(np.mean(self.speed[:3])) if len(self.speed) else self.speed
+
+    @property
+    def moving(self) -> int:
+        """How many readings come before the speed is a tenth of that at the start."""
+        if len(self.speed) < 3:
+            return len(self.speed)
+        slow = np.flatnonzero(self.forward < 0.1 * np.mean(self.forward[:3]))
+        return int(slow[0]) if len(slow) else len(self.speed)
+
+    @property
+    def time(self) -> Array:
+        """Of the readings from the first on, (n,) s."""
+        return self.period * np.arange(len(self.speed))
+
+
+def coasting_speed(
+    time: ArrayLike, start: ArrayLike, rate: float, deceleration: float
+) -> tuple[Array, Array]:
+    """The speed while coasting, and what it depends on; exact.
+
+    Args:
+        time: since the motors were switched off, (n,) s.
+        start: V0, > 0; one number, or one for each time.
+        rate: b, 1/s. Noise may make an estimate of it negative.
+        deceleration: c, m/s^2 or rad/s^2.
+
+    Returns:
+        Speeds, (n,), and their derivatives by [start, rate, deceleration], (n, 3); 0 at rest.
+    """
+    time = np.asarray(time, dtype=float)
+    moving = time < time_to_rest(start, deceleration, rate)
+    decay, integral = np.exp(-rate * time), decay_integral(rate, time)
+    speed = start * decay - deceleration * integral
+    by_rate = -start * time * decay - deceleration * _integral_by_rate(rate, time)
+    derivatives = np.column_stack((decay, by_rate, -integral))
+    return np.where(moving, speed, 0.0), np.where(moving[:, None], derivatives, 0.0)
+
+
+def _integral_by_rate(rate: float, time: Array) -> Array:
+    """The derivative of decay_integral by the rate, s^2."""
+    x = rate * time
+    with np.errstate(all="ignore"):
+        exact = (time * np.exp(-x) - decay_integral(rate, time)) / rate
+    # The difference above loses digits where x is small; its series does not.
+    return np.where(np.abs(x) < 1e-3, time**2 * (-0.5 + x / 3.0 - x**2 / 8.0), exact)
+
+
+Law = Callable[[Array], tuple[float, float, Array]]
+"""From k parameters of the law to the rate b, the deceleration c, and their derivatives (2, k)."""
+
+
+@dataclass(frozen=True)
+class CoastingSolution:
+    """Least squares of coasting to the readings of several runs.
+
+    Attributes:
+        parameters: of the law, (k,).
+        starts: size of the speed at the first reading of each run, (m,).
+        inverse: of the normal matrix, of the parameters first and then the starts, (k + m, k + m).
+        jacobian: of the model's speeds by the same, (N, k + m).
+        by_law: of the model's speeds by [rate, deceleration], (N, 2).
+        variance: of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
+        freedom: degrees of freedom: readings in motion less parameters and starts.
+    """
+
+    parameters: Array
+    starts: Array
+    inverse: Array
+    jacobian: Array
+    by_law: Array
+    variance: float
+    freedom: int
+
+
+def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> CoastingSolution:
+    """Fit the parameters of a law, common to all runs, and the speed at each run's start.
+
+    Args:
+        runs: at least one.
+        law: what the parameters mean.
+        guess: of the parameters, (k,).
+
+    Raises:
+        ValueError: there are no runs, or their readings do not determine the parameters.
+    """
+    if not runs:
+        raise ValueError("no runs of coasting: at least one is needed")
+    guess = np.atleast_1d(np.asarray(guess, dtype=float))
+    k = len(guess)
+    seen = np.concatenate([run.forward for run in runs])
+    time = np.concatenate([run.time for run in runs])
+    # One column for the start of each run.
+    own = np.repeat(np.eye(len(runs)), [len(run.speed) for run in runs], axis=0)
+
+    def model(p: Array) -> tuple[Array, Array, Array]:
+        rate, deceleration, derivatives = law(p[:k])
+        speeds, sensitive = coasting_speed(time, own @ p[k:], rate, deceleration)
+        by_law = sensitive[:, 1:]
+        return speeds, np.hstack((by_law @ derivatives, own * sensitive[:, :1])), by_law
+
+    found = least_squares(
+        lambda p: model(p)[0] - seen,
+        np.concatenate((guess, [float(np.mean(run.forward[:2])) for run in runs])),
+        jac=lambda p: model(p)[1],
+        method="lm",
+        x_scale="jac",
+    )
+    speeds, jacobian, by_law = model(found.x)
+    moving = speeds > 0.0
+    freedom = int(moving.sum()) - len(found.x)
+    if freedom < 1 or np.linalg.matrix_rank(jacobian) < len(found.x):
+        raise ValueError("the readings of coasting do not determine friction; read more often")
+    # Readings at rest know nothing of the noise in motion: an encoder at rest has none.
+    variance = float(np.sum((speeds - seen)[moving] ** 2)) / freedom
+    inverse = np.linalg.inv(jacobian.T @ jacobian)
+    return CoastingSolution(found.x[:k], found.x[k:], inverse, jacobian, by_law, variance, freedom)
+
+
+def mean_deceleration(run: Coasting) -> float:
+    """That of a straight line through the readings in motion, m/s^2 or rad/s^2; to start from.
+
+    Raises:
+        ValueError: the speed does not fall.
+    """
+    n = run.moving
+    found = -float(np.polyfit(run.time[:n], run.forward[:n], 1)[0])
+    if not found > 0.0:
+        raise ValueError(
+            f"the speed falls by {found:.3g} per second while coasting: it must fall; were the "
+            "motors off and the floor level?"
+        )
+    return found
+
+
+# ---
+# A value with its standard deviation and Student's t intervals.
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value that was estimated.
+
+    Attributes:
+        value: in its unit.
+        std: its standard deviation, in the same unit, >= 0.
+        freedom: degrees of freedom behind the standard deviation, > 0; infinite: it is known.
+    """
+
+    value: float
+    std: float
+    freedom: float = math.inf
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval, by Student's t."""
+        return float(stdtrit(self.freedom, 0.975)) * self.std
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        return self.value - self.half_width, self.value + self.half_width
+
+    def covers(self, truth: float) -> bool:
+        """Whether the 95 % interval holds a value."""
+        low, high = self.interval
+        return low <= truth <= high
+
+    def scaled(self, factor: Estimate | float) -> Estimate:
+        """The product with an independent factor; first-order propagation of both."""
+        if not isinstance(factor, Estimate):
+            factor = Estimate(factor, 0.0)
+        parts = (factor.value * self.std, self.value * factor.std)
+        std, freedom = combined(parts, (self.freedom, factor.freedom))
+        return Estimate(self.value * factor.value, std, freedom)
+
+
+def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
+    """Standard deviation of a sum of independent errors, and its degrees of freedom.
+
+    The latter by Welch and Satterthwaite: variances squared over degrees of freedom add up.
+    """
+    squares = np.square(stds)
+    total = float(squares.sum())
+    share = float(np.sum(squares**2 / np.asarray(freedoms)))
+    return math.sqrt(total), total**2 / share if share > 0.0 else math.inf
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """Mean of repeated experiments, with the spread between them as its only evidence.
+
+    Raises:
+        ValueError: there are fewer than two.
+    """
+    if len(values) < 2:
+        raise ValueError(f"{len(values)} values: a mean with an interval needs at least 2")
+    std = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return Estimate(float(np.mean(values)), std, len(values) - 1)
+
+
+# ---
+# Method 2: friction over mass, or over inertia, from coasting; (16)-(18).
+#
+# Coasting is the motion of no force. It holds b = B / M and c = C / M, and no more: twice the mass
+# with twice the friction coasts alike. B and C themselves need the mass from elsewhere.
+
+
+@dataclass(frozen=True)
+class CoastingFit:
+    """What coasting says of one axis.
+
+    Attributes:
+        rate: b = B / M, 1/s (B_w / J for W).
+        deceleration: c = C / M, m/s^2 (C_w / J in rad/s^2 for W).
+        covariance: of [b, c], (2, 2). They are strongly correlated.
+        residual_std: of the readings in motion, m/s or rad/s.
+        starts: fitted size of the speed at the first reading of each run, m/s or rad/s; () where
+            a method has none.
+    """
+
+    rate: Estimate
+    deceleration: Estimate
+    covariance: Array
+    residual_std: float
+    starts: tuple[float, ...] = ()
+
+    def friction(self, mass: Estimate | float) -> tuple[Estimate, Estimate]:
+        """B and C for a mass in kg (J in kg m^2 for W), with the mass's own uncertainty."""
+        return self.rate.scaled(mass), self.deceleration.scaled(mass)
+
+
+def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
+    """Fit the closed form of coasting to one or more runs of one axis.
+
+    The intervals hold for readings with independent errors. A constant offset in time does not
+    matter: the start of each run is free.
+
+    Raises:
+        ValueError: there are no runs, or they do not determine b and c.
+    """
+    guess = [0.0, float(np.mean([mean_deceleration(run) for run in runs]))] if runs else [0.0, 0.0]
+    found = solve_coasting(runs, lambda p: (p[0], p[1], np.eye(2)), guess)
+    covariance = found.variance * found.inverse[:2, :2]
+    rate, deceleration = (
+        Estimate(float(value), float(std), found.freedom)
+        for value, std in zip(found.parameters, np.sqrt(np.diag(covariance)), strict=True)
+    )
+    return CoastingFit(
+        rate, deceleration, covariance, found.variance**0.5, tuple(found.starts.tolist())
+    )
+
+
+# ---
+# Method 1: friction from the forces that keep the speed steady.
+#
+#     (13)  F_v = B_v V + C_v    (14)  F_vn = B_vn Vn + C_vn    (15)  Gamma = B_w W + C_w
+#
+# for positive speeds; with sgn(V) C for C they hold for both directions. Ordinary least squares, as
+# in the paper; 95 % intervals by Student's t, from the scatter of the points about their line.
+
+
+@dataclass(frozen=True)
+class SteadyFit:
+    """Friction of one axis.
+
+    Attributes:
+        viscous: B, N/(m/s) or N m/(rad/s).
+        coulomb: C, N or N m.
+        covariance: of [B, C], (2, 2). They are strongly correlated.
+        residual_std: of the points about the line, N or N m.
+    """
+
+    viscous: Estimate
+    coulomb: Estimate
+    covariance: Array
+    residual_std: float
+
+
+def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
+    """(4)-(8): [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents of the motors, (..., 4) A.
+
+    An error of l K_t / r or of b scales B and C alike; no interval here knows of it.
+    """
+    return body_forces(robot.motor.wheel_force(current), robot.wheel_distance)
+
+
+def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
+    """(13)-(15) for one axis, from one point per steady speed.
+
+    Args:
+        speeds: V, Vn or W of each experiment, (n,) m/s or rad/s, n >= 3, of either sign, not 0.
+        forces: F_v, F_vn or Gamma, (n,) N or N m.
+
+    Raises:
+        ValueError: too few points, unlike shapes, a value that is not finite, a speed of 0, or
+            speeds whose sizes do not differ.
+    """
+    speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
+    if speeds.ndim != 1 or speeds.shape != forces.shape:
+        raise ValueError(
+            f"speeds {speeds.shape} and forces {forces.shape}: give one force for each speed"
+        )
+    if len(speeds) < 3:
+        raise ValueError(f"{len(speeds)} steady speeds: B, C and their intervals need at least 3")
+    if not (np.isfinite(speeds).all() and np.isfinite(forces).all()):
+        raise ValueError("speeds and forces must be finite; leave out readings that failed")
+    if not speeds.all():
+        raise ValueError("a steady speed is 0: Coulomb friction has no known sign there")
+    if np.ptp(np.abs(speeds)) < 1e-6 * np.abs(speeds).max():
+        raise ValueError(f"all speeds are {abs(speeds[0]):g}: B and C need different ones")
+    rows = np.column_stack((speeds, np.sign(speeds)))
+    inverse = np.linalg.inv(rows.T @ rows)
+    viscous, coulomb = inverse @ rows.T @ forces
+    freedom = len(speeds) - 2
+    variance = float(np.sum((forces - rows @ (viscous, coulomb)) ** 2)) / freedom
+    stds = np.sqrt(variance * np.diag(inverse))
+    return SteadyFit(
+        Estimate(float(viscous), float(stds[0]), freedom),
+        Estimate(float(coulomb), float(stds[1]), freedom),
+        variance * inverse,
+        float(np.sqrt(variance)),
+    )
+
+
+# ---
+# Methods 1 + 2: the inertia from coasting, with the friction from steady speeds; (18).
+#
+#     dW/dt = -(B_w W + C_w) / J
+#
+# Coasting holds B_w / J and C_w / J; method 1 gives B_w and C_w. What is not known of these two
+# goes into J as well: dJ/d[B_w, C_w] follows from the least squares' own conditions.
+
+
+def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> Estimate:
+    """J in kg m^2 from runs of coasting in W and method 1's friction of W.
+
+    Raises:
+        ValueError: there are no runs, they do not determine J, or the friction is not > 0.
+    """
+    viscous, coulomb = steady.viscous.value, steady.coulomb.value
+    if not (coulomb > 0.0 and viscous >= 0.0):
+        raise ValueError(
+            f"B_w = {viscous:g}, C_w = {coulomb:g}: friction must be > 0; repeat method 1"
+        )
+
+    def law(p: Array) -> tuple[float, float, Array]:
+        friction = np.array([viscous, coulomb])
+        return viscous / p[0], coulomb / p[0], -(friction / p[0] ** 2)[:, None]
+
+    guess = coulomb / np.mean([mean_deceleration(run) for run in runs]) if runs else 1.0
+    found = solve_coasting(runs, law, guess)
+    inertia = float(found.parameters[0])
+    noise = float(np.sqrt(found.variance * found.inverse[0, 0]))
+    # The fitted J moves against what B_w and C_w do to the model: b = B_w / J, c = C_w / J.
+    shift = -(found.inverse @ found.jacobian.T @ found.by_law)[0] / inertia
+    friction = float(np.sqrt(shift @ steady.covariance @ shift))
+    std, freedom = combined((noise, friction), (found.freedom, steady.viscous.freedom))
+    return Estimate(inertia, std, freedom)
+
+
+# ---
+# Methods 2 and 1 + 2 as printed: accelerations by Euler's method, then least squares.
+#
+#     dV/dt at k is (V(k + 1) - V(k)) / T,   regressed on V(k)
+#
+# The noise e of a reading stands in the regressor as e(k) and in the acceleration as -e(k) / T. The
+# regression takes that for friction: with a noise of the standard deviation s, b comes out too
+# large by about s^2 / (T var V), and c too small by that times the mean speed. Reading more often
+# makes it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's;
+# readings every 40 ms with 9 mm/s of noise do that.
+
+
+def euler_accelerations(runs: Sequence[Coasting]) -> tuple[Array, Array]:
+    """Speeds and accelerations while the robot moves, (N,) each.
+
+    Raises:
+        ValueError: there are no runs.
+    """
+    if not runs:
+        raise ValueError("no runs of coasting: at least one is needed")
+    # The last reading before the limit of `moving` is there because its noise did not push it
+    # below: leaving it out keeps this choice from adding an error of its own.
+    speeds = [run.forward[: run.moving - 1] for run in runs]
+    rates = [np.diff(v) / run.period for v, run in zip(speeds, runs, strict=True)]
+    return np.concatenate([v[:-1] for v in speeds]), np.concatenate(rates)
+
+
+def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
+    """(16)-(18) by Euler and ordinary least squares; biased by noise.
+
+    Raises:
+        ValueError: there are no runs.
+    """
+    speed, acceleration = euler_accelerations(runs)
+    rows = np.column_stack((-speed, -np.ones_like(speed)))
+    inverse = np.linalg.inv(rows.T @ rows)
+    values = inverse @ rows.T @ acceleration
+    freedom = len(speed) - 2
+    variance = float(np.sum((acceleration - rows @ values) ** 2)) / freedom
+    covariance = variance * inverse
+    rate, deceleration = (
+        Estimate(float(value), float(std), freedom)
+        for value, std in zip(values, np.sqrt(np.diag(covariance)), strict=True)
+    )
+    # The noise of a difference of two readings, back to that of one.
+    noise = variance**0.5 * runs[0].period / 2.0**0.5
+    return CoastingFit(rate, deceleration, covariance, noise)
+
+
+def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> Estimate:
+    """Methods 1 + 2 as printed: J from dW/dt = -(B_w W + C_w) / J by least squares.
+
+    The paper says only that (18) was "used"; this regresses dW/dt on the friction torque. The
+    interval takes B_w and C_w for exact, as the paper does.
+
+    Args:
+        runs: coasting of W.
+        viscous: B_w, N m/(rad/s).
+        coulomb: C_w, N m.
+    """
+    speed, acceleration = euler_accelerations(runs)
+    torque = -(viscous * speed + coulomb)
+    power = float(torque @ torque)
+    per_inertia = float(torque @ acceleration) / power
+    freedom = len(speed) - 1
+    variance = float(np.sum((acceleration - per_inertia * torque) ** 2)) / freedom
+    std = (variance / power) ** 0.5
+    return Estimate(1.0 / per_inertia, std / per_inertia**2, freedom)

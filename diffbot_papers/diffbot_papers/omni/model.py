@@ -1,0 +1,571 @@
+"""Kinematics and forces of four omni-wheels at right angles.
+
+    (12)  v1 =  Vn + b W     (4)  F_v  = f4 - f2              (11)  dx/dt = V cos th - Vn sin th
+          v2 = -V  + b W     (5)  F_vn = f1 - f3                    dy/dt = V sin th + Vn cos th
+          v3 = -Vn + b W     (6)  Gamma = (f1 + f2 + f3 + f4) b     dth/dt = W
+          v4 =  V  + b W
+
+(4)-(6) is the transpose of (12): the wheels' power is the body's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def columns(values: ArrayLike) -> tuple[Array, ...]:
+    """The last dimension taken apart, as into v, vn and w; (...,) each."""
+    values = np.asarray(values, dtype=float)
+    return tuple(values[..., i] for i in range(values.shape[-1]))
+
+
+def wheel_matrix(wheel_distance: float) -> Array:
+    """The matrix of (12), 4 rows of 3: wheel speeds, m/s, from [V, Vn, W].
+
+    Args:
+        wheel_distance: b, from the centre of the chassis to each wheel, m, > 0.
+    """
+    b = wheel_distance
+    return np.array([[0.0, 1.0, b], [-1.0, 0.0, b], [0.0, -1.0, b], [1.0, 0.0, b]])
+
+
+def wheel_velocities(body: ArrayLike, wheel_distance: float) -> Array:
+    """(12): rim speeds of the wheels, (..., 4) m/s, from [V, Vn, W], (..., 3) m/s, m/s, rad/s."""
+    return np.asarray(body, dtype=float) @ wheel_matrix(wheel_distance).T
+
+
+def body_velocities(wheels: ArrayLike, wheel_distance: float) -> Array:
+    """The inverse of (12) by least squares: [V, Vn, W], (..., 3), from rim speeds, (..., 4) m/s.
+
+    V = (v4 - v2) / 2, Vn = (v1 - v3) / 2, W = (v1 + v2 + v3 + v4) / (4 b).
+    """
+    v1, v2, v3, v4 = columns(wheels)
+    total = v1 + v2 + v3 + v4
+    return np.stack(((v4 - v2) / 2.0, (v1 - v3) / 2.0, total / (4.0 * wheel_distance)), axis=-1)
+
+
+def wheel_conflict(wheels: ArrayLike) -> Array:
+    """What of the rim speeds (..., 4) no motion of the body explains, m/s: slip or a bad sensor.
+
+    Four wheels measure three velocities. (v1 + v3 - v2 - v4) / 4 is 0 where (12) holds; it is the
+    distance of every wheel from what `body_velocities` makes of them.
+    """
+    v1, v2, v3, v4 = columns(wheels)
+    return (v1 + v3 - v2 - v4) / 4.0
+
+
+def body_forces(wheel_forces: ArrayLike, wheel_distance: float) -> Array:
+    """(4)-(6): [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces f, (..., 4) N."""
+    return np.asarray(wheel_forces, dtype=float) @ wheel_matrix(wheel_distance)
+
+
+def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
+    """(11) over a time in which [V, Vn, W] are constant; exact.
+
+    Args:
+        pose: [x in m, y in m, theta in rad] in the world, (..., 3).
+        body: [V, Vn, W], (..., 3).
+        duration: s.
+    """
+    x, y, theta = columns(pose)
+    v, vn, w = columns(body)
+    turn = w * duration
+    # The chord of the arc: its direction is that of half the turn. np.sinc(x) is sin(pi x)/(pi x).
+    chord = duration * np.sinc(0.5 * turn / np.pi)
+    cos, sin = np.cos(theta + 0.5 * turn), np.sin(theta + 0.5 * turn)
+    moved = (x + chord * (v * cos - vn * sin), y + chord * (v * sin + vn * cos), theta + turn)
+    return np.stack(np.broadcast_arrays(*moved), axis=-1)
+
+
+# ---
+# A DC motor with gear and wheel, driven by pulse-width modulation of a limited supply.
+#
+#     (9)   u = L_a di/dt + R_a i + K_v w_m       armature; w_m = l v / r is the rotor's speed
+#     (10)  T_m = K_t i                           torque at the rotor
+#     (8)   T = l K_t i,  (7)  f = T / r          torque and force at the wheel
+#
+# The paper writes T both for the rotor's torque in (10) and for the wheel's in (8).
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Constants of one motor, its gear and its wheel.
+
+    The paper prints none of them. These stand in: a 24 V motor whose currents, duty and saturation
+    are of the size that Figs. 2-4 and 10-12 show. Only l K_t / r = 6 N/A enters the forces.
+
+    Attributes:
+        reduction: l, turns of the rotor per turn of the wheel.
+        wheel_radius: r, m.
+        torque_constant: K_t, N m/A.
+        emf_constant: K_v, V/(rad/s).
+        resistance: R_a, ohm.
+        inductance: L_a, H.
+        supply: voltage at full duty, V.
+        duty_steps: steps of the duty cycle from 0 to full, whole.
+
+    Raises:
+        ValueError: a value is not finite or not > 0.
+    """
+
+    reduction: float = 12.0
+    wheel_radius: float = 0.05
+    torque_constant: float = 0.025
+    emf_constant: float = 0.025
+    resistance: float = 4.0
+    inductance: float = 0.5e-3
+    supply: float = 24.0
+    duty_steps: int = 255
+
+    def __post_init__(self) -> None:
+        for constant in fields(self):
+            value = getattr(self, constant.name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise ValueError(f"motor {constant.name} = {value}: must be finite and > 0")
+
+    @property
+    def force_per_ampere(self) -> float:
+        """(7), (8): l K_t / r, N/A."""
+        return self.reduction * self.torque_constant / self.wheel_radius
+
+    def wheel_force(self, current: ArrayLike) -> Array:
+        """(7), (8): the force f at the wheel's rim, N, from the current i, A."""
+        return self.force_per_ampere * np.asarray(current, dtype=float)
+
+    def duty(self, voltage: ArrayLike) -> Array:
+        """The step of the duty cycle nearest to a wanted voltage, within +-duty_steps."""
+        steps = np.round(np.asarray(voltage, dtype=float) / self.supply * self.duty_steps)
+        return np.clip(steps, -self.duty_steps, self.duty_steps)
+
+    def voltage(self, duty: ArrayLike) -> Array:
+        """The mean voltage u of a duty cycle given in steps, V."""
+        return self.supply * np.asarray(duty, dtype=float) / self.duty_steps
+
+    def advance(
+        self, current: ArrayLike, voltage: ArrayLike, wheel_velocity: ArrayLike, duration: float
+    ) -> tuple[Array, Array]:
+        """(9) over a time in which voltage and speed are constant; exact.
+
+        Args:
+            current: i at the start, A.
+            voltage: u, V.
+            wheel_velocity: v of the rim, m/s.
+            duration: s, > 0.
+
+        Returns:
+            The current at the end and its mean over the time, A.
+        """
+        rotor = self.reduction / self.wheel_radius * np.asarray(wheel_velocity, dtype=float)
+        steady = (np.asarray(voltage, dtype=float) - self.emf_constant * rotor) / self.resistance
+        time_constant = self.inductance / self.resistance
+        gone = -math.expm1(-duration / time_constant)
+        off = np.asarray(current, dtype=float) - steady
+        return steady + off * (1.0 - gone), steady + off * (time_constant / duration * gone)
+
+
+# ---
+# What Conceicao, Moreira and Costa (2006) print: Tables 1 to 6. Data only.
+#
+# Source: Dynamic parameters identification of an omni-directional mobile robot, Proceedings of the
+# 3rd International Conference on Informatics in Control, Automation and Robotics (ICINCO 2006),
+# pp. 565-570, DOI 10.5220/0001220805650570. Order of axes: [V, Vn, W].
+
+MASS = 35.0
+"""M, weighed, kg; section 3."""
+
+GRAVITY = 9.8
+"""g of (21), m/s^2."""
+
+DISC_RADIUS = 0.25
+"""r_m of (20), m."""
+
+SAMPLE_PERIOD = 0.04
+"""s, of Figs. 6 and 7, which count samples. Not printed: 1.3 m/s take 33 samples to stop there, and
+with the friction of Table 5 and M they take 1.3 s."""
+
+
+class Friction(NamedTuple):
+    """Friction of the axes [V, Vn, W]; None where the paper gives none.
+
+    Attributes:
+        viscous: [B_v, B_vn, B_w], N/(m/s), N/(m/s), N m/(rad/s).
+        coulomb: [C_v, C_vn, C_w], N, N, N m.
+    """
+
+    viscous: tuple[float, float, float | None]
+    coulomb: tuple[float, float, float | None]
+
+
+TABLE_1_SPEEDS = (0.6, 0.8, 1.0, 1.2)
+"""Applied V, Vn in m/s and W in rad/s: the same four numbers for each."""
+
+TABLE_1_FORCES = (
+    (30.585, 31.459, 31.874, 32.765),
+    (30.285, 30.814, 31.174, 32.106),
+    (5.556, 5.730, 5.842, 6.009),
+)
+"""Resulting F_v and F_vn in N, Gamma in N m."""
+
+TABLE_2 = Friction((3.45, 2.90, 0.73), (28.55, 28.46, 5.12))
+"""Friction by method 1."""
+
+TABLE_3_PER_MASS = Friction((0.11, 0.10, None), (0.86, 0.87, None))
+"""Coefficients B / M in 1/s and C / M in m/s^2 of method 2, as printed in its equations."""
+
+TABLE_3 = Friction((4.01, 3.77, None), (30.35, 30.76, None))
+"""Friction by method 2."""
+
+
+class HangingRow(NamedTuple):
+    """One experiment of Table 4.
+
+    Attributes:
+        load: m_o, the falling mass, kg; section 3.3.
+        torque: Gamma, N m.
+        acceleration: dW/dt, rad/s^2.
+        inertia: J as printed, kg m^2.
+    """
+
+    load: float
+    torque: float
+    acceleration: float
+    inertia: float
+
+
+TABLE_4 = (
+    HangingRow(0.510, 1.2495, 0.9126, 1.3691),
+    HangingRow(0.510, 1.2495, 0.8942, 1.3974),
+    HangingRow(0.510, 1.2495, 0.8947, 1.3965),
+    HangingRow(1.0, 2.4500, 1.7512, 1.3990),
+)
+"""Inertia by method 3."""
+
+TABLE_5_MEAN = Friction((3.73, 3.34, 0.73), (29.45, 29.61, 5.12))
+"""Means of methods 1 and 2 (of method 1 alone for W)."""
+
+TABLE_6_METHODS_1_2 = 1.358
+"""J by methods 1 and 2, kg m^2."""
+
+TABLE_6_METHOD_3 = 1.390
+"""J by method 3, mean of Table 4, kg m^2."""
+
+TABLE_6_MEAN = 1.374
+"""Mean of both, kg m^2."""
+
+
+# ---
+# What a four-wheel omnidirectional robot is made of.
+
+AXES = ("V", "Vn", "W")
+
+
+@dataclass(frozen=True)
+class OmniRobot:
+    """Masses and friction of (1)-(3), geometry of (12) and motors of (7)-(10).
+
+    As it stands it is the model robot of the paper's section 4, with the means of Tables 5 and 6.
+
+    Attributes:
+        mass: M, kg, > 0.
+        inertia: J, about the vertical axis, kg m^2, > 0.
+        viscous: [B_v, B_vn in N/(m/s), B_w in N m/(rad/s)], each >= 0.
+        coulomb: [C_v, C_vn in N, C_w in N m], each >= 0.
+        wheel_distance: b, from the centre to each wheel, m, > 0. Not in the paper.
+        motor: each of the four. Not in the paper.
+
+    Raises:
+        ValueError: a value is not finite or out of its range.
+    """
+
+    mass: float = MASS
+    inertia: float = TABLE_6_MEAN
+    viscous: tuple[float, float, float] = TABLE_5_MEAN.viscous
+    coulomb: tuple[float, float, float] = TABLE_5_MEAN.coulomb
+    wheel_distance: float = 0.2
+    motor: Motor = field(default_factory=Motor)
+
+    def __post_init__(self) -> None:
+        for name in ("mass", "inertia", "wheel_distance"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise ValueError(f"{name} = {value}: must be finite and > 0")
+        for name in ("viscous", "coulomb"):
+            values = getattr(self, name)
+            if len(values) != 3 or not all(math.isfinite(v) and v >= 0.0 for v in values):
+                raise ValueError(
+                    f"{name} = {values}: must be three finite numbers >= 0, for {', '.join(AXES)}"
+                )
+
+    @property
+    def masses(self) -> Array:
+        """[M, M, J]: what each of [V, Vn, W] accelerates, (3,) kg, kg, kg m^2."""
+        return np.array([self.mass, self.mass, self.inertia])
+
+
+# ---
+# One axis with viscous and Coulomb friction under a constant force, solved exactly.
+#
+#     (1)-(3)  F = M dv/dt + B v + C sgn(v)
+#
+# At v = 0 the friction is whatever holds the axis, up to C; the printed sgn(0) = 0 would let any
+# force move it, and a solver that follows it chatters about standstill. With b = B / M and
+# a = (F - C s) / M, s the direction of motion:
+#
+#     v(t) = v0 exp(-b t) + a (1 - exp(-b t)) / b      until v = 0, at t = ln(1 - b v0 / a) / b
+#
+# After that the axis rests where |F| <= C, and else moves on from rest in the direction of F.
+
+SMALL = 1e-8
+"""Of b t, below which two terms of a series are exact to rounding, and a division is not."""
+
+
+def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
+    """(1 - exp(-b t)) / b, s, the integral of exp(-b t) from 0 to t; t itself where b = 0."""
+    rate, time = np.asarray(rate, float), np.asarray(time, float)
+    x = rate * time
+    with np.errstate(all="ignore"):
+        found = -np.expm1(-x) / rate
+    return np.where(np.abs(x) < SMALL, time * (1.0 - 0.5 * x), found)
+
+
+def time_to_rest(speed: ArrayLike, deceleration: ArrayLike, rate: ArrayLike) -> Array:
+    """When dv/dt = -b v - d comes from the speed v to 0, s; infinite where it never does.
+
+    Args:
+        speed: v, >= 0, m/s or rad/s.
+        deceleration: d, beside the viscous one; only d > 0 stops.
+        rate: b, 1/s.
+    """
+    speed, deceleration, rate = (np.asarray(x, float) for x in (speed, deceleration, rate))
+    with np.errstate(all="ignore"):
+        ratio = speed / deceleration
+        x = rate * ratio
+        found = np.where(np.abs(x) < SMALL, ratio * (1.0 - 0.5 * x), np.log1p(x) / rate)
+    return np.where((deceleration > 0.0) & np.isfinite(found), found, np.inf)
+
+
+def advance(
+    velocity: ArrayLike,
+    force: ArrayLike,
+    mass: ArrayLike,
+    viscous: ArrayLike,
+    coulomb: ArrayLike,
+    duration: float,
+) -> Array:
+    """The velocity after a time with a constant force, by (1)-(3); all arguments broadcast.
+
+    Args:
+        velocity: at the start, m/s or rad/s.
+        force: F, N or N m.
+        mass: M or J, kg or kg m^2, > 0.
+        viscous: B, N/(m/s) or N m/(rad/s), >= 0.
+        coulomb: C, N or N m, >= 0.
+        duration: s, >= 0.
+    """
+    velocity, force, mass, viscous, coulomb = (
+        np.asarray(x, float) for x in (velocity, force, mass, viscous, coulomb)
+    )
+    rate, direction = viscous / mass, np.sign(velocity)
+    drive = (force - coulomb * direction) / mass
+    rest = time_to_rest(np.abs(velocity), -direction * drive, rate)
+    rest = np.where(direction == 0.0, 0.0, rest)
+    moving = velocity * np.exp(-rate * duration) + drive * decay_integral(rate, duration)
+    # From standstill: what the force has more than friction can hold.
+    excess = np.sign(force) * np.maximum(np.abs(force) - coulomb, 0.0) / mass
+    after = excess * decay_integral(rate, np.maximum(duration - rest, 0.0))
+    return np.where(rest > duration, moving, after)
+
+
+# ---
+# The robot in motion: (1)-(12) advanced in small steps, for any number of robots at once.
+#
+#     (1)  F_v   = M (dV/dt  - W Vn) + B_v  V  + C_v  sgn V
+#     (2)  F_vn  = M (dVn/dt + W V)  + B_vn Vn + C_vn sgn Vn
+#     (3)  Gamma = J  dW/dt          + B_w  W  + C_w  sgn W
+#
+# The paper's (1), (2) leave out W Vn and W V, by which the axes of the body turn under a velocity
+# that keeps its direction in the world. With one of V, Vn, W at a time, as in its experiments, they
+# are 0.
+#
+# A step turns the axes, then solves motors and friction exactly for the voltages and the speed at
+# its start. Standstill, saturation and coasting along one axis are therefore exact; the rest is
+# first order in the step, some 0.1 % of a change of speed.
+
+STEP = 2e-3
+"""Largest step, s."""
+
+
+@dataclass(frozen=True)
+class OmniState:
+    """Where robots are and how they move; the leading dimensions count robots.
+
+    Attributes:
+        velocity: [V, Vn, W], (..., 3) m/s, m/s, rad/s.
+        current: of the armatures 1 to 4, (..., 4) A.
+        pose: [x, y, theta] in the world, (..., 3) m, m, rad.
+    """
+
+    velocity: Array
+    current: Array
+    pose: Array
+
+    @classmethod
+    def at_rest(cls, *runs: int) -> OmniState:
+        """Robots at the origin, without speed or current; `runs` are the leading dimensions."""
+        return cls(np.zeros((*runs, 3)), np.zeros((*runs, 4)), np.zeros((*runs, 3)))
+
+
+def simulate(
+    robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
+) -> OmniState:
+    """The state after a time with constant voltages.
+
+    Args:
+        robot: all robots are alike.
+        state: at the start.
+        voltage: u of the motors, (..., 4) V; None: the motors are off, their circuits open. (With
+            u = 0 they would brake.)
+        duration: s, > 0.
+
+    Raises:
+        ValueError: the duration is not > 0.
+    """
+    if not duration > 0.0:
+        raise ValueError(f"duration = {duration} s: must be > 0")
+    steps = int(np.ceil(duration / STEP - 1e-9))
+    for _ in range(steps):
+        state = _step(robot, state, voltage, duration / steps)
+    return state
+
+
+def _step(
+    robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
+) -> OmniState:
+    if voltage is None:
+        current = mean = np.zeros_like(state.current)
+    else:
+        rims = wheel_velocities(state.velocity, robot.wheel_distance)
+        current, mean = robot.motor.advance(state.current, voltage, rims, duration)
+    force = body_forces(robot.motor.wheel_force(mean), robot.wheel_distance)
+    velocity = advance(
+        _turned(state.velocity, duration), force, robot.masses, robot.viscous, robot.coulomb,
+        duration,
+    )  # fmt: skip
+    pose = advance_pose(state.pose, 0.5 * (state.velocity + velocity), duration)
+    return OmniState(velocity, current, pose)
+
+
+def _turned(velocity: Array, duration: float) -> Array:
+    """[V, Vn, W] in the axes of the body after it has turned by W times the duration."""
+    v, vn, w = columns(velocity)
+    cos, sin = np.cos(w * duration), np.sin(w * duration)
+    return np.stack((cos * v + sin * vn, cos * vn - sin * v, w), axis=-1)
+
+
+# ---
+# A speed loop for [V, Vn, W]: PI, a voltage for each wheel by (12), duty steps of the motors.
+#
+#     u = A (Kp e + Ki integral of e),   e = [V, Vn, W] wanted - read,   A the matrix of (12)
+#
+# Each wheel sees the error of its own rim speed. The integral is of the body's three velocities,
+# not of four wheels' speeds: with a fourth one the noise would let the wheels work against each
+# other.
+
+
+@dataclass(frozen=True)
+class SpeedGains:
+    """Gains of the loop. The paper prints none; these settle in a second and saturate as it shows.
+
+    Attributes:
+        proportional: Kp, V/(m/s) at the rim.
+        integral: Ki, V/m at the rim.
+    """
+
+    proportional: float = 60.0
+    integral: float = 130.0
+
+
+class SpeedLoop:
+    """The loop of any number of robots at once.
+
+    Args:
+        robot: that is driven.
+        period: between two calls, s.
+        gains: of the loop.
+    """
+
+    def __init__(self, robot: OmniRobot, period: float, gains: SpeedGains | None = None) -> None:
+        self._robot, self._period = robot, period
+        self._gains = gains or SpeedGains()
+        self._integral: Array | float = 0.0
+
+    def update(self, wanted: Array, read: Array) -> Array:
+        """Duty of the motors in steps, (..., 4), for [V, Vn, W] wanted and read, (..., 3)."""
+        robot, gains = self._robot, self._gains
+        error = wanted - read
+        integral = self._integral + self._period * error
+        voltage = wheel_velocities(
+            gains.proportional * error + gains.integral * integral, robot.wheel_distance
+        )
+        # While a motor gives all it has, more integral would only be overshoot later.
+        free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
+        self._integral = np.where(free, integral, self._integral)
+        return robot.motor.duty(voltage)
+
+
+# ---
+# What the robot's sensors make of the truth: white noise, then steps of a converter.
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Noise and resolution of one kind of reading.
+
+    Attributes:
+        noise: standard deviation of the white normal noise, in the unit of the reading, >= 0.
+        step: of the quantisation, in the unit of the reading, >= 0; 0: none.
+
+    Raises:
+        ValueError: a value is not finite or < 0.
+    """
+
+    noise: float
+    step: float
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "step"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ValueError(f"{name} = {value} of a reading: must be finite and >= 0")
+
+    def of(self, truth: ArrayLike, random: np.random.Generator) -> Array:
+        """Readings of true values, in the same shape."""
+        truth = np.asarray(truth, dtype=float)
+        noisy = truth + self.noise * random.standard_normal(truth.shape)
+        return self.step * np.round(noisy / self.step) if self.step else noisy
+
+
+@dataclass(frozen=True)
+class OmniSensors:
+    """Sensors of the experiments.
+
+    The paper states none. With this noise of the speeds, method 2 as printed errs about as much in
+    B_v and B_vn as Table 3 differs from Table 2; with that of the currents, method 1's forces
+    scatter about their line as in Table 1; with that of the angles, W looks as in Fig. 9(b).
+
+    Attributes:
+        wheel_speed: of a wheel's rim, m/s.
+        current: of a motor, A.
+        angle: of the hanging robot, from the camera, rad.
+    """
+
+    wheel_speed: Reading = Reading(0.012, 0.002)
+    current: Reading = Reading(0.1, 0.02)
+    angle: Reading = Reading(0.01, 0.005)

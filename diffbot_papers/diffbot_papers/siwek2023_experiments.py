@@ -1,0 +1,252 @@
+"""Simulated stand-ins for the experiments of Siwek et al. (2023); its recordings are not public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import truncnorm
+
+from diffbot_controllers.velocity_tracking.law import (
+    TrackerSettings,
+    VelocityLimits,
+    VelocityTracker,
+)
+from diffbot_description.dynamics import Sigma
+from diffbot_ident.velocity.adaptation_law import AdaptationLaw
+from diffbot_ident.velocity.batch_fit import BatchFit, VelocityRecording, fit_sigma
+from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
+from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_study.velocity_driving import VelocityDrive, rehearse_velocity
+from pose2d_trajectories import Trajectory, make_trajectory
+
+# ---
+# Numbers of Siwek et al. (2023), Tables 1-4, as printed.
+
+NAMES = ("σ1", "σ2", "σ3", "σ4")
+UNITS = ("s", "s", "", "")
+
+# Table 1, identified values [sigma1, sigma2, sigma3, sigma4], and time in s.
+TABLE_1 = np.array(
+    [
+        (4.09, 5.46, 0.97, 0.29),
+        (3.14, 4.06, 0.81, 0.24),
+        (3.14, 4.17, 0.83, 0.24),
+        (3.49, 4.63, 0.85, 0.24),
+        (3.37, 4.56, 0.84, 0.26),
+    ]
+)
+TABLE_1_AVERAGE = (3.47, 4.58, 0.87, 0.25)
+TABLE_1_DEVIATION = (0.35, 0.49, 0.06, 0.02)
+TABLE_1_SECONDS = 6.13
+
+# Table 2, initial values of the five tests, and the deviation of what was identified.
+TABLE_2_STARTS = (
+    Sigma(0.60, 0.71, 0.22, 0.12),
+    Sigma(0.93, 0.73, 0.49, 0.58),
+    Sigma(0.24, 0.46, 0.96, 0.55),
+    Sigma(0.52, 0.23, 0.49, 0.62),
+    Sigma(0.68, 0.39, 0.37, 0.99),
+)
+TABLE_2_AVERAGE = (3.39, 4.21, 0.84, 0.26)
+TABLE_2_DEVIATION = (0.24, 0.21, 0.06, 0.03)
+TABLE_3_AVERAGE = (3.65, 4.51, 0.85, 0.22)
+TABLE_3_DEVIATION = (0.03, 0.02, 0.04, 0.01)
+
+# The start of the simulations and laboratory tests with RLS (sections 4.3, 4.5).
+RLS_START = TABLE_2_STARTS[3]
+
+WAYS = ("L-M", "RLS", "RLS + L-M")
+ERRORS = ("e_x", "e_y", "e_θ", "e_v", "e_ω")
+ERROR_UNITS = ("m", "m", "rad", "m/s", "rad/s")
+# Table 4 by way: largest errors, and the regulation time in s.
+SIMULATION = {
+    "L-M": ((0.007, 0.007, 0.021, 0.001, 0.007), 8.2),
+    "RLS": ((0.009, 0.016, 0.022, 0.001, 0.015), 7.8),
+    "RLS + L-M": ((0.005, 0.002, 0.001, 0.001, 0.017), 4.8),
+}
+LABORATORY = {
+    "L-M": ((0.033, 0.046, 0.2, 0.023, 0.18), 2.9),
+    "RLS": ((0.021, 0.013, 0.025, 0.011, 0.033), 7.5),
+    "RLS + L-M": ((0.009, 0.008, 0.012, 0.001, 0.033), 1.6),
+}
+# The best errors of position and heading in Table 4.
+BEST_BAND = (0.005, 0.002, 0.001)
+
+# The simulated robot's true sigma: what the rows of Table 1 average to.
+TRUE = Sigma(*TABLE_1.mean(axis=0).tolist())
+
+
+Array = NDArray[np.float64]
+
+LAP = 2.0 * math.pi / 0.125  # s
+# Noise of measured velocities, m/s and rad/s, where it is said to be there.
+NOISE = (0.005, 0.01)
+# What the manufacturer of the TurtleBot 2 allows, m/s and rad/s.
+TURTLEBOT_LIMITS = VelocityLimits(linear_velocity=0.7, angular_velocity=math.pi)
+# Its encoders, counts per turn of a wheel; a dead time as of a driver at 20 Hz; what the drive
+# makes of a command, standard deviations at every period.
+COUNTS, DEAD_TIME, COMMAND_NOISE = 2578, 0.1, (0.01, 0.01)
+# Test trajectory: pieces of constant command.
+PIECES, PIECE, RECORDED_PERIOD = 20, 6.0, 0.05
+
+
+def record(seed: int) -> VelocityRecording:
+    """Two minutes of constant commands with noisy velocities, as in section 3.2."""
+    generator, robot = np.random.default_rng(seed), VelocityRobot(TRUE)
+    rows = []
+    for _ in range(PIECES):
+        command = (generator.uniform(-0.3, 0.5), generator.uniform(-0.3, 0.3))
+        for _ in range(round(PIECE / RECORDED_PERIOD)):
+            rows.append((*command, *robot.velocity()))
+            robot.step(command, RECORDED_PERIOD)
+    columns = np.array(rows)
+    noise = generator.standard_normal((len(rows), 2)) * NOISE
+    return VelocityRecording(RECORDED_PERIOD, columns[:, :2], columns[:, 2:] + noise)
+
+
+def random_start(generator: np.random.Generator) -> Sigma:
+    """As in the paper: normal with mean 1 and variance 1, within 0 to 1."""
+    return Sigma(*truncnorm.rvs(-1.0, 0.0, loc=1.0, size=4, random_state=generator))
+
+
+@dataclass(frozen=True)
+class RandomStarts:
+    """Fits of one recording from n starts.
+
+    Attributes:
+        found: [sigma1, sigma2, sigma3, sigma4] of each, shape (n, 4).
+        seconds: CPU time of each, s, shape (n,).
+        fit: the last one.
+    """
+
+    found: Array
+    seconds: Array
+    fit: BatchFit
+
+
+def fit_from_random_starts(count: int, seed: int) -> RandomStarts:
+    """Table 1: one recording, many starts."""
+    recording, generator = record(seed), np.random.default_rng((seed, 1))
+    found, seconds = [], []
+    for _ in range(count):
+        start = random_start(generator)
+        before = process_time()
+        fit = fit_sigma([recording], start)
+        seconds.append(process_time() - before)
+        found.append(fit.sigma.as_array())
+    return RandomStarts(np.array(found), np.array(seconds), fit)
+
+
+def figure_eight() -> Trajectory:
+    """(8) with its constants, in motion at once: x = 2 sin 0.25t, y = 2 cos 0.125t."""
+    return make_trajectory("siwek_eight", ramp_up=0.0)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a run on the figure of 8 is like.
+
+    Attributes:
+        limits: of the commands.
+        laboratory: encoders, dead time and noise of the drive; else everything is exact.
+        noise: of measured velocities without encoders, m/s and rad/s.
+        duration: s.
+        period: of control, s.
+        seed: of all noise.
+    """
+
+    limits: VelocityLimits = VelocityLimits()
+    laboratory: bool = False
+    noise: tuple[float, float] = (0.0, 0.0)
+    duration: float = LAP
+    period: float = 0.02
+    seed: int = 0
+
+
+def drive(
+    conditions: Conditions,
+    start: Sigma,
+    covariance: Array | None = None,
+    *,
+    adaptive: bool,
+    new_sigma: tuple[float, Sigma] | None = None,
+    published: bool = False,
+) -> VelocityDrive:
+    """One run on the figure of 8, at rest on its first pose.
+
+    Args:
+        conditions: of the run.
+        start: sigma that the tracker begins with.
+        covariance: of the start, shape (4, 4); None: it is a guess.
+        adaptive: whether sigma is estimated on the way.
+        new_sigma: a load: time in s, and the true sigma from then on.
+        published: with the kinematic law as printed.
+    """
+    dead = DEAD_TIME if conditions.laboratory else 0.0
+    robot = VelocityRobot(
+        TRUE,
+        dead_time=dead,
+        command_noise=COMMAND_NOISE if conditions.laboratory else (0.0, 0.0),
+        seed=conditions.seed,
+    )
+    estimator = None
+    if adaptive:
+        # Velocities from encoders are means over the period before: half of it late.
+        late = dead + (0.5 * conditions.period if conditions.laboratory else 0.0)
+        estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=late))
+    settings = TrackerSettings(limits=conditions.limits, dead_time=dead, published=published)
+    return rehearse_velocity(
+        robot,
+        VelocityTracker(settings, start, estimator),
+        figure_eight(),
+        conditions.duration,
+        estimator=estimator,
+        odometry={
+            "counts": COUNTS if conditions.laboratory else 0,
+            "velocity_noise": (0.0, 0.0) if conditions.laboratory else conditions.noise,
+            "seed": conditions.seed,
+        },
+        period=conditions.period,
+        new_sigma=new_sigma,
+    )
+
+
+def three_ways(conditions: Conditions, batch: BatchFit) -> dict[str, VelocityDrive]:
+    """Table 4: by the batch fit, on line from a random start, and on line from the batch fit."""
+    return {
+        "L-M": drive(conditions, batch.sigma, adaptive=False),
+        "RLS": drive(conditions, RLS_START, adaptive=True),
+        "RLS + L-M": drive(conditions, batch.sigma, batch.covariance, adaptive=True),
+    }
+
+
+def adapt(law: AdaptationLaw, run: VelocityDrive) -> Array:
+    """Sigma by an adaptation law that listens to a run, at its times, shape (n, 4)."""
+    values = [law.values]
+    law.update(run.time[0], run.measured[0], (0.0, 0.0))
+    for k in range(1, len(run.time)):
+        law.update(run.time[k], run.measured[k], run.command[k - 1])
+        values.append(law.values)
+    return np.array(values)
+
+
+def earliest_regulation(limit: float, band: float, dead_time: float = 0.0) -> float:
+    """Time before which no controller can keep the robot within a band of (8), from rest, s.
+
+    At full command the way driven from rest is w(t) = (limit / s3) (t - tau (1 - e^(-t / tau))),
+    in a straight line at best. While w(t) is less than the distance from the start to the
+    reference, less the band, the robot cannot be there.
+    """
+    trajectory, tau = figure_eight(), TRUE.s1 / TRUE.s3
+    first, latest = trajectory.at(0.0), 0.0
+    for t in np.arange(0.0, 0.25 * LAP, 0.01).tolist():
+        wanted = trajectory.at(t)
+        away = math.hypot(wanted.x - first.x, wanted.y - first.y) - band
+        driving = max(t - dead_time, 0.0)
+        if limit / TRUE.s3 * (driving + tau * math.expm1(-driving / tau)) < away:
+            latest = t
+    return latest

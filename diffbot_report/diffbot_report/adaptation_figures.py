@@ -1,0 +1,224 @@
+"""Pictures of an adaptive run: parameters, and errors with the gates, over time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_ident import figure_style as style
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.drive_figures import TIME
+from diffbot_report.drive_recording import AdaptationRun, DriveRun
+from diffbot_report.drive_results import NAMES, RECOVERY, Change
+
+HEIGHT = 6.6  # inch
+UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
+
+# A gate that is shut and one that is open; a parameter that rests and one that moves.
+COLOURS = ListedColormap(["#E8A87C", "#D9EDE4", "#F2F2F2", style.BLUE])
+MOST_POINTS = 4000
+
+
+def adapted_parameters_figure(
+    adaptation: AdaptationRun, fixed: tuple[float, ...], end: float, title: str
+) -> Figure:
+    """K5..K8: in use, offered with their 95 % band, true, and the band that they are kept in.
+
+    Args:
+        adaptation: may have no judgements.
+        fixed: K5..K8 of a controller that does not adapt.
+        end: of the run, s since driving began.
+        title: what was run.
+    """
+    figure = style.new_figure(
+        f"Parameters of {title}", "in use against offered and true; dotted: the band", HEIGHT
+    )
+    grid = figure.add_gridspec(2, 2, left=0.075, right=0.985, top=0.85, bottom=0.085, hspace=0.42)
+    for i, name in enumerate(NAMES):
+        axes = figure.add_subplot(grid[i // 2, i % 2])
+        style.quiet(axes)
+        seen = _draw_parameter(axes, adaptation, i, fixed[i], end)
+        style.panel_title(axes, name, f"{seen[0]:.4g} in use, {UNITS[i]}")
+        low, high = min(seen), max(seen)
+        margin = 0.35 * (high - low) or 0.1 * abs(high) or 1.0
+        axes.set_ylim(low - margin, high + margin)
+        axes.set_xlim(0.0, end)
+        if i > 1:
+            axes.set_xlabel(TIME, fontsize=9)
+    style.legend(figure, 0.45)
+    return figure
+
+
+def _draw_parameter(
+    axes: Axes, adaptation: AdaptationRun, i: int, fixed: float, end: float
+) -> list[float]:
+    """Draw one; returns values that shall be seen, that in use at the end first."""
+    seen = [fixed]
+    if len(adaptation.true):
+        time = np.append(np.maximum(adaptation.true_time, 0.0), end)
+        true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
+        axes.step(time, true, where="post", color=style.INK, linewidth=1.2, label="true")
+        seen += true.tolist()
+    if not len(adaptation):
+        axes.plot([0.0, end], [fixed, fixed], color=style.ORANGE, linewidth=1.8, label="in use")
+        return seen
+    time, value, s = adaptation.time, adaptation.offered[:, i], adaptation.deviation[:, i]
+    known = np.isfinite(s) & np.isfinite(value) & (s > 0.0)
+    v, w = np.where(known, value, np.nan), NORMAL_95 * np.where(known, s, np.nan)
+    axes.fill_between(
+        time, v - w, v + w, color=style.BLUE, alpha=0.22, linewidth=0, label="offered, 95 %"
+    )
+    axes.plot(time, v, color=style.BLUE, linewidth=0.9)
+    in_use = adaptation.in_use[:, i]
+    axes.plot(time, in_use, color=style.ORANGE, linewidth=1.8, label="in use")
+    for edge in (adaptation.lower[:, i], adaptation.upper[:, i]):
+        axes.plot(time, edge, color=style.QUIET, linewidth=0.9, linestyle=":")
+    return [float(in_use[-1]), float(in_use.min()), float(in_use.max()), *seen]
+
+
+def adaptation_errors_figure(
+    run: DriveRun, adaptation: AdaptationRun, changes: list[Change], title: str
+) -> Figure:
+    """Errors of position and heading, and which gates were open, over time.
+
+    Args:
+        run: with a reference of poses.
+        adaptation: may have no judgements.
+        changes: of the robot; each is marked.
+        title: what was run.
+    """
+    errors = run.true_errors or run.odometry_errors
+    whose = "true pose" if run.has_truth else "pose by odometry"
+    gates = ", and the gates" if len(adaptation) else ""
+    figure = style.new_figure(f"Errors of {title}", f"{whose} against the reference{gates}", HEIGHT)
+    rows = 3 if len(adaptation) else 2
+    grid = figure.add_gridspec(
+        rows, 1, left=0.115, right=0.985, top=0.86, bottom=0.085, hspace=0.45
+    )
+    first = None
+    for row, (name, unit, factor) in enumerate(
+        (("position", "mm", 1e3), ("heading", "°", math.degrees(1.0)))
+    ):
+        axes = first = figure.add_subplot(grid[row], sharex=first)
+        style.quiet(axes)
+        if errors is not None:
+            _draw_errors(axes, errors, row, factor, changes)
+        style.panel_title(axes, f"{name} error, {unit}", _said(changes, row, factor, unit))
+        axes.set_xlim(0.0, float(run.time[-1]))
+    if len(adaptation):
+        axes = figure.add_subplot(grid[2], sharex=first)
+        _draw_gates(axes, adaptation, float(run.time[-1]))
+    axes.set_xlabel(TIME, fontsize=9)
+    return figure
+
+
+def _draw_errors(
+    axes: Axes, errors: TrackingErrors, row: int, factor: float, changes: list[Change]
+) -> None:
+    size = np.hypot(errors.error[:, 0], errors.error[:, 1]) if row == 0 else errors.error[:, 2]
+    size = factor * np.abs(size)
+    every = max(1, len(size) // MOST_POINTS)
+    axes.semilogy(
+        errors.time[::every], np.maximum(size[::every], 1e-5), color=style.BLUE, linewidth=0.7
+    )
+    for change in changes:
+        axes.axvline(change.time, color=style.INK, linewidth=1.0, linestyle="--")
+        axes.axvline(change.time + RECOVERY, color=style.QUIET, linewidth=0.8, linestyle=":")
+    settled = size[errors.time > 0.1 * errors.time[-1]]
+    if len(settled) and settled.max() > 0.0:
+        axes.set_ylim(max(np.quantile(settled, 0.02), 1e-5), 3.0 * settled.max())
+
+
+def _said(changes: list[Change], row: int, factor: float, unit: str) -> str:
+    texts = []
+    for change in changes:
+        if change.before is None or change.after is None:
+            continue
+        name = ("rms_position", "rms_heading")[row]
+        before, after = (factor * getattr(part, name) for part in (change.before, change.after))
+        texts.append(f"rms {before:.3g} {unit} before, {after:.3g} {unit} after")
+    return "; ".join(texts)
+
+
+def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
+    """A strip per gate, and one per parameter that says when it moved."""
+    names = [*adaptation.gates, *(f"{name} moves" for name in NAMES)]
+    values = np.column_stack([adaptation.passed, 2.0 + adaptation.follows]).T
+    edges = np.append(adaptation.time, max(end, float(adaptation.time[-1]) + 1e-3))
+    axes.pcolormesh(
+        edges, np.arange(len(names) + 1), values, cmap=COLOURS, vmin=0.0, vmax=3.0, rasterized=True
+    )
+    axes.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=7.5)
+    axes.invert_yaxis()
+    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+    axes.tick_params(length=0, colors=style.INK)
+    style.panel_title(axes, "gates", f"orange: shut; {int(adaptation.refused[-1])} refused")
+
+
+# ---
+# sigma1..sigma4 of a robot that takes velocity commands, over time.
+
+# inch
+SIGMA_NAMES = ("σ₁", "σ₂", "σ₃", "σ₄")
+SIGMA_UNITS = (", s", ", s", "", "")
+# Uncertainties that are larger than this share of what is seen anyway are not drawn in full.
+LARGEST_BAND = 0.2
+
+
+def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
+    """In use with the estimate's 95 % band, and true, after Figs. 20 and 23 of Siwek et al. (2023).
+
+    Args:
+        run: at least two samples, with sigma.
+        truth: holds the true parameters of a simulated robot; may be empty.
+        title: what was run.
+    """
+    figure = style.new_figure(
+        f"Parameters of {title}", "in use, with 95 % of the estimate, against true", HEIGHT
+    )
+    grid = figure.add_gridspec(2, 2, left=0.075, right=0.985, top=0.85, bottom=0.085, hspace=0.42)
+    for k, name in enumerate(SIGMA_NAMES):
+        axes = figure.add_subplot(grid[k // 2, k % 2])
+        style.quiet(axes)
+        seen = np.concatenate([_draw_in_use(axes, run, k), _draw_true(axes, run, truth, k)])
+        style.panel_title(
+            axes, name + SIGMA_UNITS[k], f"{run.extra['sigma'][-1, k]:.4g} at the end"
+        )
+        low, high = float(seen.min()), float(seen.max())
+        margin = 0.2 * (high - low) or 0.1 * high or 1.0
+        axes.set_ylim(low - margin, high + margin)
+        axes.set_xlim(0.0, float(run.time[-1]))
+        if k > 1:
+            axes.set_xlabel(TIME, fontsize=9)
+    style.legend(figure, 0.45)
+    return figure
+
+
+def _draw_in_use(axes: Axes, run: DriveRun, k: int) -> NDArray[np.float64]:
+    """Draw one; returns what shall be seen of it."""
+    value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
+    width = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
+    axes.fill_between(
+        run.time, value - width, value + width, color=style.ORANGE, alpha=0.2, linewidth=0,
+        label="95 %",
+    )  # fmt: skip
+    axes.plot(run.time, value, color=style.ORANGE, linewidth=1.8, label="in use")
+    known = width <= LARGEST_BAND * np.ptp(value)
+    return np.concatenate([value, (value - width)[known], (value + width)[known]])
+
+
+def _draw_true(axes: Axes, run: DriveRun, truth: AdaptationRun, k: int) -> NDArray[np.float64]:
+    if not len(truth.true):
+        return np.empty(0)
+    time = np.append(np.maximum(truth.true_time, 0.0), run.time[-1])
+    true = np.append(truth.true[:, k], truth.true[-1, k])
+    axes.step(
+        time, true, where="post", color=style.INK, linewidth=1.2, linestyle="--", label="true"
+    )
+    return true

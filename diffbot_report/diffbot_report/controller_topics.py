@@ -1,0 +1,177 @@
+"""Which fields of the controllers' messages are what in a DriveRun."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Commanded:
+    """What a controller commands, in pairs.
+
+    Attributes:
+        what: in one word, for titles and tables.
+        picture: name of its picture.
+        title: what the picture shows.
+        names: of both.
+        units: of both.
+        error_names: symbols of the velocity errors.
+        parameters: names of the robot's parameters.
+    """
+
+    what: str
+    picture: str
+    title: str
+    names: tuple[str, str]
+    units: tuple[str, str]
+    error_names: tuple[str, str]
+    parameters: tuple[str, str, str, str]
+
+
+TORQUE = Commanded(
+    "torque",
+    "torques",
+    "Wheel torques",
+    ("left", "right"),
+    ("N m", "N m"),
+    ("e₁", "e₂"),
+    ("K5", "K6", "K7", "K8"),
+)
+VELOCITY = Commanded(
+    "command",
+    "commands",
+    "Velocity commands",
+    ("v", "ω"),
+    ("m/s", "rad/s"),
+    ("e_v", "e_ω"),
+    ("sigma1", "sigma2", "sigma3", "sigma4"),
+)
+
+
+@dataclass(frozen=True)
+class StatusFields:
+    """Fields of a controller's status.
+
+    Attributes:
+        message: name of the message type in diffbot_msgs.
+        reference: x, y, theta of the reference; empty where there is none.
+        odometry: x, y, theta of the robot; empty where they are not told.
+        wanted: [v, omega] asked for.
+        velocity: [v, omega] of the robot.
+        command: what is commanded.
+        gains: what the law is tuned with, by the key that the summary gives it.
+        velocity_name: symbol of what is asked for.
+        commanded: what that is.
+        extra: further arrays of a row, and their lengths.
+    """
+
+    message: str
+    reference: tuple[str, ...]
+    odometry: tuple[str, ...]
+    wanted: str
+    velocity: str
+    command: str
+    gains: dict[str, str]
+    velocity_name: str
+    commanded: Commanded = TORQUE
+    extra: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields of a row, in the order of the attributes."""
+        return (
+            *self.reference, *self.odometry, self.wanted, self.velocity, self.command, *self.extra
+        )  # fmt: skip
+
+
+POSES = {
+    "reference": ("set_point.x", "set_point.y", "set_point.theta"),
+    "odometry": ("process_value.x", "process_value.y", "process_value.theta"),
+}
+CONTROLLERS = {
+    "backstep_controller": StatusFields(
+        "BackstepStatus",
+        **POSES,
+        wanted="backstep_set_point",
+        velocity="backstep_process_value",
+        command="command",
+        gains={"gamma": "gammas", "lambda": "lambdas"},
+        velocity_name="η",
+    ),
+    "pose_controller": StatusFields(
+        "PoseControllerStatus",
+        **POSES,
+        wanted="velocity.set_point",
+        velocity="velocity.process_value",
+        command="velocity.command",
+        gains={"kp": "velocity.kp", "ki": "velocity.ki", "weight": "velocity.weight"},
+        velocity_name="uᵣ",
+    ),
+    "linearizing_controller": StatusFields(
+        "LinearizingStatus",
+        (),
+        (),
+        wanted="set_point",
+        velocity="process_value",
+        command="command",
+        gains={"kp": "kp", "ki": "ki", "weight": "weight"},
+        velocity_name="uᵣ",
+    ),
+    "velocity_tracking_controller": StatusFields(
+        "VelocityTrackingStatus",
+        **POSES,
+        wanted="reference_velocity",
+        velocity="velocity",
+        command="command",
+        gains={"epsilon": "damping", "b": "b", "k_v": "k_v", "k_omega": "k_w"},
+        velocity_name="reference",
+        commanded=VELOCITY,
+        extra={"sigma": 4, "sigma_variance": 4, "limits": 2},
+    ),
+}
+# Of nav_msgs/Odometry: pose and velocity of a robot in the plane.
+TRUTH = (
+    "pose.pose.position.x",
+    "pose.pose.position.y",
+    "pose.pose.orientation.z",
+    "pose.pose.orientation.w",
+    "twist.twist.linear.x",
+    "twist.twist.angular.z",
+)
+
+
+# ---
+# What a controller says about itself, free of ROS.
+
+
+@dataclass(frozen=True)
+class ControllerSample:
+    """What a controller is doing.
+
+    Attributes:
+        time: stamp in robot time, s.
+        phase: "waiting", "driving", "done" or "stopped".
+        message: what is waited for, or why the run stopped.
+        elapsed: robot time since driving began, s.
+        duration: robot time after which it ends by itself, s; 0: never, or with its reference.
+        refused: joint states and inputs that were refused.
+        law: in use.
+        torque_limit: of a wheel, N m.
+        parameters: [K5, K6, K7, K8] in use; m, 1/m, 1/(kg m), 1/(kg m^2).
+        parameters_source: where they come from.
+        statuses: messages on ~/status so far; 0 where it is not told.
+        judgements: messages on ~/adaptation so far.
+    """
+
+    time: float
+    phase: str
+    message: str = ""
+    elapsed: float = 0.0
+    duration: float = 0.0
+    refused: int = 0
+    law: str = ""
+    torque_limit: float = 0.0
+    parameters: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    parameters_source: str = ""
+    statuses: int = 0
+    judgements: int = 0

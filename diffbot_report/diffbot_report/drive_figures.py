@@ -1,0 +1,488 @@
+"""Torques and velocities of a driving run over time, after Lages (2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+from matplotlib.ticker import FuncFormatter, NullFormatter
+from numpy.typing import NDArray
+
+from diffbot_controllers.tracking_errors import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
+from diffbot_ident import figure_style as style
+from diffbot_report.controller_topics import TORQUE, VELOCITY
+from diffbot_report.drive_recording import DriveRun
+from diffbot_report.drive_results import DriveMetrics, DriveResults
+from diffbot_report.quantity import significant
+from diffbot_report.robot_outline import RobotOutline, placed
+
+# ---
+# Where the papers show what a figure shows.
+
+
+def source(run: DriveRun, what: str, figures: str) -> str:
+    """A subtitle: what is shown, and which figures of Lages (2018) show it for a pose."""
+    if run.commanded is VELOCITY:
+        return f"{what}; law (9)–(12) of Siwek et al. (2023)"
+    if run.has_pose_reference:
+        return f"{what}; after {figures} of Lages (2018)"
+    return f"{what}; velocity loops of Lages (2017), (61)–(72)"
+
+
+# ---
+# The robot's path seen from above.
+
+Colour = tuple[float, float, float]
+
+DASHES = (0, (5, 3))
+# A wide band below the paths: where laps cover each other, dashes would not be seen.
+PALE = "#DCE1E8"
+# Height of the drawing area, inch, at the least and at most.
+LOWEST, HIGHEST = 3.2, 7.2
+# Top of the legend, inch below the figure's top.
+LEGEND = 0.62
+# Drawing area: what the margins leave of the width; inch below and above it.
+LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
+
+
+def path_figure(run: DriveRun, outline: RobotOutline, colour: Colour, title: str) -> Figure:
+    """Y over x: reference, true path, path by odometry; the robot at its start and end.
+
+    Args:
+        run: at least one sample.
+        outline: of the robot.
+        colour: of its body.
+        title: what was run.
+    """
+    poses = [p for p in (run.reference, run.true, run.odometry) if np.isfinite(p).any()]
+    points = np.concatenate(poses)[:, :2]
+    points = points[np.isfinite(points).all(axis=1)]
+    low, high = points.min(axis=0) - 1.15 * outline.reach, points.max(axis=0) + 1.15 * outline.reach
+    width = style.WIDTH - LEFT - RIGHT
+    height = float(np.clip(width * (high[1] - low[1]) / (high[0] - low[0]), LOWEST, HIGHEST))
+    total = height + BELOW + ABOVE
+    figure = style.new_figure(
+        f"Path of {title}", source(run, "y over x", "Figs. 12, 19 and 29"), total
+    )
+    axes = figure.add_axes((LEFT / style.WIDTH, BELOW / total, width / style.WIDTH, height / total))
+    style.quiet(axes)
+    # Equal scales: the shorter side gets more room.
+    half = 0.5 * max((high[0] - low[0]) / width, (high[1] - low[1]) / height)
+    for side, middle, inches in zip("xy", 0.5 * (low + high), (width, height), strict=True):
+        axes.set(**{f"{side}lim": (middle - half * inches, middle + half * inches)})
+    axes.set_xlabel("x, m", fontsize=9, color=style.INK)
+    axes.set_ylabel("y, m", fontsize=9, color=style.INK)
+    _lines(axes, run)
+    _robots(axes, run, outline, colour)
+    style.legend(figure, LEGEND)
+    return figure
+
+
+def _lines(axes: Axes, run: DriveRun) -> None:
+    if run.has_truth:
+        axes.plot(*run.true[:, :2].T, color=style.BLUE, linewidth=2.2, label="true path", zorder=4)
+    if np.isfinite(run.odometry).any():
+        axes.plot(
+            *run.odometry[:, :2].T, color=style.ORANGE, linewidth=1.2,
+            linestyle=(0, (4, 4)) if run.has_truth else "-", label="by odometry", zorder=5,
+        )  # fmt: skip
+    if not run.has_pose_reference:
+        return
+    reference = run.reference
+    if np.ptp(reference[:, :2], axis=0).max() > 1e-3:
+        axes.plot(
+            *reference[:, :2].T, color=PALE, linewidth=8.0, solid_capstyle="round",
+            label="reference", zorder=1.5,
+        )  # fmt: skip
+    else:
+        axes.plot(
+            *reference[-1, :2], "+", color=style.INK, markersize=13, markeredgewidth=1.6,
+            label="goal", zorder=9,
+        )  # fmt: skip
+
+
+def _robots(axes: Axes, run: DriveRun, outline: RobotOutline, colour: Colour) -> None:
+    known = np.flatnonzero(np.isfinite(run.pose).all(axis=1))
+    if not len(known):
+        return
+    if run.has_pose_reference:
+        _robot(axes, run.reference[-1], outline, None, 1.0)
+    for at, name, alpha in ((known[0], "start", 0.35), (known[-1], "end", 0.9)):
+        _robot(axes, run.pose[at], outline, colour, alpha)
+        # Beside the robot, where neither its own body nor the way ahead is.
+        x, y, theta = run.pose[at]
+        side = np.array([-np.sin(theta), np.cos(theta)]) * 1.35 * outline.half_track
+        side *= 1.0 if side[1] < 0.0 or abs(side[1]) < 1e-9 else -1.0
+        axes.annotate(
+            name, (x + side[0], y + side[1]), fontsize=10, color=style.INK, ha="center",
+            va="top", zorder=10,
+        )  # fmt: skip
+
+
+def _robot(
+    axes: Axes,
+    pose: NDArray[np.float64],
+    outline: RobotOutline,
+    colour: Colour | None,
+    alpha: float,
+) -> None:
+    """The robot at a pose; without a colour only its dashed outline."""
+    if colour is None:
+        edge = {"fill": False, "edgecolor": style.INK, "linewidth": 1.0, "linestyle": DASHES}
+        axes.add_patch(Polygon(placed(outline.body, pose), zorder=8, alpha=0.7, **edge))
+        return
+    for wheel in outline.wheels:
+        axes.add_patch(
+            Polygon(placed(wheel, pose), facecolor=style.INK, linewidth=0, alpha=alpha, zorder=2)
+        )
+    body = placed(outline.body, pose)
+    axes.add_patch(
+        Polygon(body, facecolor=colour, edgecolor="white", linewidth=0.8, alpha=alpha, zorder=3)
+    )
+    axes.add_patch(
+        Polygon(placed(outline.nose, pose), facecolor="white", linewidth=0, alpha=alpha, zorder=3)
+    )
+
+
+# ---
+# Panels of quantities over time: the whole run and a part of it in detail.
+
+TIME = "robot time since driving began, s"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel; values of shape (n,)."""
+
+    label: str
+    values: NDArray[np.float64]
+    colour: str
+    width: float = 1.6
+    dashed: bool = False
+    steps: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity.
+
+    Attributes:
+        name: its name and unit, for the title.
+        figure: what is said at the right of the title.
+        curves: lines.
+        detail: begin and end of the part that is enlarged, s.
+        limits: values that it may not cross; drawn as dashed lines.
+    """
+
+    name: str
+    figure: str
+    curves: Sequence[Curve]
+    detail: tuple[float, float]
+    limits: Sequence[float] = field(default=())
+
+
+def panels(figure: Figure, time: NDArray[np.float64], rows: Sequence[Row]) -> None:
+    """Draw each row twice, whole at the left and its detail at the right, and the legend."""
+    height = figure.get_figheight()
+    grid = figure.add_gridspec(
+        len(rows), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,
+        top=1.0 - 1.12 / height, bottom=0.52 / height, hspace=0.30, wspace=0.16,
+    )  # fmt: skip
+    for number, row in enumerate(rows):
+        whole = figure.add_subplot(grid[number, 0])
+        detail = figure.add_subplot(grid[number, 1])
+        style.panel_title(whole, row.name, row.figure)
+        style.panel_title(detail, "", f"{row.detail[0]:.3g} to {row.detail[1]:.3g} s")
+        for axes, (begin, end) in ((whole, (0.0, max(time[-1], 1e-3))), (detail, row.detail)):
+            style.quiet(axes)
+            _draw(axes, time, row, begin, end)
+            if number == len(rows) - 1:
+                axes.set_xlabel(TIME if axes is whole else "s", fontsize=9, color=style.INK)
+    style.legend(figure, LEGEND)
+
+
+def _draw(axes: Axes, time: NDArray[np.float64], row: Row, begin: float, end: float) -> None:
+    inside = (time >= begin - 1e-9) & (time <= end + 1e-9)
+    shown = [np.zeros(0)]
+    for curve in row.curves:
+        values = curve.values[inside]
+        shown.append(values[np.isfinite(values)])
+        axes.plot(
+            time[inside], values, label=curve.label, color=curve.colour, linewidth=curve.width,
+            linestyle=DASHES if curve.dashed else "-", zorder=4 if curve.dashed else 3,
+            # A command acts during the period that begins at its stamp.
+            drawstyle="steps-post" if curve.steps else "default",
+        )  # fmt: skip
+    for limit in row.limits:
+        axes.axhline(limit, color=style.QUIET, linewidth=1.0, linestyle=(0, (2, 2)), zorder=2)
+    axes.set_xlim(begin, end)
+    axes.set_ylim(*value_range(np.concatenate(shown), row.limits))
+
+
+def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tuple[float, float]:
+    """(low, high) that shows all values, with 0, and the limits where values come near them."""
+    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
+    for limit in limits:
+        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
+            low, high = min(low, limit), max(high, limit)
+    margin = 0.10 * (high - low) or 1e-3
+    return low - margin, high + margin
+
+
+def rms_text(values: NDArray[np.float64], unit: str) -> str:
+    """Root mean square and largest size, for a panel's title."""
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return "not known"
+    return f"rms {np.sqrt(np.mean(values**2)):.2g}, max {np.abs(values).max():.2g} {unit}"
+
+
+HEIGHT = 6.2  # inch
+MEASURED = {TORQUE.what: "u by encoders", VELOCITY.what: "u by odometry"}
+QUANTITIES = (("v", "m/s"), ("ω", "rad/s"))
+# How much of the time around a step of velocity is enlarged: before and after it, s.
+STEP_DETAIL = (0.02, 0.18)
+START_UP = 15.0  # s
+
+
+def commands_figure(
+    run: DriveRun, results: DriveResults, limits: tuple[float, float], title: str
+) -> Figure:
+    """What was commanded, with its limits: wheel torques, or velocities with those measured.
+
+    Args:
+        run: at least two samples.
+        results: of the run.
+        limits: of both; 0 where unknown.
+        title: what was run.
+    """
+    what = run.commanded
+    peaks = zip(results.peak_command or (np.nan, np.nan), what.units, strict=True)
+    figure = style.new_figure(
+        f"{what.title} of {title}",
+        source(
+            run,
+            "as commanded, peaks " + " and ".join(f"{peak:.3g} {unit}" for peak, unit in peaks),
+            "Figs. 16, 23 and 33",
+        ),
+        HEIGHT,
+    )
+    detail = details(run, results)[0]
+    rows = []
+    for column, (name, unit, limit) in enumerate(zip(what.names, what.units, limits, strict=True)):
+        values = run.command[:, column]
+        if what is TORQUE:
+            colour = (style.BLUE, style.ORANGE)[column]
+            curves = [Curve(f"{name} wheel", values, colour, 1.3, steps=True)]
+        else:
+            curves = [
+                Curve("commanded", values, style.BLUE, 1.0, steps=True),
+                Curve("measured", run.velocity[:, column], style.ORANGE, 1.4),
+            ]
+        known = 0.0 < limit < np.inf
+        said = rms_text(values, unit) + (f", limit ±{limit:g}" if known else "")
+        rows.append(Row(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ()))
+    panels(figure, run.time, rows)
+    return figure
+
+
+def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, title: str) -> Figure:
+    """Velocities asked for and driven.
+
+    Args:
+        run: at least two samples.
+        results: of the run.
+        wanted_name: symbol of what is asked for.
+        title: what was run.
+    """
+    figure = style.new_figure(
+        f"Velocities of {title}",
+        source(run, f"{wanted_name} asked for and u driven", "Figs. 17, 24 and 34"),
+        HEIGHT,
+    )
+    rows = []
+    for column, ((name, unit), detail) in enumerate(
+        zip(QUANTITIES, details(run, results), strict=True)
+    ):
+        true = run.true_velocity[:, column]
+        curves = [
+            Curve(MEASURED[run.commanded.what], run.velocity[:, column], style.ORANGE, 1.1),
+            Curve(wanted_name, run.wanted[:, column], style.INK, 1.2, True, True),
+        ]
+        if np.isfinite(true).any():
+            curves.insert(0, Curve("true u", true, style.BLUE, 2.0))
+        said = f"max {np.nanmax(np.abs(run.best_velocity[:, column])):.3g} {unit}"
+        rows.append(Row(f"{name}, {unit}", said, curves, detail))
+    panels(figure, run.time, rows)
+    return figure
+
+
+def velocity_errors_figure(
+    run: DriveRun, results: DriveResults, wanted_name: str, title: str
+) -> Figure:
+    """The errors of the velocity, u minus what was asked for: e_1 and e_2 of (22), (23).
+
+    Args:
+        run: at least two samples.
+        results: of the run.
+        wanted_name: symbol of what is asked for.
+        title: what was run.
+    """
+    subtitle = source(run, f"u − {wanted_name}", "Figs. 18, 25 and 35")
+    figure = style.new_figure(f"Velocity errors of {title}", subtitle, HEIGHT)
+    rows = []
+    for column, ((_, unit), detail) in enumerate(
+        zip(QUANTITIES, details(run, results), strict=True)
+    ):
+        colour = (style.GREEN, style.PURPLE)[column]
+        errors = run.velocity[:, column] - run.wanted[:, column]
+        name = run.commanded.error_names[column]
+        rows.append(
+            Row(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
+        )
+    panels(figure, run.time, rows)
+    return figure
+
+
+def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float]]:
+    """The part of the run that is enlarged, s, for v and for omega.
+
+    It is the first step of each velocity, else what comes before the robot has settled.
+    """
+    end = float(run.time[-1])
+    tracking = results.metrics.true or results.metrics.odometry
+    settled = tracking.settling_time if tracking else None
+    opening = min(2.0, 0.25 * end)
+    if settled is not None:
+        opening = float(np.clip(1.3 * settled, min(0.3, end), max(0.4 * end, min(2.0, end))))
+    if run.commanded is VELOCITY:
+        # A robot that begins on its path has nothing to settle: the way to full speed is shown.
+        opening = min(START_UP, 0.25 * end)
+    found = []
+    for channel in ("v", "omega"):
+        times = [step.time for step in results.steps if step.channel == channel]
+        if not times:
+            times = [step.time for step in results.steps]
+        if times:
+            found.append((max(times[0] - STEP_DETAIL[0], 0.0), min(times[0] + STEP_DETAIL[1], end)))
+        else:
+            found.append((0.0, opening))
+    return found
+
+
+# ---
+# Pose over time, and how far it is from the reference.
+
+# Smallest errors that the logarithmic panels show: mm and degrees.
+FLOORS = 1e-2, 1e-3
+# Name, unit, its size in SI units, and the least height of the panel, in the unit.
+POSE_QUANTITIES = (("x", "m", 1.0, 0.04), ("y", "m", 1.0, 0.04), ("θ", "°", np.degrees(1.0), 4.0))
+
+
+def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
+    """X, y, theta with the reference, and the sizes of the errors of position and heading.
+
+    Args:
+        run: with a reference of poses.
+        metrics: of the run, for the titles.
+        title: what was run.
+    """
+    subtitle = source(run, "over time with the reference", "Figs. 13–15, 20–22 and 30–32")
+    figure = style.new_figure(f"Pose of {title}", subtitle, 7.0)
+    edges = {"bottom": 0.075, "top": 0.845}
+    left = figure.add_gridspec(3, 1, left=0.075, right=0.52, hspace=0.30, **edges)
+    right = figure.add_gridspec(2, 1, left=0.605, right=0.985, hspace=0.22, **edges)
+    for row in range(3):
+        axes = figure.add_subplot(left[row])
+        _quantity(axes, run, row)
+        _over_time(axes, run, row == 2)
+    errors = (
+        (run.odometry_errors, "by odometry", style.ORANGE, 0.8),
+        (run.true_errors, "true pose", style.BLUE, 1.6),
+    )
+    for row, (name, unit, limit, of) in enumerate(
+        (
+            ("distance", "mm", 1e3 * SETTLED_POSITION, lambda e: 1e3 * e.distance),
+            ("heading error", "°", np.degrees(SETTLED_HEADING), lambda e: np.degrees(e.heading)),
+        )
+    ):
+        axes = figure.add_subplot(right[row])
+        tracking = metrics.true or metrics.odometry
+        style.panel_title(axes, f"{name}, {unit}", _settled(tracking) if row == 0 else "")
+        curves = [(np.maximum(of(e), FLOORS[row]), e, *r) for e, *r in errors if e is not None]
+        _sizes(axes, curves, limit)
+        _over_time(axes, run, row == 1)
+        if metrics.window and tracking:
+            axes.axvspan(
+                metrics.window.begin, metrics.window.end, color=style.GREEN, alpha=0.07, zorder=0
+            )
+            rms = 1e3 * tracking.rms_position if row == 0 else np.degrees(tracking.rms_heading)
+            axes.annotate(
+                f"{metrics.window.kind}: rms {significant(rms, 2)} {unit}", (1.0, 1.0), (-4, -12),
+                xycoords="axes fraction", textcoords="offset points", ha="right", fontsize=9,
+                color=style.INK,
+            )  # fmt: skip
+    style.legend(figure, LEGEND)
+    return figure
+
+
+def _quantity(axes: Axes, run: DriveRun, column: int) -> None:
+    name, unit, scale, least = POSE_QUANTITIES[column]
+    style.panel_title(axes, f"{name}, {unit}", "")
+    reference, odometry, true = (p[:, column] for p in (run.reference, run.odometry, run.true))
+    if column == 2:
+        # Whole turns apart they are the same heading.
+        true = odometry + np.remainder(true - odometry + np.pi, 2.0 * np.pi) - np.pi
+        turns = 2.0 * np.pi * np.round((reference - odometry) / (2.0 * np.pi))
+        reference = reference - np.nanmedian(turns)
+    axes.plot(run.time, scale * true, color=style.BLUE, linewidth=2.0, label="true pose")
+    axes.plot(run.time, scale * odometry, color=style.ORANGE, linewidth=1.1, label="by odometry")
+    axes.plot(
+        run.time, scale * reference, color=style.INK, linewidth=1.2, linestyle=DASHES,
+        label="reference",
+    )  # fmt: skip
+    axes.margins(y=0.12)
+    low, high = axes.get_ylim()
+    more = 0.5 * max(least - (high - low), 0.0)
+    axes.set_ylim(low - more, high + more)
+
+
+def _sizes(axes: Axes, curves: list[tuple], limit: float) -> None:
+    """Errors on a logarithmic scale, with the size that counts as settled."""
+    axes.set_yscale("log")
+    shown = [np.array([limit])]
+    for values, errors, label, colour, width in curves:
+        shown.append(values)
+        axes.plot(errors.time, values, color=colour, linewidth=width, label=label)
+    axes.axhline(
+        limit, color=style.GREEN, linewidth=1.1, linestyle=(0, (2, 2)), label="settled: 1 cm, 1°"
+    )
+    together = np.concatenate(shown)
+    axes.set_ylim(0.5 * together.min(), 3.0 * together.max())
+    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", color="#BBBBBB", length=2)
+
+
+def _plain(value: float, _position: int = 0) -> str:
+    return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
+
+
+def _settled(tracking: TrackingErrors | None) -> str:
+    if tracking is None:
+        return ""
+    if tracking.settling_time is None:
+        return "not settled"
+    return f"settled after {tracking.settling_time:.2f} s"
+
+
+def _over_time(axes: Axes, run: DriveRun, last: bool) -> None:
+    style.quiet(axes)
+    axes.set_xlim(0.0, max(run.time[-1], 1e-3))
+    axes.tick_params(labelbottom=last)
+    if last:
+        axes.set_xlabel(TIME, fontsize=9, color=style.INK)

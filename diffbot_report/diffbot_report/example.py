@@ -1,0 +1,150 @@
+"""A made-up identification run, to test the report and to look at its pictures without a robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from diffbot_report.ident_recording import (
+    ESTIMATED,
+    EXCITING,
+    UNESTIMATED,
+    VERIFIED,
+    VERIFYING,
+    IdentRecording,
+    ParameterSample,
+    PredictionErrors,
+    StatusSample,
+    VerificationSample,
+)
+
+# K5..K8 of a robot like twil, and with a load on it; units m, 1/m, 1/(kg m), 1/(kg m^2).
+TRUE = (0.08444, -3.7706, 2.6468, -16.084)
+PAYLOAD = (0.05, -2.5, 1.9, -11.0)
+# Viscous left, right in N m s/rad, Coulomb left, right in N m.
+FRICTION = (0.0101, 0.0098, 0.0312, 0.0287)
+REASON = "the robot turned too little (0.2 rad/s rms, 1 needed)"
+ARENA = (3.0, 2.0)  # m
+# Stamp at which the excitation begins, s.
+START = 3.21
+VERIFICATION = VerificationSample(
+    True, "", 10.0, 1.0,
+    PredictionErrors((0.0021, 0.0113), (0.0034, 0.0162), (0.0142, 0.0871)),
+    PredictionErrors((0.0165, 0.0742), (0.0553, 0.3121), (0.4312, 2.2104)),
+)  # fmt: skip
+
+
+def example_estimate(
+    time: float,
+    true: Sequence[float] = TRUE,
+    unknown: Sequence[int] = (),
+    rng: np.random.Generator | None = None,
+) -> ParameterSample:
+    """An estimate that starts at 0, and whose spread is 10 % / sqrt(1 + 10 time).
+
+    Args:
+        time: since the excitation began, s.
+        true: K5..K8 that it tends to.
+        unknown: indices of parameters that are not identifiable.
+        rng: source of noise; None gives none.
+    """
+    std = np.abs(true) * 0.1 / math.sqrt(1.0 + 10.0 * time)
+    noise = np.zeros(4) if rng is None else rng.standard_normal(4)
+    covariance = np.diag(std**2)
+    variances = std**2
+    variances[list(unknown)] = math.inf
+    values = np.array(true) * (1.0 - math.exp(-time / 0.1)) + std * noise
+    open_ones = [i in unknown for i in range(4)]
+    return ParameterSample(
+        START + time,
+        tuple(values.tolist()),
+        tuple(variances.tolist()),
+        samples=round(100.0 * time),
+        residual_std=(0.02, 0.1),
+        covariance=tuple(covariance.ravel().tolist()),
+        states=tuple(UNESTIMATED if o else ESTIMATED for o in open_ones),
+        reasons=tuple(REASON if o else "" for o in open_ones),
+        warnings=("the angular residuals are not white (0.31): friction or slip is missing",),
+        friction=FRICTION,
+        friction_variances=(4e-8, 4e-8, 1e-6, 1e-6),
+        verification=VERIFIED,
+        coverage=tuple(min(1.0, time / (0.5 if not o else 90.0)) for o in open_ones),
+        residual_correlation=(0.04, -0.31),
+        torque_delay=1.0,
+    )
+
+
+def example_status(
+    time: float, duration: float, effort: tuple[float, float], phase: str = EXCITING
+) -> StatusSample:
+    """A status of a robot that drives Lissajous curves inside ARENA.
+
+    Args:
+        time: since the excitation began, s.
+        duration: of the excitation, s.
+        effort: wheel torques [left, right], N m.
+        phase: "exciting" or "verifying".
+    """
+    bits = 12.0 + 2.0 * math.log2(1.0 + time)
+    slow = 0.31 if phase == EXCITING else 0.47
+    return StatusSample(
+        START + time,
+        phase,
+        "",
+        time,
+        duration,
+        (0.3 * math.sin(time), 2.0 * math.cos(1.3 * time)),
+        effort,
+        position=(1.2 * math.sin(slow * time), 0.8 * math.sin(1.618 * slow * time)),
+        arena=ARENA,
+        information=(bits, 1.05 * bits + 0.4),
+    )
+
+
+def example_recording(
+    duration: float = 20.0,
+    truth: bool = True,
+    unknown: Sequence[int] = (),
+    payload_at: float = math.inf,
+    seed: int = 1,
+    rate: float = 100.0,
+    verification: VerificationSample | None = None,
+) -> IdentRecording:
+    """The recording of a whole run.
+
+    Args:
+        duration: of the excitation, s.
+        truth: whether the true values are known.
+        unknown: indices of parameters that are not identifiable.
+        payload_at: when PAYLOAD replaces TRUE, s since the excitation began.
+        seed: of the noise and of the torques.
+        rate: messages per second of robot time.
+        verification: what a further motion says; None: there is none.
+    """
+    rng = np.random.default_rng(seed)
+    recording = IdentRecording()
+    true = TRUE
+    if truth:
+        recording.add_truth(0.0, true)
+    for k in range(round(duration * rate) + 1):
+        time = k / rate
+        stamp = START + time
+        if true is TRUE and time >= payload_at:
+            true = PAYLOAD
+            recording.add_truth(stamp, true)
+        if recording.wants_status(stamp):
+            effort = tuple(rng.choice([-0.3, 0.3], 2).tolist())
+            recording.add_status(example_status(time, duration, effort))
+        if recording.wants_parameters(stamp):
+            recording.add_parameters(example_estimate(time, true, unknown, rng))
+    if verification is not None:
+        for k in range(1, round(verification.duration * rate) + 1):
+            status = example_status(duration + k / rate, duration, (0.0, 0.0), VERIFYING)
+            recording.add_status(status)
+        recording.verification = verification
+    # As in a real run, the newest estimate is known even where the pictures do not want it.
+    recording.add_parameters(example_estimate(duration, true, unknown, rng))
+    recording.finish()
+    return recording

@@ -1,0 +1,496 @@
+"""Pictures of an identification run, after Figs. 10-17 of Lages (2017).
+
+Only matplotlib's objects are used, never pyplot, so drawing works in any thread and leaves no
+state behind. Import this module early, in the background: loading matplotlib takes long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from textwrap import wrap
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+from numpy.typing import NDArray
+
+from diffbot_description import write_atomically
+from diffbot_ident import figure_style as style
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.ident_recording import (
+    ESTIMATED,
+    OPENING,
+    IdentRecording,
+    ParameterSample,
+    PredictionErrors,
+    VerificationSample,
+)
+from diffbot_report.quantity import UNITS, Quantity, significant, with_uncertainty
+
+# ---
+# Which range of values a picture of an estimate shows.
+
+# The first 15 % of a run hold the transient from the start value 0.
+SETTLED = 0.15
+# Noise-free estimates differ in the last digits only; a range below this share would magnify that.
+LEAST_SPAN = 0.005
+# Variances fall by orders of magnitude in the first samples.
+EARLY = 0.02
+
+
+def estimate_limits(
+    times: NDArray[np.float64],
+    values: NDArray[np.float64],
+    sigma: NDArray[np.float64],
+    truth: NDArray[np.float64],
+) -> tuple[float, float] | None:
+    """(low, high) that shows the settled estimate, its ± 2 sigma band and the true values.
+
+    What comes before 15 % of the run is left to run out of the picture.
+
+    Args:
+        times: (n,), s, ascending.
+        values: estimates, (n,).
+        sigma: standard deviations, (n,), may be infinite.
+        truth: true values that the picture shows, (m,), m >= 0.
+
+    Returns:
+        None when nothing is finite.
+    """
+    if not len(times):
+        return None
+    settled = times >= times[0] + SETTLED * (times[-1] - times[0])
+    spread = np.where(np.isfinite(sigma), 2.0 * sigma, 0.0)
+    shown = np.concatenate([(values - spread)[settled], (values + spread)[settled], truth])
+    shown = shown[np.isfinite(shown)]
+    if not len(shown):
+        return None
+    low, high = float(shown.min()), float(shown.max())
+    least = LEAST_SPAN * max(abs(low), abs(high)) or 1.0
+    margin = 0.12 * (high - low) + max(0.0, 0.5 * (least - (high - low)))
+    return low - margin, high + margin
+
+
+def variance_limits(
+    times: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[float, float]:
+    """(low, high) for a logarithmic axis; what comes before 2 % of the run may run out of it.
+
+    Args:
+        times: (n,), s, ascending, n >= 1.
+        variances: (n,), finite and > 0.
+    """
+    shown = variances[times >= times[0] + EARLY * (times[-1] - times[0])]
+    low, high = float(shown.min()), float(shown.max())
+    return low / 2.0, max(2.0 * high, 10.0 * low)
+
+
+NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
+SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
+TIME = "robot time since the excitation began, s"
+
+
+def parameters_figure(
+    recording: IdentRecording, parameters: Sequence[Quantity], title: str
+) -> Figure:
+    """K5..K8 over time with 95 % bands and true values (Figs. 10-13).
+
+    Args:
+        recording: the run.
+        parameters: K5..K8 at its end, for the panels' titles.
+        title: what was run.
+    """
+    subtitle = "as identified over time, after Figs. 10–13 of Lages (2017)"
+    figure = style.new_figure(f"Dynamic parameters of {title}", subtitle, 6.0)
+    times, values, variances = recording.parameters()
+    true_times, true_values = recording.truth()
+    for i, (axes, quantity) in enumerate(
+        zip(_panels(figure, _end(times)), parameters, strict=True)
+    ):
+        sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
+        value, spread = with_uncertainty(quantity.value, quantity.half_width)
+        style.panel_title(
+            axes,
+            f"{quantity.symbol}  {NAMES[quantity.symbol]}",
+            "not identifiable" if quantity.std is None else f"{value} ± {spread} {quantity.unit}",
+        )
+        truth = np.empty((0,))
+        if len(true_times) and len(times):
+            truth = _draw_truth(axes, true_times, true_values[:, i], times)
+        # A start value without information is no estimate.
+        known = np.isfinite(sigma) & np.isfinite(values[:, i])
+        limits = estimate_limits(times[known], values[known, i], sigma[known], truth)
+        if limits is None or not known.any():
+            style.say(axes, _why(quantity))
+            continue
+        t, k, s = times[known], values[known, i], NORMAL_95 * sigma[known]
+        band = axes.fill_between(t, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
+        band.set_label("95 %")
+        axes.plot(t, k, color=style.BLUE, linewidth=1.8, label="estimate")
+        axes.set_ylim(*limits)
+    style.legend(figure)
+    return figure
+
+
+def covariance_figure(
+    recording: IdentRecording, parameters: Sequence[Quantity], title: str
+) -> Figure:
+    """Diagonal of the covariance matrix over time, logarithmic (Figs. 14-17)."""
+    subtitle = "diagonal of the covariance matrix, after Figs. 14–17 of Lages (2017)"
+    figure = style.new_figure(f"Variance of the parameters of {title}", subtitle, 6.0)
+    times, _, variances = recording.parameters()
+    for i, (axes, quantity) in enumerate(
+        zip(_panels(figure, _end(times)), parameters, strict=True)
+    ):
+        known = np.isfinite(variances[:, i]) & (variances[:, i] > 0.0)
+        end = f"σ {quantity.std:.2g} {quantity.unit} at the end" if quantity.std else ""
+        style.panel_title(axes, f"{quantity.symbol}, {SQUARED[quantity.symbol]}", end)
+        if not known.any():
+            style.say(axes, _why(quantity))
+            continue
+        axes.plot(times[known], variances[known, i], color=style.BLUE, linewidth=1.8)
+        _logarithmic(axes, variance_limits(times[known], variances[known, i]))
+    return figure
+
+
+def excitation_figure(recording: IdentRecording, title: str) -> Figure:
+    """Torques and body velocity: the whole run, and its first seconds in detail."""
+    subtitle = "wheel torques that acted and the body velocity that they caused"
+    figure = style.new_figure(f"Excitation of {title}", subtitle, 7.0)
+    grid = figure.add_gridspec(
+        4, 2, width_ratios=(1.5, 1), left=0.085, right=0.985, top=0.865, bottom=0.075,
+        hspace=0.5, wspace=0.14,
+    )  # fmt: skip
+    whole, opening = recording.motion(), recording.opening()
+    rows = (
+        ("left torque", "N m", 2, style.BLUE),
+        ("right torque", "N m", 3, style.ORANGE),
+        ("velocity v", "m/s", 0, style.GREEN),
+        ("yaw rate ω", "rad/s", 1, style.PURPLE),
+    )
+    for row, (name, unit, column, colour) in enumerate(rows):
+        left = figure.add_subplot(grid[row, 0])
+        right = figure.add_subplot(grid[row, 1], sharey=left)
+        style.panel_title(left, f"{name}, {unit}", _rms(whole[1][:, column], unit))
+        style.panel_title(right, "", f"first {OPENING:.0f} s" if row == 0 else "")
+        steps = column >= 2
+        for axes, (times, values), line in ((left, whole, 0.7), (right, opening, 1.4)):
+            style.quiet(axes)
+            axes.tick_params(labelleft=axes is left, labelbottom=row == 3)
+            # A torque acted during the period that ends at its stamp.
+            axes.plot(
+                times, values[:, column], color=colour, linewidth=line,
+                drawstyle="steps-pre" if steps else "default",
+            )  # fmt: skip
+            axes.margins(y=0.12)
+            axes.set_xlim(0.0, _end(times))
+            if row == 3:
+                axes.set_xlabel(TIME if axes is left else "s", fontsize=9, color=style.INK)
+    return figure
+
+
+def warm_up() -> None:
+    """Load what the first drawing loads: fonts, the renderer and the PNG writer."""
+    figure = style.new_figure("0", "0", 1.0)
+    figure.add_subplot().plot([0.0, 1.0], label="0")
+    style.legend(figure)
+    figure.savefig(BytesIO(), format="png")
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a PNG; returns its path. Raises OSError; see write_atomically."""
+    return write_atomically(path, lambda partial: figure.savefig(partial, format="png"))
+
+
+def _logarithmic(axes: Axes, limits: tuple[float, float]) -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(*limits)
+    axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", color="#BBBBBB", length=2)
+
+
+def _why(quantity: Quantity) -> str:
+    """Why a panel is empty, in lines of about the same length that fit it."""
+    text = f"not identifiable: {quantity.reason or 'no finite variance'}"
+    lines = -(-len(text) // 44)
+    return "\n".join(wrap(text, len(text) // lines + 6))
+
+
+def _end(times: NDArray[np.float64]) -> float:
+    """End of the time axis, s; an empty panel gets one too."""
+    return float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0
+
+
+def _panels(figure: Figure, end: float) -> list[Axes]:
+    """Two by two panels over time from 0 to the end, s."""
+    grid = figure.add_gridspec(
+        2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
+    )
+    panels = [figure.add_subplot(grid[i // 2, i % 2]) for i in range(4)]
+    for i, axes in enumerate(panels):
+        style.quiet(axes)
+        axes.set_xlim(0.0, end)
+        if i >= 2:
+            axes.set_xlabel(TIME, fontsize=9, color=style.INK)
+    return panels
+
+
+def _draw_truth(
+    axes: Axes,
+    true_times: NDArray[np.float64],
+    true_values: NDArray[np.float64],
+    times: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Draw the true value as steps over the run; returns the values that are seen."""
+    before = max(int(np.searchsorted(true_times, times[0], side="right")) - 1, 0)
+    t = np.append(np.clip(true_times[before:], times[0], times[-1]), times[-1])
+    k = np.append(true_values[before:], true_values[-1])
+    axes.step(
+        t, k, where="post", color=style.ORANGE, linewidth=1.5, linestyle=(0, (5, 3)),
+        label="true value (closed form)", zorder=3,
+    )  # fmt: skip
+    return k
+
+
+def _rms(values: NDArray[np.float64], unit: str) -> str:
+    return f"rms {np.sqrt(np.mean(values**2)):.2g} {unit}" if len(values) else "no data"
+
+
+# ---
+# The way that the robot took while it was excited, and the arena that it had to stay in.
+
+FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as shares of the figure
+
+
+def margin(places: NDArray[np.float64], arena: tuple[float, float]) -> float:
+    """Least distance of the places [x, y] (n, 2) to the arena's edge, m; negative outside."""
+    if not len(places):
+        return 0.5 * min(arena)
+    return float((0.5 * np.array(arena) - np.abs(places).max(axis=0)).min())
+
+
+def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: str) -> Figure:
+    """The path by odometry in the arena.
+
+    Args:
+        recording: the run.
+        arena: length along x and width along y, m, around where the excitation began.
+        title: what was run.
+    """
+    exciting, verifying = recording.path()
+    least = margin(np.concatenate([exciting, verifying]), arena)
+    how = (
+        f"stayed {1e3 * least:.0f} mm inside" if least >= 0.0 else f"{-1e3 * least:.0f} mm outside"
+    )
+    length, width = arena
+    subtitle = f"{length:g} m × {width:g} m, axle's middle by odometry; {how}"
+    figure = style.new_figure(f"Path in the arena of {title}", subtitle, 6.0)
+    axes = figure.add_axes(FRAME)
+    style.quiet(axes)
+    corner = (-0.5 * length, -0.5 * width)
+    axes.add_patch(Rectangle(corner, length, width, facecolor="#F6F6F6", zorder=0.4))
+    axes.add_patch(
+        Rectangle(corner, length, width, fill=False, edgecolor=style.INK, linewidth=1.6, zorder=1.9)
+    )
+    for places, colour, label in (
+        (exciting, style.BLUE, "exciting"),
+        (verifying, style.ORANGE, "verifying"),
+    ):
+        if len(places):
+            axes.plot(*places.T, color=colour, linewidth=1.0, label=label, solid_joinstyle="round")
+    axes.plot(0.0, 0.0, "o", color="white", markeredgecolor=style.INK, markersize=7, label="start")
+    reach = np.maximum(0.5 * np.array(arena), _reach(exciting, verifying)) + 0.04 * max(arena)
+    # One metre is as long along both axes.
+    size = figure.get_size_inches() * FRAME[2:]
+    reach = size * (reach / size).max()
+    axes.set_xlim(-reach[0], reach[0])
+    axes.set_ylim(-reach[1], reach[1])
+    axes.set_xlabel("x, m (forward at the start)", fontsize=9, color=style.INK)
+    axes.set_ylabel("y, m", fontsize=9, color=style.INK)
+    style.legend(figure)
+    return figure
+
+
+def _reach(*paths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest |x| and |y| of all places."""
+    return np.max([np.abs(path).max(axis=0) for path in paths if len(path)] or [(0, 0)], axis=0)
+
+
+# ---
+# How far an estimate may be trusted: coverage, whiteness and information in one picture.
+
+
+RESIDUALS = ("linear v̇", "angular ω̇")
+
+
+def has_trust(recording: IdentRecording) -> bool:
+    """Whether the ident node said anything that the picture would show."""
+    sample = recording.latest
+    return sample is not None and sample.coverage is not None
+
+
+def trust_figure(recording: IdentRecording, title: str) -> Figure:
+    """Coverage of each parameter, correlation of the residuals, information over time.
+
+    Args:
+        recording: the run; its newest estimate knows its coverage.
+        title: what was run.
+    """
+    subtitle = "what was seen of the needed motion, what the model leaves over, what was learned"
+    figure = style.new_figure(f"Trust in the estimate of {title}", subtitle, 3.6)
+    grid = figure.add_gridspec(
+        1, 3, width_ratios=(1.0, 1.0, 1.7), left=0.05, right=0.985, top=0.71, bottom=0.15,
+        wspace=0.34,
+    )  # fmt: skip
+    coverage, correlation, information = (figure.add_subplot(grid[0, i]) for i in range(3))
+    _draw_coverage(coverage, recording.latest)
+    _draw_correlation(correlation, recording.latest)
+    _draw_information(information, recording)
+    style.legend(figure)
+    return figure
+
+
+def _bars(axes: Axes, names: tuple[str, ...]) -> None:
+    style.quiet(axes)
+    axes.grid(False, axis="y")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)  # The first on top.
+    axes.tick_params(axis="y", length=0)
+
+
+def _draw_coverage(axes: Axes, sample: ParameterSample | None) -> None:
+    """Share of the needed excitation; orange where the parameter is not identified."""
+    shares = sample.coverage if sample and sample.coverage else (0.0,) * 4
+    states = (sample.states if sample else None) or (ESTIMATED,) * 4
+    _bars(axes, tuple(UNITS))
+    style.panel_title(axes, "coverage", "")
+    axes.axvline(1.0, color=style.QUIET, linewidth=1.0)
+    for i, (share, state) in enumerate(zip(shares, states, strict=True)):
+        good = state == ESTIMATED
+        axes.barh(
+            i, share, 0.55, color=style.BLUE if good else style.ORANGE,
+            hatch="" if good else "///", edgecolor="white", linewidth=0.0,
+        )  # fmt: skip
+        inside = share > 0.75
+        boxed = {"facecolor": "white", "linewidth": 0, "pad": 1} if inside and not good else None
+        axes.text(
+            share - 0.03 if inside else share + 0.03, i, f"{100.0 * share:.0f} %", va="center",
+            ha="right" if inside else "left", color="white" if inside and good else style.INK,
+            fontsize=9, bbox=boxed,
+        )  # fmt: skip
+    if any(state != ESTIMATED for state in states):
+        axes.set_xlabel("hatched: not identified", fontsize=9, color=style.INK)
+    axes.set_xlim(0.0, max(1.02, *shares))
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+
+
+def _draw_correlation(axes: Axes, sample: ParameterSample | None) -> None:
+    """Autocorrelation of the residuals; a right model leaves noise without any."""
+    found = sample.residual_correlation if sample else (np.nan, np.nan)
+    _bars(axes, RESIDUALS)
+    style.panel_title(axes, "residual correlation", "")
+    axes.axvline(0.0, color=style.QUIET, linewidth=1.0)
+    for i, value in enumerate(found):
+        known = bool(np.isfinite(value))
+        if known:
+            axes.barh(i, value, 0.4, color=style.PURPLE)
+        text = f"{value:+.2f}".replace("-", "−") if known else "not known yet"
+        end = value if known else 0.0
+        axes.text(
+            end + (0.04 if end >= 0.0 else -0.04), i, text, va="center", fontsize=9,
+            ha="left" if end >= 0.0 else "right", color=style.INK,
+        )  # fmt: skip
+    axes.set_xlim(-1.0, 1.0)
+    axes.tick_params(axis="y", labelrotation=90)
+    for label in axes.get_yticklabels():
+        label.set_verticalalignment("center")
+    axes.set_xlabel("0: white, as it should be", fontsize=9, color=style.INK)
+
+
+def _draw_information(axes: Axes, recording: IdentRecording) -> None:
+    times, rows = recording.information()
+    style.quiet(axes)
+    drawn = False
+    for column, label, colour, dashes in (
+        (1, "predicted", style.ORANGE, (0, (5, 3))),
+        (0, "achieved", style.BLUE, "-"),
+    ):
+        known = np.isfinite(rows[:, column])
+        if known.any() and rows[known, column].any():
+            axes.plot(
+                times[known], rows[known, column], color=colour, linestyle=dashes, linewidth=1.8,
+                label=label,
+            )  # fmt: skip
+            drawn = True
+    last = rows[-1, 0] if len(rows) else np.nan
+    style.panel_title(axes, "information", f"{last:.1f} bits" if drawn else "")
+    if not drawn:
+        style.say(axes, "not known")
+    axes.set_xlim(0.0, float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0)
+    axes.set_xlabel(TIME, fontsize=9, color=style.INK)
+
+
+# ---
+# How well the identified model predicts a motion that it has not seen.
+
+ROWS = (
+    ("identified", style.BLUE),
+    ("nominal", style.GREEN),
+    ("no model", style.QUIET),
+)
+
+
+def verification_figure(verification: VerificationSample, title: str) -> Figure:
+    """Errors of the identified parameters, of the description's and of no model.
+
+    Args:
+        verification: what a held-out motion said.
+        title: what was run.
+    """
+    verdict = "verified" if verification.passed else f"refuted: {verification.reason}"
+    subtitle = (
+        f"{verdict}; rms errors of predictions over {verification.duration:.3g} s of another motion"
+    )
+    figure = style.new_figure(f"Verification of {title}", subtitle, 4.6)
+    grid = figure.add_gridspec(
+        2, 2, left=0.10, right=0.985, top=0.80, bottom=0.03, hspace=0.42, wspace=0.10
+    )
+    steps = (
+        ("after one control period", verification.one_step),
+        (f"after {verification.horizon:.3g} s", verification.at_horizon),
+    )
+    for row, (name, unit) in enumerate((("velocity v", "m/s"), ("yaw rate ω", "rad/s"))):
+        for column, (when, errors) in enumerate(steps):
+            axes = figure.add_subplot(grid[row, column])
+            style.panel_title(axes, f"{name}, {unit}", when)
+            _draw(axes, errors, row, column == 0)
+    return figure
+
+
+def _draw(axes: Axes, errors: PredictionErrors, index: int, labelled: bool) -> None:
+    """Three bars, each with its error and its share of the error without a model."""
+    values = [pair[index] for pair in (errors.identified, errors.nominal, errors.no_model)]
+    base = values[-1]
+    largest = max((value for value in values if math.isfinite(value)), default=0.0) or 1.0
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    axes.spines["left"].set_color("#BBBBBB")
+    axes.set_xticks([])
+    axes.tick_params(axis="y", length=0, labelsize=10, labelcolor=style.INK, labelleft=labelled)
+    axes.set_yticks(range(len(ROWS)), [name for name, _ in ROWS])
+    axes.set_ylim(len(ROWS) - 0.5, -0.5)
+    axes.set_xlim(0.0, 1.38 * largest)
+    for i, ((_, colour), value) in enumerate(zip(ROWS, values, strict=True)):
+        text = "unknown"
+        if math.isfinite(value):
+            axes.barh(i, value, 0.62, color=colour)
+            text = significant(value, 3)
+            if i < len(ROWS) - 1 and base > 0.0:
+                text += f"  ({significant(100.0 * value / base, 2)} %)"
+        start = value if math.isfinite(value) else 0.0
+        axes.text(start + 0.02 * largest, i, text, va="center", fontsize=10, color=style.INK)

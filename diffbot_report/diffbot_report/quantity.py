@@ -1,0 +1,248 @@
+"""A number with its unit, its uncertainty and what it should be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_description import RobotModel
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.torque.physical import PhysicalQuantity
+from diffbot_ident.torque.physical import friction_quantities as identified_friction
+from diffbot_ident.torque.physical import physical_quantities as identified_quantities
+from diffbot_report.ident_recording import ESTIMATED, UNESTIMATED, ParameterSample
+
+UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
+
+Interval = tuple[float | None, float | None]
+UNBOUNDED: Interval = (None, None)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """An identified quantity.
+
+    Attributes:
+        symbol: its name, for example "K7".
+        unit: its unit.
+        value: the estimate; None when there is none.
+        std: standard deviation, in the unit; None when not identifiable.
+        interval95: [lo, hi] of the 95 % interval; None for an end that is not bounded.
+        closed_form: true value when a simulator knows it, else None.
+        state: "estimated", "unestimated" or "invalid".
+        reason: why the state is not "estimated"; empty when it is, or when nobody said.
+    """
+
+    symbol: str
+    unit: str
+    value: float | None
+    std: float | None
+    interval95: Interval
+    closed_form: float | None = None
+    state: str = ESTIMATED
+    reason: str = ""
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the 95 % interval; None where it is not bounded."""
+        low, high = self.interval95
+        return None if low is None or high is None else 0.5 * (high - low)
+
+    @property
+    def error_percent(self) -> float | None:
+        """100 (value - closed_form) / |closed_form|; None where unknown."""
+        if self.value is None or not self.closed_form:
+            return None
+        return 100.0 * (self.value - self.closed_form) / abs(self.closed_form)
+
+    @property
+    def error_sigma(self) -> float | None:
+        """(value - closed_form) / std; None where unknown."""
+        if self.value is None or self.closed_form is None or not self.std:
+            return None
+        return (self.value - self.closed_form) / self.std
+
+
+def parameter_quantities(
+    sample: ParameterSample | None, closed_form: Sequence[float] | None = None
+) -> tuple[Quantity, ...]:
+    """K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
+
+    A parameter whose variance is not finite and >= 0 is "unestimated" by itself, whatever the
+    state of the others.
+
+    Args:
+        sample: the estimate; None gives four unestimated quantities.
+        closed_form: true [K5, K6, K7, K8], or None where unknown.
+    """
+    quantities = []
+    for i, (symbol, unit) in enumerate(UNITS.items()):
+        true = finite(closed_form[i]) if closed_form is not None else None
+        if sample is None:
+            quantities.append(Quantity(symbol, unit, None, None, UNBOUNDED, true, UNESTIMATED))
+            continue
+        value, variance, reason = finite(sample.values[i]), sample.variances[i], sample.reasons[i]
+        state = sample.state if sample.states is None else sample.states[i]
+        named = sample.states is not None and state == UNESTIMATED
+        if value is None or named or not 0.0 <= variance < math.inf:
+            state = UNESTIMATED if state == ESTIMATED else state
+            quantities.append(Quantity(symbol, unit, value, None, UNBOUNDED, true, state, reason))
+            continue
+        std = math.sqrt(variance)
+        interval = (value - NORMAL_95 * std, value + NORMAL_95 * std)
+        quantities.append(Quantity(symbol, unit, value, std, interval, true, state, reason))
+    return tuple(quantities)
+
+
+def friction_quantities(sample: ParameterSample | None) -> dict[str, Quantity]:
+    """Friction of the wheels, viscous_left to coulomb_right; empty where it is not modelled."""
+    if sample is None or sample.friction is None:
+        return {}
+    found = identified_friction(sample.friction, sample.friction_variances)
+    return {key: from_physical(quantity, sample.state) for key, quantity in found.items()}
+
+
+def from_physical(quantity: PhysicalQuantity, state: str, true: float | None = None) -> Quantity:
+    """The quantity for a report; its own state is worse than the set's where it is not fixed."""
+    std, (low, high) = finite(quantity.std), quantity.interval
+    return Quantity(
+        quantity.symbol,
+        quantity.unit.replace("^2", "²"),
+        finite(quantity.value),
+        std,
+        (finite(low), finite(high)),
+        true,
+        UNESTIMATED if std is None and state == ESTIMATED else state,
+    )
+
+
+def finite(value: float) -> float | None:
+    """The value, or None for NaN and infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
+# ---
+# Numbers as people read them: as many digits as the uncertainty supports.
+
+MISSING = "–"
+UNBOUNDED_TEXT = "(−∞, ∞)"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """The value with this many significant digits, without an exponent for usual sizes."""
+    if value == 0.0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if not -6 <= decimals <= 9:
+        return f"{value:.{digits - 1}e}"
+    rounded = round(value, decimals)
+    return f"{rounded:.{max(decimals, 0)}f}"
+
+
+def supported(value: float, std: float) -> str:
+    """The value with the digits that its standard deviation supports, two or three."""
+    if value == 0.0 or std <= 0.0:
+        return significant(value)
+    digits = 2 + math.floor(math.log10(abs(value) / (2.0 * std)))
+    return significant(value, min(max(digits, 2), 3))
+
+
+def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str, str]:
+    """(value, half width of its interval) as text, with the decimals that the interval supports.
+
+    The half width gets two significant digits, the value the same decimals but never more than
+    seven significant digits. A missing number is a dash; a value whose interval is not bounded gets
+    two significant digits.
+    """
+    if value is None:
+        return MISSING, MISSING
+    if half_width is None:
+        return significant(value, 2), UNBOUNDED_TEXT
+    if half_width == 0.0:
+        return significant(value, 6), "0"
+    decimals = 1 - math.floor(math.log10(half_width))
+    most = 6 - math.floor(math.log10(abs(value))) if value else decimals
+    if decimals > min(most, 9) or decimals < -6:
+        return significant(value, 7), f"{half_width:.1e}"
+    decimals = max(decimals, 0)
+    return f"{value:.{decimals}f}", f"{half_width:.{decimals}f}"
+
+
+# ---
+# What K5..K8 say about masses, in numbers and in words; the mathematics is diffbot_ident's.
+
+GENERAL = {
+    "K5": "forward push of turning, m d / M",
+    "K6": "turning slowed by driving, -m d / I",
+    "K7": "acceleration per torque, 1 / (r M)",
+    "K8": "turning per torque, -b / (r I)",
+}
+
+
+def physical_quantities(
+    sample: ParameterSample | None,
+    model: RobotModel,
+    closed_form: Sequence[float] | None = None,
+) -> dict[str, Quantity]:
+    """Masses and inertias with 95 % intervals, by key; empty without an estimate.
+
+    Args:
+        sample: the estimate.
+        model: the robot's description, for its wheels and track.
+        closed_form: true [K5, K6, K7, K8], or None where unknown.
+    """
+    if sample is None:
+        return {}
+    known = [quantity.std is not None for quantity in parameter_quantities(sample)]
+    found = identified_quantities(sample.values, sample.covariance_matrix(), known, model)
+    true: dict[str, float | None] = dict.fromkeys(found)
+    if closed_form is not None:
+        exact = identified_quantities(closed_form, np.zeros((4, 4)), (True,) * 4, model)
+        true = {key: finite(quantity.value) for key, quantity in exact.items()}
+    return {
+        key: from_physical(quantity, sample.state, true[key]) for key, quantity in found.items()
+    }
+
+
+def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -> dict[str, str]:
+    """A short plain phrase for each of K5..K8, for example "equivalent mass 5.04 kg".
+
+    Args:
+        parameters: K5..K8.
+        physical: what follows from them, see physical_quantities; empty gives general meanings.
+    """
+    phrases = {}
+    for quantity in parameters:
+        symbol = quantity.symbol
+        # Numbers that must not be used yet get no meaning.
+        usable = physical and quantity.state == ESTIMATED and quantity.std is not None
+        phrases[symbol] = (_phrase(symbol, physical) if usable else "") or GENERAL[symbol]
+    return phrases
+
+
+def _phrase(symbol: str, physical: Mapping[str, Quantity]) -> str:
+    if symbol == "K5":
+        return _centre_of_mass(physical["com_offset"])
+    key, name = {
+        "K6": ("first_moment", "first moment of mass"),
+        "K7": ("equivalent_mass", "equivalent mass"),
+        "K8": ("equivalent_inertia", "yaw inertia"),
+    }[symbol]
+    quantity = physical[key]
+    if quantity.value is None or quantity.std is None or None in quantity.interval95:
+        return ""
+    return f"{name} {supported(quantity.value, quantity.std)} {quantity.unit}"
+
+
+def _centre_of_mass(offset: Quantity) -> str:
+    low, high = offset.interval95
+    if offset.value is None or offset.std is None or low is None or high is None:
+        return ""
+    if low <= 0.0 <= high:
+        return "centre of mass near the axle"
+    side = "ahead of" if offset.value > 0.0 else "behind"
+    millimetres = supported(1e3 * abs(offset.value), 1e3 * offset.std)
+    return f"centre of mass {millimetres} mm {side} the axle"

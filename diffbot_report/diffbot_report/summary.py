@@ -1,0 +1,282 @@
+"""summary.json: what a run found, for scripts."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from diffbot_description import write_atomically
+from diffbot_report.ident_recording import NOT_VERIFIED
+from diffbot_report.quantity import Quantity
+from diffbot_report.run_end import Ending
+
+# Simulators that tell what is true: the parameters, and the pose for each state by its stamp.
+TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
+# Distributions whose versions may change a result.
+DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What was run.
+
+    Attributes:
+        name: kind of run, for example "ident".
+        robot: name or file of the robot.
+        sim: simulator; empty for a real robot.
+        seed: seed of excitation and noise; None where unknown.
+        arguments: launch arguments.
+        started: date and time, ISO 8601.
+    """
+
+    name: str = "ident"
+    robot: str = ""
+    sim: str = ""
+    seed: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    started: str = ""
+
+    @property
+    def truth_due(self) -> bool:
+        """Whether the simulator tells the true parameters, and the true pose for each state."""
+        return self.simulator in TRUTHFUL_SIMULATORS
+
+    @property
+    def simulator(self) -> str:
+        """The simulator; empty for a real robot."""
+        return "" if self.sim == "none" else self.sim
+
+    @property
+    def label(self) -> str:
+        """What is run, for example "ident twil (mujoco)"."""
+        return f"{self.name} {self.robot}" + (f" ({self.simulator})" if self.simulator else "")
+
+    @property
+    def setting(self) -> str:
+        """Where it is run, for titles, for example "twil, mujoco, seed 1"."""
+        seed = "" if self.seed is None else f"seed {self.seed}"
+        return ", ".join(word for word in (self.robot, self.simulator, seed) if word)
+
+
+def summary(
+    run: RunDescription,
+    ending: Ending,
+    duration: float,
+    real_time_factor: float | None,
+    parameters: Sequence[Quantity],
+    physical: Mapping[str, Quantity] | None = None,
+    friction: Mapping[str, Quantity] | None = None,
+    verification: Mapping[str, Any] | None = None,
+    more: Mapping[str, Any] | None = None,
+    missing: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The content of an identification's summary.json; every number is finite or None.
+
+    Args:
+        run: what was run.
+        ending: how it ended.
+        duration: robot time of the excitation, s.
+        real_time_factor: robot time over wall time; None where unknown.
+        parameters: K5..K8.
+        physical: quantities derived from them, by key.
+        friction: of the wheels, by key; empty where it is not modelled.
+        verification: what a held-out motion said.
+        more: further keys; they never replace those above.
+        missing: what should have come and did not, in sentences.
+    """
+    results = {
+        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
+        "friction": {key: _entry(quantity) for key, quantity in (friction or {}).items()},
+        "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
+        "verification": dict(verification or {"state": NOT_VERIFIED}),
+    }
+    return run_summary(run, ending, duration, real_time_factor, results, more, missing)
+
+
+def run_summary(
+    run: RunDescription,
+    ending: Ending,
+    duration: float,
+    real_time_factor: float | None,
+    results: Mapping[str, Any],
+    more: Mapping[str, Any] | None = None,
+    missing: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The content of summary.json of any run: what all have, and its own results.
+
+    Args:
+        run: what was run.
+        ending: how it ended.
+        duration: robot time, s.
+        real_time_factor: robot time over wall time; None where unknown.
+        results: keys of this kind of run.
+        more: further keys; they never replace others.
+        missing: what should have come and did not, in sentences; figures that need it are None.
+    """
+    content = {
+        "name": run.name,
+        "robot": run.robot,
+        "sim": run.sim,
+        "seed": run.seed,
+        "started": run.started,
+        "duration": duration,
+        "real_time_factor": real_time_factor,
+        "outcome": ending.outcome,
+        "reason": ending.reason,
+        "complete": not missing,
+        "missing": list(missing),
+        **results,
+        "arguments": dict(run.arguments),
+        "versions": versions(),
+    }
+    return strict({**content, **{k: v for k, v in (more or {}).items() if k not in content}})
+
+
+def _entry(quantity: Quantity) -> dict[str, Any]:
+    return {
+        "value": quantity.value,
+        "std": quantity.std,
+        "interval95": list(quantity.interval95),
+        "closed_form": quantity.closed_form,
+        "state": quantity.state,
+        "reason": quantity.reason,
+        "unit": quantity.unit,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, ROS and of the packages that may change a result."""
+    found = {
+        "python": platform.python_version(),
+        "ros": os.environ.get("ROS_DISTRO", ""),
+        "platform": platform.platform(),
+    }
+    for name in DISTRIBUTIONS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def strict(value: Any) -> Any:
+    """The value with None for NaN and infinity, which strict JSON does not know."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
+    """Write summary.json into the directory at one stroke; returns its path.
+
+    Raises:
+        OSError: the directory cannot be written.
+        ValueError: the content holds NaN or infinity; pass it through `strict`.
+    """
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_atomically(directory / "summary.json", text)
+
+
+# ---
+# The launch arguments of a run, as text.
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """Launch arguments from a JSON object or from words "name:=value".
+
+    Values that are JSON scalars become numbers or truth values; all others stay text.
+
+    Raises:
+        ValueError: the text is neither.
+    """
+    text = text.strip()
+    if text.startswith("{"):
+        try:
+            return json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"arguments = {text!r}: not a JSON object: {error}") from error
+    arguments = {}
+    for word in shlex.split(text):
+        name, mark, value = word.partition(":=")
+        if not (name and mark):
+            raise ValueError(f"arguments: {word!r} is not name:=value, in {text!r}")
+        arguments[name] = _scalar(value)
+    return arguments
+
+
+def _scalar(text: str) -> Any:
+    try:
+        value = json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):  # ValueError: a number of more than 4300 digits
+        return text
+    return value if isinstance(value, (bool, int, float, str)) else text
+
+
+# ---
+# The end of a run: the table, summary.json and the pictures, in this order.
+
+
+def headline(run: RunDescription, duration: float, ending: Ending) -> str:
+    """Title of the final table: what was run, for how long (s of robot time), how it ended."""
+    reason = f": {ending.reason}" if ending.reason else ""
+    return f"{run.label}, {duration:.1f} s, {ending.outcome}{reason}"
+
+
+def hand_over(
+    console: Console,
+    table: RenderableType,
+    content: Mapping[str, Any],
+    directory: Path,
+    pictures: Iterator[Path],
+    problem: Callable[[], str],
+    missing: Sequence[str] = (),
+    unwritten: Callable[[], Sequence[str]] = tuple,
+) -> bool:
+    """Print the table, write the files and print their paths; whether all could be written.
+
+    Args:
+        console: where the table goes.
+        table: of the results.
+        content: of summary.json.
+        directory: where the files go; exists.
+        pictures: draws one with each step, and gives its path.
+        problem: why pictures are missing, asked at the end; empty when none is.
+        missing: what should have come and did not, in sentences.
+        unwritten: sentences on pictures that could not be written, asked at the end.
+    """
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    console.print()
+    console.print(table, markup=False, highlight=False)
+    if missing:
+        say(f"  not complete: {'; '.join(missing)}. Figures that need it are left out")
+    # The numbers come first: a second Ctrl-C may cost pictures, never results.
+    failures: list[str] = []
+    try:
+        say(str(write_summary(content, directory)))
+    except OSError as error:
+        failures.append(str(error))
+    for path in pictures:
+        say(str(path))
+    if problem():
+        say(f"pictures left out: {problem()}")
+    failures += unwritten()
+    for failure in failures:
+        say(failure)
+    return not failures

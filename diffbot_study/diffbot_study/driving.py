@@ -1,0 +1,262 @@
+"""A run of launch/backstepping.launch.xml in one process, without a ROS graph.
+
+The same law, odometry, torque limits, actuators and encoders as the nodes', for tests and
+benchmarks over many starts. The law never sees the true pose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_controllers import BodyDynamics, State, Torque
+from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, Offer
+from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_description import Robot
+from diffbot_ident.torque.estimate import Estimate
+from diffbot_ident.torque.estimate import State as EstimateState
+from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
+from diffbot_node.limiters import TorqueLimiter
+from diffbot_sim.simulator import Simulator
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+
+PERIOD = 0.01  # control period, s
+
+
+class PoseReference(Protocol):
+    """What a reference has at least; see diffbot_controllers.Reference for what laws want."""
+
+    x: float
+    y: float
+    theta: float
+
+
+class Law(Protocol):
+    """A control law of diffbot_controllers, made with mean_velocity=True."""
+
+    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+        """Torque [left, right] in N m for the period that begins."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Samples of one run at the control instants, n of them.
+
+    Attributes:
+        time: s since the first joint state, shape (n,).
+        pose: true x, y, theta, m and rad, shape (n, 3).
+        odometry: the same as the law saw it, shape (n, 3).
+        velocity: true v, omega, m/s and rad/s, shape (n, 2).
+        torque: commanded for the period that begins, after all limits, [left, right], N m, (n, 2).
+        reference: x, y, theta, m and rad, shape (n, 3).
+    """
+
+    time: NDArray[np.float64]
+    pose: NDArray[np.float64]
+    odometry: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    reference: NDArray[np.float64]
+
+    @property
+    def true(self) -> TrackingErrors:
+        """Errors of the true pose: settling_time, rms(since), largest(since)."""
+        return TrackingErrors.between(self.time, self.pose, self.reference)
+
+    @property
+    def by_odometry(self) -> TrackingErrors:
+        """Errors of the pose that the law saw."""
+        return TrackingErrors.between(self.time, self.odometry, self.reference)
+
+    @property
+    def drift(self) -> TrackingErrors:
+        """What odometry has wrong: its pose minus the true one."""
+        return TrackingErrors.between(self.time, self.odometry, self.pose)
+
+    @property
+    def peak_torque(self) -> float:
+        """Largest torque of a wheel, N m."""
+        return float(np.abs(self.torque).max())
+
+    @property
+    def peak_speeds(self) -> NDArray[np.float64]:
+        """Largest true |v| in m/s and |omega| in rad/s, shape (2,)."""
+        return np.abs(self.velocity).max(axis=0)
+
+
+def rehearse_drive(
+    engine: Simulator,
+    robot: Robot,
+    law: Law,
+    reference: Callable[[float], PoseReference],
+    duration: float,
+    *,
+    start: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    encoder_counts: int | None = None,
+    torque_limit: float | None = None,
+    torque_noise: float = 0.0,
+    seed: int = 0,
+    period: float = PERIOD,
+    on_sample: Callable[[JointSample], None] | None = None,
+) -> Drive:
+    """Put the robot at rest at its start and drive it.
+
+    The first joint state is answered with zero torque, as the nodes do: the time since the one
+    before is not known.
+
+    Args:
+        engine: simulates this robot; it is reset.
+        robot: its wheels, its limits and its encoders.
+        law: new or reset, with mean_velocity=True.
+        reference: what the law gets at a time of the run, s.
+        duration: s.
+        start: true pose at the start, m, m, rad; odometry begins with it.
+        encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
+        torque_limit: that the node keeps to, N m; None for the robot's traction limit.
+        torque_noise: standard deviation of the acting torque, as a share of it.
+        seed: of the encoders' phases and the noise.
+        period: control period, s.
+        on_sample: called with each joint sample before the law is asked, such as AdaptiveRehearsal.
+    """
+    counts = robot.encoder.counts if encoder_counts is None else encoder_counts
+    limit = robot.limits.traction if torque_limit is None else torque_limit
+    engine.reset(start)
+    virtual = VirtualRobot(
+        engine,
+        Actuator(robot.limits.torque, 0, torque_noise, seed),
+        Encoders(counts, period, seed),
+        period,
+    )
+    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+    # The published law spins the wheels faster than any encoder would be believed.
+    feedback = WheelFeedback(geometry, start, max_wheel_speed=math.inf)
+    limiter = TorqueLimiter(limit, robot.limits.torque_rate)
+    rows, sample = [], virtual.sample
+    for _ in range(round(duration / period)):
+        if on_sample is not None:
+            on_sample(sample)
+        state = feedback.update(sample, limiter.torque).state
+        wanted = reference(sample.stamp)
+        if state is not None:
+            limiter.apply(law.update(state, wanted, period), period)
+        rows.append(
+            (
+                sample.stamp,
+                *engine.pose(),
+                *feedback.odometry.pose,
+                *engine.velocity(),
+                *limiter.torque,
+            )
+            + (wanted.x, wanted.y, wanted.theta)
+        )
+        sample = virtual.advance(limiter.torque)
+    columns = np.array(rows)
+    return Drive(columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10), axis=1))
+
+
+def dynamics_of(engine: Simulator) -> BodyDynamics:
+    """True K5..K8 of the simulated robot, its payload included."""
+    k = engine.parameters()
+    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
+
+
+# ---
+# A run of launch/adaptive.launch.xml in one process: drive_rehearsal with live parameters.
+#
+# The same estimator and gates as the nodes'. They see what the joint states say, never what is
+# true.
+
+# Defaults of the nodes' parameters `period` and `estimate_delay`, s.
+ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
+SETTINGS = AdaptationSettings()
+TOLERANCE = 1e-6  # s
+
+
+class AdaptiveLaw(Protocol):
+    """A control law whose parameters may be replaced between two updates."""
+
+    dynamics: BodyDynamics
+
+
+class AdaptiveRehearsal:
+    """The dynamics_estimator node and the gates of a controller; give it as `on_sample`.
+
+    Args:
+        robot: that is driven.
+        nominal: its K5..K8 as they are known without adaptation.
+        law: gets the parameters in use.
+        settings: of the gates.
+        live: of the estimator.
+        also: called with each joint sample first, such as what puts a payload on.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        nominal: BodyDynamics,
+        law: AdaptiveLaw,
+        settings: AdaptationSettings = SETTINGS,
+        live: LiveSettings = LiveSettings(),  # noqa: B008
+        also: Callable[[JointSample], None] | None = None,
+    ) -> None:
+        wheels = robot.wheels
+        geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
+        self.adaptation = Adaptation(nominal, geometry.half_track, settings)
+        self._estimator = make_live_estimator(
+            geometry,
+            self.adaptation.values,
+            (*robot.friction.viscous, *robot.friction.coulomb),
+            live,
+        )
+        self._law = law
+        self._also = also
+        self._offers: deque[Offer] = deque()
+        self._published = -ESTIMATE_PERIOD
+        self._rows: list[tuple[float, ...]] = []
+
+    def __call__(self, sample: JointSample) -> None:
+        """Take a sample in, and give the law what counts from its stamp on."""
+        if self._also is not None:
+            self._also(sample)
+        self._estimator.update(sample)
+        if sample.stamp - self._published >= ESTIMATE_PERIOD - TOLERANCE:
+            self._published = sample.stamp
+            self._offers.append(offer_of(self._estimator.estimate(), sample.stamp))
+        while self._offers and self._offers[0].stamp <= sample.stamp - ESTIMATE_DELAY + TOLERANCE:
+            offer = self._offers.popleft()
+            judgement = self.adaptation.judge(offer)
+            self._law.dynamics = self.adaptation.in_use
+            self._rows.append(
+                (
+                    offer.stamp,
+                    *self.adaptation.values,
+                    *offer.values,
+                    *offer.deviations,
+                    judgement.refused,
+                )
+            )
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """One per judgement: stamp in s, K5..K8 in use, offered, and std of those; refused."""
+        return np.array(self._rows).reshape(-1, 14)
+
+
+def offer_of(estimate: Estimate, stamp: float) -> Offer:
+    """An estimate as the gates get it."""
+    return Offer(
+        stamp=stamp,
+        values=estimate.values,
+        variances=estimate.variances,
+        estimated=estimate.state is EstimateState.ESTIMATED,
+        reason=estimate.reason,
+        coverage=estimate.coverage,
+    )

@@ -1,0 +1,146 @@
+"""A run of the velocity tracking controller in one process, without a ROS graph.
+
+The tracker sees what the odometry says, never the true pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import Pose
+from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
+from diffbot_description.dynamics import Sigma
+from diffbot_ident.velocity.recursive_fit import RecursiveFit
+from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
+from pose2d_trajectories import Trajectory
+
+PERIOD = 0.01  # control period, s
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class VelocityDrive:
+    """Samples of one run at the control instants, n of them.
+
+    Attributes:
+        time: s, shape (n,).
+        pose: true x, y, theta, m and rad, shape (n, 3).
+        odometry: the same as the tracker saw it, shape (n, 3).
+        velocity: true v, omega, m/s and rad/s, shape (n, 2).
+        measured: the same as the tracker saw it, shape (n, 2).
+        command: for the period that begins, of v and omega, m/s and rad/s, shape (n, 2).
+        reference: x, y, theta, v, omega, m, rad and s, shape (n, 5).
+        sigma: in use, [sigma1, sigma2, sigma3, sigma4], shape (n, 4).
+        estimate: of an estimator, trusted or not, likewise; sigma where there is none.
+    """
+
+    time: Array
+    pose: Array
+    odometry: Array
+    velocity: Array
+    measured: Array
+    command: Array
+    reference: Array
+    sigma: Array
+    estimate: Array
+
+    @property
+    def true(self) -> TrackingErrors:
+        """Errors of the true pose: settling_time, rms(since), largest(since)."""
+        return TrackingErrors.between(self.time, self.pose, self.reference[:, :3])
+
+    @property
+    def by_odometry(self) -> TrackingErrors:
+        """Errors of the pose that the tracker saw."""
+        return TrackingErrors.between(self.time, self.odometry, self.reference[:, :3])
+
+    def errors(self, *, true: bool = True) -> Array:
+        """[e_x, e_y, e_theta] of (9) and [e_v, e_omega], reference minus robot, shape (n, 5).
+
+        Args:
+            true: of the true pose and velocity; else of those that the tracker saw.
+        """
+        poses, velocities = (self.pose, self.velocity) if true else (self.odometry, self.measured)
+        rows = [
+            pose_error(_At(*wanted[:3]), Pose(*pose))
+            for wanted, pose in zip(self.reference, poses, strict=True)
+        ]
+        return np.column_stack((np.array(rows), self.reference[:, 3:] - velocities))
+
+    def within_from(self, band: Sequence[float], *, true: bool = True) -> float:
+        """Regulation time: from which on the first errors stay within +-band, s; inf if never.
+
+        Args:
+            band: of the first m columns of `errors`, shape (m,).
+            true: see errors.
+        """
+        outside = np.abs(self.errors(true=true)[:, : len(band)]) > np.asarray(band)
+        late = np.flatnonzero(outside.any(axis=1))
+        if not len(late):
+            return float(self.time[0])
+        return float(self.time[late[-1] + 1]) if late[-1] + 1 < len(self.time) else np.inf
+
+
+@dataclass(frozen=True)
+class _At:
+    """What (9) needs of a reference."""
+
+    x: float
+    y: float
+    theta: float
+
+
+def rehearse_velocity(
+    robot: VelocityRobot,
+    tracker: VelocityTracker,
+    trajectory: Trajectory,
+    duration: float,
+    *,
+    estimator: RecursiveFit | None = None,
+    start: tuple[float, float, float] | None = None,
+    odometry: dict[str, object] | None = None,
+    period: float = PERIOD,
+    new_sigma: tuple[float, Sigma] | None = None,
+) -> VelocityDrive:
+    """Put the robot at rest at its start and drive it.
+
+    Args:
+        robot: simulated; it is reset.
+        tracker: new or reset.
+        trajectory: what it follows, from t = 0.
+        duration: s.
+        estimator: the tracker's, for `estimate`; None: it has none.
+        start: true pose, m, m, rad; None: the trajectory's own.
+        odometry: keywords of VelocityOdometry: counts, noise, seed; None: exact.
+        period: control period, s.
+        new_sigma: time in s, and the robot's true sigma from then on, as of a load; None: none.
+    """
+    first = trajectory.at(0.0)
+    robot.reset(start or (first.x, first.y, first.theta))
+    sensor = VelocityOdometry(robot, period, **(odometry or {}))
+    ahead = tracker.settings.dead_time
+    rows = []
+    for k in range(round(duration / period)):
+        t = k * period
+        if new_sigma is not None and t >= new_sigma[0]:
+            robot.sigma, new_sigma = new_sigma[1], None
+        wanted = trajectory.at(t)
+        pose, velocity = sensor.read()
+        command = tracker.update(t, wanted, pose, velocity, ahead=trajectory.at(t + ahead))
+        sigma = tracker.last.sigma.as_array()
+        rows.append(
+            (t, *robot.pose(), *pose, *robot.velocity(), *velocity, *command)
+            + (wanted.x, wanted.y, wanted.theta, wanted.v, wanted.omega, *sigma)
+            + tuple(sigma if estimator is None else estimator.values)
+        )
+        robot.step(command, period)
+    columns = np.array(rows)
+    return VelocityDrive(
+        columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10, 12, 17, 21), axis=1)
+    )

@@ -1,0 +1,404 @@
+"""Curves in the plane, with no time yet."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from pose2d_trajectories.reference import finite
+
+
+class PathPoint(NamedTuple):
+    """A point of a curve, at the parameter p; primes are derivatives with respect to p.
+
+    Attributes:
+        x: position, m.
+        y: position, m.
+        theta: direction of the tangent, rad; continuous in p.
+        ds: s', path per parameter, m, >= 0.
+        dds: s'', m.
+        dtheta: theta', rad.
+        ddtheta: theta'', rad.
+    """
+
+    x: float
+    y: float
+    theta: float
+    ds: float
+    dds: float
+    dtheta: float
+    ddtheta: float
+
+
+class Path(Protocol):
+    """A curve with a continuous curvature."""
+
+    @property
+    def length(self) -> float:
+        """Parameter at the end; of closed curves, after one lap."""
+
+    def at(self, p: float) -> PathPoint:
+        """The point at parameter p, 0 <= p <= length; closed curves take any p >= 0."""
+
+
+# ---
+# The polynomial that joins two values with two continuous derivatives.
+#
+# S(u) = 6 u^5 - 15 u^4 + 10 u^3 goes from 0 to 1 for u from 0 to 1; its first and second
+# derivatives vanish at both ends. Speeds that change by it have a continuous acceleration, headings
+# that change by it over the path have a continuous curvature, so that no torque has to jump. S(1 -
+# u) = 1 - S(u).
+
+Number = TypeVar("Number")  # a float, or an array of them
+
+# Largest S', at u = 1/2: the peak of a ramp's acceleration is this times its mean.
+MAX_SLOPE = 1.875
+# Largest |S''|, at u = (1 -+ 1 / sqrt 3) / 2.
+MAX_CURVATURE = 10.0 / math.sqrt(3.0)
+
+
+def step(u: Number) -> Number:
+    """S(u), 0 <= u <= 1."""
+    return u * u * u * (10.0 - u * (15.0 - 6.0 * u))
+
+
+def step_slope(u: Number) -> Number:
+    """S'(u)."""
+    return 30.0 * u * u * (1.0 - u) * (1.0 - u)
+
+
+def step_curvature(u: Number) -> Number:
+    """S''(u)."""
+    return 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u)
+
+
+def step_integral(u: Number) -> Number:
+    """Integral of S from 0 to u; 1/2 at u = 1."""
+    return u * u * u * u * (2.5 - u * (3.0 - u))
+
+
+# ---
+# The circle.
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Around the origin, counter-clockwise, from (0, -radius); the parameter is the heading, rad.
+
+    Attributes:
+        radius: m, > 0.
+    """
+
+    radius: float
+
+    @property
+    def length(self) -> float:
+        """One lap, rad."""
+        return 2.0 * math.pi
+
+    def at(self, p: float) -> PathPoint:
+        """The point at p, rad; any p."""
+        r = self.radius
+        return PathPoint(r * math.sin(p), -r * math.cos(p), p, r, 0.0, 1.0, 0.0)
+
+
+# ---
+# The figure of 8 of two sines.
+
+
+@dataclass(frozen=True)
+class Lissajous:
+    """x = width sin 2p, y = height cos p; the parameter p is an angle in rad.
+
+    With p = 2 pi t / period and height < 0 it is the figure-8 of Lages (2018), section 6.2, in its
+    smooth form; with height > 0 it is (8) of Siwek et al. (2023).
+
+    y' vanishes at p = 0 and pi only, and there x' > 0. The speed is therefore never 0, and the
+    direction never crosses +-pi: atan2 is continuous as it stands.
+
+    Attributes:
+        width: largest x, m, > 0.
+        height: y at p = 0, m, not 0; its sign says on which side the curve begins.
+    """
+
+    width: float
+    height: float
+
+    @property
+    def length(self) -> float:
+        """One lap, rad."""
+        return 2.0 * math.pi
+
+    def at(self, p: float) -> PathPoint:
+        """The point at p, rad; any p."""
+        sin, cos, sin2, cos2 = math.sin(p), math.cos(p), math.sin(2.0 * p), math.cos(2.0 * p)
+        x, dx = self.width * sin2, 2.0 * self.width * cos2
+        ddx, dddx = -4.0 * x, -4.0 * dx
+        y, dy = self.height * cos, -self.height * sin
+        ddy, dddy = -y, -dy
+        ds2 = dx * dx + dy * dy
+        ds = math.sqrt(ds2)
+        dds = (dx * ddx + dy * ddy) / ds
+        dtheta = (dx * ddy - dy * ddx) / ds2
+        ddtheta = (dx * dddy - dy * dddx) / ds2 - 2.0 * dtheta * dds / ds
+        return PathPoint(x, y, math.atan2(dy, dx), ds, dds, dtheta, ddtheta)
+
+
+# ---
+# A closed path of several pieces.
+
+
+class Loop:
+    """Pieces one after the other, round and round; the parameter is the path, m.
+
+    Args:
+        pieces: each begins where the one before ends, the first where the last ends; headings are
+            continuous but for the whole turns of a lap. Their parameter is the path, m.
+    """
+
+    def __init__(self, pieces: Sequence[Path]) -> None:
+        self._pieces = tuple(pieces)
+        *self._starts, self._length = accumulate((piece.length for piece in pieces), initial=0.0)
+        first, last = self._pieces[0], self._pieces[-1]
+        turn = last.at(last.length).theta - first.at(0.0).theta
+        self._turn = 2.0 * math.pi * round(turn / (2.0 * math.pi))
+
+    @property
+    def length(self) -> float:
+        """One lap, m."""
+        return self._length
+
+    def at(self, p: float) -> PathPoint:
+        """The point p m from the start; any p >= 0."""
+        lap, rest = divmod(p, self._length)
+        index = bisect_right(self._starts, rest) - 1
+        point = self._pieces[index].at(rest - self._starts[index])
+        return point._replace(theta=point.theta + lap * self._turn)
+
+
+# ---
+# The pieces that a path between points is made of.
+
+# Gauss-Legendre points for the end of a corner; 20 give 1e-15 of its length up to turns of pi.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+
+
+@dataclass(frozen=True)
+class Straight:
+    """A straight line; the parameter is the path, m.
+
+    Attributes:
+        x: start, m.
+        y: start, m.
+        heading: rad.
+        length: m.
+    """
+
+    x: float
+    y: float
+    heading: float
+    length: float
+
+    def at(self, p: float) -> PathPoint:
+        """The point p m from the start."""
+        x, y = self.x + p * math.cos(self.heading), self.y + p * math.sin(self.heading)
+        return PathPoint(x, y, self.heading, 1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A turn along a curve; the parameter is the path, m.
+
+    The heading grows over the path by the smooth step, so that the curvature begins and ends with
+    0, as do its derivatives. An arc of a circle would ask for a jump of the yaw rate.
+
+    Attributes:
+        x: start, m.
+        y: start, m.
+        heading: at the start, rad.
+        turn: rad, |turn| < pi, counter-clockwise positive.
+        length: m, > 0.
+    """
+
+    x: float
+    y: float
+    heading: float
+    turn: float
+    length: float
+
+    @staticmethod
+    def length_for(turn: float, rounding: float) -> float:
+        """Length of a corner, m.
+
+        Args:
+            turn: rad.
+            rounding: from the point where the two tangents meet to its beginning and end, m.
+
+        The chord of a corner of length 1 lies along turn / 2, as the smooth step is symmetric.
+        """
+        chord = float(np.dot(_WEIGHTS, np.cos(turn * (step(_NODES) - 0.5))))
+        return 2.0 * rounding * math.cos(0.5 * turn) / chord
+
+    @property
+    def max_curvature(self) -> float:
+        """Largest |d theta / d s|, 1/m."""
+        return MAX_SLOPE * abs(self.turn) / self.length
+
+    @property
+    def max_sharpness(self) -> float:
+        """Largest |d^2 theta / d s^2|, 1/m^2."""
+        return MAX_CURVATURE * abs(self.turn) / self.length**2
+
+    def at(self, p: float) -> PathPoint:
+        """The point p m from the start; the position by quadrature, to 1e-15 of the length."""
+        u = p / self.length
+        angles = self.heading + self.turn * step(u * _NODES)
+        return PathPoint(
+            self.x + p * float(np.dot(_WEIGHTS, np.cos(angles))),
+            self.y + p * float(np.dot(_WEIGHTS, np.sin(angles))),
+            self.heading + self.turn * step(u),
+            1.0,
+            0.0,
+            self.turn * step_slope(u) / self.length,
+            self.turn * step_curvature(u) / self.length**2,
+        )
+
+
+@dataclass(frozen=True)
+class SpotTurn:
+    """A turn on the spot; the parameter is the angle turned, rad.
+
+    Attributes:
+        x: position, m.
+        y: position, m.
+        heading: at the start, rad.
+        turn: rad, counter-clockwise positive.
+    """
+
+    x: float
+    y: float
+    heading: float
+    turn: float
+
+    @property
+    def length(self) -> float:
+        """Size of the turn, rad."""
+        return abs(self.turn)
+
+    def at(self, p: float) -> PathPoint:
+        """After p rad."""
+        sign = math.copysign(1.0, self.turn)
+        return PathPoint(self.x, self.y, self.heading + sign * p, 0.0, 0.0, sign, 0.0)
+
+
+# ---
+# Lines through points, and the pieces that they are driven on.
+
+# A sharper turn cannot be rounded sensibly: the curve would be all but a turn on the spot.
+SHARPEST = math.radians(160.0)
+# Smaller turns, rad, are rounding errors of points on one line.
+STRAIGHT_ON = 1e-9
+
+
+class Leg(NamedTuple):
+    """The line from one point to the next.
+
+    Attributes:
+        x: start, m.
+        y: start, m.
+        heading: rad; continuous over the legs, each turn being between -pi and pi.
+        length: m, > 0.
+    """
+
+    x: float
+    y: float
+    heading: float
+    length: float
+
+
+def legs(points: Sequence[Sequence[float]]) -> list[Leg]:
+    """The legs between points (x, y) in m.
+
+    Raises:
+        ValueError: fewer than two points, one is not two finite numbers, or two in a row are one.
+    """
+    checked = [_point(index, point) for index, point in enumerate(points)]
+    if len(checked) < 2:
+        raise ValueError(f"points = {checked}: must be at least 2 points (x, y) in m")
+    found: list[Leg] = []
+    for index, ((x, y), (x2, y2)) in enumerate(zip(checked, checked[1:], strict=False)):
+        length = math.hypot(x2 - x, y2 - y)
+        if length < 1e-6:
+            raise ValueError(
+                f"points {index} and {index + 1} = {(x, y)} m: must be at least 1e-6 m apart; "
+                "take one away"
+            )
+        heading = math.atan2(y2 - y, x2 - x)
+        if found:
+            before = found[-1].heading
+            heading = before + math.remainder(heading - before, 2.0 * math.pi)
+        found.append(Leg(x, y, heading, length))
+    return found
+
+
+def _point(index: int, point: Sequence[float]) -> tuple[float, float]:
+    try:
+        x, y = point
+    except (TypeError, ValueError):
+        raise ValueError(f"point {index} = {point!r}: must be (x, y) in m") from None
+    return finite(f"x of point {index}", x, "m"), finite(f"y of point {index}", y, "m")
+
+
+def half_leg_roundings(lines: Sequence[Leg], rounding: float) -> list[float]:
+    """The rounding of each corner, m: the wanted one, or half of a shorter leg beside it."""
+    return [
+        min(rounding, 0.5 * before.length, 0.5 * after.length)
+        for before, after in zip(lines, lines[1:], strict=False)
+    ]
+
+
+def rounded(lines: Sequence[Leg], roundings: Sequence[float]) -> list[Straight | Corner]:
+    """Straights and smooth corners along the legs.
+
+    Args:
+        lines: n legs.
+        roundings: for each of the n - 1 corners, how far from its point it begins and ends, m.
+
+    Raises:
+        ValueError: a turn is too sharp to be rounded.
+    """
+    pieces: list[Straight | Corner] = []
+    begun = 0.0  # of a leg, where its straight begins, m
+    for index, leg in enumerate(lines):
+        cos, sin = math.cos(leg.heading), math.sin(leg.heading)
+        turn = lines[index + 1].heading - leg.heading if index + 1 < len(lines) else 0.0
+        if abs(turn) > SHARPEST:
+            raise ValueError(
+                f"turn of {math.degrees(turn):.0f} deg at point {index + 1}: must be <= "
+                f"{math.degrees(SHARPEST):.0f} deg to be driven through smoothly; stop there "
+                "(corners = 'stop') or add a point"
+            )
+        rounding = roundings[index] if abs(turn) > STRAIGHT_ON else 0.0
+        length = leg.length - begun - rounding
+        if length > 1e-12 * leg.length:
+            pieces.append(Straight(leg.x + begun * cos, leg.y + begun * sin, leg.heading, length))
+        if rounding > 0.0:
+            way = leg.length - rounding
+            pieces.append(
+                Corner(
+                    leg.x + way * cos,
+                    leg.y + way * sin,
+                    leg.heading,
+                    turn,
+                    Corner.length_for(turn, rounding),
+                )
+            )
+        begun = rounding
+    return pieces

@@ -1,0 +1,133 @@
+"""The pose_step command: one set point for a controller, as pose_step.sh of Lages (2018), 5.1.
+
+    ros2 run pose2d_trajectories pose_step X Y THETA --ros-args -r command:=CONTROLLER/command
+
+Publishes one geometry_msgs/Pose2D on `command` once somebody subscribes to it, and ends.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+
+from geometry_msgs.msg import Pose2D, PoseStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
+
+from diffbot_node import Parameter, declare, pose_from_text, run_node
+
+USAGE = """\
+usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]
+   or: pose_step X,Y,THETA
+
+Sends the set point (x in m, y in m, theta in rad, in the odom frame) to a controller.
+Parameter patience: wall time to wait for a subscriber, s (10)."""
+STEP_PARAMETERS = (
+    Parameter("patience", 10.0, "wall time to wait for a subscriber of command, s", minimum=0.0),
+)
+LOOK_PERIOD = 0.02  # s of wall time
+CONFIRMATION = 1.0  # s of wall time that a subscriber has at least
+
+
+class PoseStepNode(Node):
+    """Sends one set point: status 0 when it has arrived, 1 when it has not.
+
+    Args:
+        x: position in the odom frame, m.
+        y: as x, m.
+        theta: heading in the odom frame, rad.
+    """
+
+    def __init__(self, x: float, y: float, theta: float) -> None:
+        super().__init__("pose_step")
+        self.exit_code: int | None = None
+        self._pose = Pose2D(x=x, y=y, theta=theta)
+        self._patience = declare(self, STEP_PARAMETERS).patience
+        self._topic = self.create_publisher(Pose2D, "command", 10)
+        self._sent = False
+        self._end = time.monotonic() + self._patience
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+
+    def close(self) -> None:
+        """Nothing has to be said at the end."""
+
+    def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
+        topic, pose = self._topic.topic_name, self._pose
+        if not self._sent and self._topic.get_subscription_count():
+            self._topic.publish(pose)
+            self._sent = True
+            self._end = time.monotonic() + max(self._patience, CONFIRMATION)
+        # A process that ends at once takes the message with it.
+        if self._sent and self._topic.wait_for_all_acked(Duration()):
+            self.get_logger().info(
+                f"sent to {topic}: x {pose.x:g} m, y {pose.y:g} m, theta {pose.theta:g} rad"
+            )
+            self.exit_code = 0
+        elif time.monotonic() >= self._end:
+            self.get_logger().error(
+                f"the subscriber of {topic} did not confirm"
+                if self._sent
+                else f"nobody subscribed to {topic} within {self._patience:g} s; start a "
+                "controller, or remap: --ros-args -r command:=CONTROLLER/command"
+            )
+            self.exit_code = 1
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the `pose_step` command; returns the exit status, 130 when it is interrupted."""
+    args = sys.argv if args is None else args
+    words = remove_ros_args(args)[1:]
+    if set(words) & {"-h", "--help"}:
+        print(USAGE)
+        return 0
+    try:
+        pose = pose_from_text("set point", " ".join(words))
+    except ValueError as error:
+        print(f"pose_step: {error}\n{USAGE}", file=sys.stderr)
+        return 2
+    return run_node(lambda: PoseStepNode(*pose), args, interrupted=130)
+
+
+# ---
+# The pose2d_to_pose_stamped node: set points that RViz can show; Lages (2018), 5.3.
+#
+# Subscribes to `pose2d` (geometry_msgs/Pose2D, for example a controller's `command`) and publishes
+# each as `pose_stamped` (geometry_msgs/PoseStamped), stamped with the node's clock since a Pose2D
+# has no stamp.
+
+STAMPED_PARAMETERS = (Parameter("frame", "odom", "frame of the poses"),)
+
+
+class PoseStampedNode(Node):
+    """Turns poses in the plane into poses in space."""
+
+    def __init__(self) -> None:
+        super().__init__("pose2d_to_pose_stamped")
+        self.exit_code: int | None = None
+        self._message = PoseStamped()
+        self._message.header.frame_id = declare(self, STAMPED_PARAMETERS).frame
+        self._topic = self.create_publisher(PoseStamped, "pose_stamped", 10)
+        self.create_subscription(Pose2D, "pose2d", self._on_pose, 10)
+
+    def _on_pose(self, pose: Pose2D) -> None:
+        if not all(map(math.isfinite, (pose.x, pose.y, pose.theta))):
+            self.get_logger().warning(
+                f"pose ({pose.x} m, {pose.y} m, {pose.theta} rad) left out: must be finite",
+                throttle_duration_sec=1.0,
+            )
+            return
+        message = self._message
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.pose.position.x, message.pose.position.y = pose.x, pose.y
+        half = 0.5 * pose.theta
+        message.pose.orientation.z, message.pose.orientation.w = math.sin(half), math.cos(half)
+        self._topic.publish(message)
+
+    def close(self) -> None:
+        """Nothing has to be said at the end."""

@@ -1,0 +1,461 @@
+"""A path and a law of time make a trajectory."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from typing import NamedTuple
+
+from pose2d_trajectories.paths import (
+    MAX_SLOPE,
+    STRAIGHT_ON,
+    Corner,
+    Leg,
+    Path,
+    SpotTurn,
+    Straight,
+    step,
+    step_integral,
+    step_slope,
+)
+from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
+
+# ---
+# How the path's parameter grows over time: up to a rate, on with it, and down again.
+
+
+class Phase(NamedTuple):
+    """The path's parameter p at one time, and its first and second time derivatives."""
+
+    p: float
+    dp: float
+    ddp: float
+
+
+def _ramp(start: float, end: float, time: float, t: float) -> Phase:
+    """Phase t s after the beginning of a ramp from one rate to another that takes `time` s."""
+    u, change = t / time, end - start
+    return Phase(
+        start * t + change * time * step_integral(u),
+        start + change * step(u),
+        change / time * step_slope(u),
+    )
+
+
+@dataclass(frozen=True)
+class RampLaw:
+    """A rate with smooth ramps at both ends; the unit of p is that of the path's parameter.
+
+    Attributes:
+        total: p at the end, > 0; math.inf: it never ends.
+        rate: of p between the ramps, per s, > 0.
+        ramp_up: time from start_rate to rate, s, >= 0.
+        ramp_down: time from rate to end_rate, s, >= 0.
+        start_rate: rate at t = 0, per s.
+        end_rate: rate at the end, per s.
+    """
+
+    total: float
+    rate: float
+    ramp_up: float = 0.0
+    ramp_down: float = 0.0
+    start_rate: float = 0.0
+    end_rate: float = 0.0
+
+    @classmethod
+    def endless(cls, rate: float, ramp_up: float = 0.0) -> RampLaw:
+        """From rest in ramp_up s, then for ever; ramp_up = 0: at full rate from the start."""
+        return cls(math.inf, rate, ramp_up, start_rate=0.0 if ramp_up else rate)
+
+    @classmethod
+    def timed(cls, total: float, rate: float, ramp_up: float, ramp_down: float) -> RampLaw:
+        """With ramps of given times, to rest at `total`; slower where there is no way for them."""
+        rate = min(rate, 2.0 * total / (ramp_up + ramp_down))
+        return cls(total, rate, ramp_up, ramp_down, start_rate=0.0 if ramp_up else rate)
+
+    @classmethod
+    def between(
+        cls, total: float, start: float, rate: float, end: float, acceleration: float
+    ) -> RampLaw:
+        """From one rate to another with ramps whose largest slope is the acceleration.
+
+        A ramp from a to b needs (a + b) / 2 times MAX_SLOPE |b - a| / acceleration of the way,
+        so that b^2 - a^2 grows with the way as in the usual trapezoid, by a smaller acceleration.
+
+        Args:
+            total: way, > 0; long enough to get from start to end.
+            start: rate at the beginning, 0 <= start <= rate.
+            rate: largest rate; less is reached on short ways.
+            end: rate at the end, 0 <= end <= rate.
+            acceleration: largest derivative of the rate, > 0.
+        """
+        square = 0.5 * (start * start + end * end) + acceleration / MAX_SLOPE * total
+        peak = max(min(rate, math.sqrt(square)), start, end)
+        up, down = (MAX_SLOPE * (peak - slow) / acceleration for slow in (start, end))
+        return cls(total, peak, up, down, start, end)
+
+    def slowed(self, factor: float) -> RampLaw:
+        """The same p, with time running at `factor` (0 to 1) of its speed."""
+        return RampLaw(
+            self.total,
+            self.rate * factor,
+            self.ramp_up / factor,
+            self.ramp_down / factor,
+            self.start_rate * factor,
+            self.end_rate * factor,
+        )
+
+    @property
+    def duration(self) -> float:
+        """Time until the end, s; math.inf when there is none."""
+        ramps = 0.5 * (
+            (self.start_rate + self.rate) * self.ramp_up
+            + (self.end_rate + self.rate) * self.ramp_down
+        )
+        # Rounding may leave less than nothing between two ramps that fill the way.
+        return self.ramp_up + max(self.total - ramps, 0.0) / self.rate + self.ramp_down
+
+    def at(self, t: float) -> Phase:
+        """Phase at time t, s; at rest before 0, at the end from `duration` on."""
+        if t < 0.0:
+            return Phase(0.0, 0.0, 0.0)
+        rest = self.duration - t
+        if rest <= 0.0:
+            return Phase(self.total, self.end_rate, 0.0)
+        if t < self.ramp_up:
+            return _ramp(self.start_rate, self.rate, self.ramp_up, t)
+        if rest < self.ramp_down:
+            # Seen from the end, so that the end is met exactly.
+            p, dp, ddp = _ramp(self.end_rate, self.rate, self.ramp_down, rest)
+            return Phase(self.total - p, dp, -ddp)
+        way = 0.5 * (self.start_rate + self.rate) * self.ramp_up
+        return Phase(way + self.rate * (t - self.ramp_up), self.rate, 0.0)
+
+
+@dataclass(frozen=True)
+class PathTrajectory:
+    """Drives along a path; derivatives by the chain rule.
+
+    Attributes:
+        path: where.
+        law: when; its p is the path's parameter.
+    """
+
+    path: Path
+    law: RampLaw
+
+    @property
+    def duration(self) -> float:
+        """Time until the end, s; math.inf when there is none."""
+        return self.law.duration
+
+    def at(self, t: float) -> Reference:
+        """The reference at time t, s."""
+        p, dp, ddp = self.law.at(t)
+        x, y, theta, ds, dds, dtheta, ddtheta = self.path.at(p)
+        return Reference(
+            x,
+            y,
+            theta,
+            ds * dp,
+            dtheta * dp,
+            dds * dp * dp + ds * ddp,
+            ddtheta * dp * dp + dtheta * ddp,
+        )
+
+
+# ---
+# Limits of speed and acceleration.
+
+UNITS = {
+    "linear_velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "linear_acceleration": "m/s^2",
+    "angular_acceleration": "rad/s^2",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a trajectory must not exceed; math.inf: no limit.
+
+    Attributes:
+        linear_velocity: largest |v|, m/s, > 0.
+        angular_velocity: largest |omega|, rad/s, > 0.
+        linear_acceleration: largest |dv/dt|, m/s^2, > 0.
+        angular_acceleration: largest |domega/dt|, rad/s^2, > 0.
+
+    Raises:
+        ValueError: a limit is not > 0, or too small.
+    """
+
+    linear_velocity: float = math.inf
+    angular_velocity: float = math.inf
+    linear_acceleration: float = math.inf
+    angular_acceleration: float = math.inf
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != math.inf:
+                positive(f"limit of {field.name}", value, UNITS[field.name])
+
+
+# ---
+# Trajectories one after the other.
+
+
+class Chain:
+    """Each part begins when, where and as fast as the one before ends.
+
+    Args:
+        parts: at least one; all but the last end.
+    """
+
+    def __init__(self, parts: Sequence[Trajectory]) -> None:
+        self._parts = tuple(parts)
+        *self._starts, self._duration = accumulate((part.duration for part in parts), initial=0.0)
+
+    @property
+    def duration(self) -> float:
+        """Time until the end of the last part, s."""
+        return self._duration
+
+    def at(self, t: float) -> Reference:
+        """The reference at time t, s."""
+        if t >= self._duration:
+            # Asked at its own end, for the sum of the durations may be less by rounding.
+            return self._parts[-1].at(self._parts[-1].duration)
+        index = max(bisect_right(self._starts, t) - 1, 0)
+        return self._parts[index].at(t - self._starts[index])
+
+
+# ---
+# How fast to drive on a path of straights and corners.
+
+
+def corner_speed(corner: Corner, limits: Limits) -> float:
+    """Largest speed, m/s, at which a corner keeps the limits, driven at constant speed."""
+    return min(
+        limits.linear_velocity,
+        limits.angular_velocity / corner.max_curvature,
+        math.sqrt(limits.angular_acceleration / corner.max_sharpness),
+    )
+
+
+def joint_speeds(pieces: Sequence[Straight | Corner], limits: Limits) -> list[float]:
+    """Speeds where the pieces meet, m/s: n + 1 for n pieces, 0 at both ends.
+
+    Corners have one speed throughout. The usual two passes: forwards no straight may gain, then
+    backwards none may lose more speed than its length allows (see RampLaw.between).
+    """
+    gain = 2.0 * limits.linear_acceleration / MAX_SLOPE  # of the squared speed per m
+    speeds = [0.0, *[limits.linear_velocity] * (len(pieces) - 1), 0.0]
+    for index, piece in enumerate(pieces):
+        if isinstance(piece, Corner):
+            speed = min(speeds[index], speeds[index + 1], corner_speed(piece, limits))
+            speeds[index] = speeds[index + 1] = speed
+        else:
+            reached = math.sqrt(speeds[index] ** 2 + gain * piece.length)
+            speeds[index + 1] = min(speeds[index + 1], reached)
+    for index in reversed(range(len(pieces))):
+        piece = pieces[index]
+        if isinstance(piece, Corner):
+            speeds[index] = speeds[index + 1]
+        else:
+            reached = math.sqrt(speeds[index + 1] ** 2 + gain * piece.length)
+            speeds[index] = min(speeds[index], reached)
+    return speeds
+
+
+def drive_through(pieces: Sequence[Straight | Corner], limits: Limits) -> Chain:
+    """From rest to rest without a stop, slower in corners where the limits demand it.
+
+    Args:
+        pieces: as `rounded` gives them, with a straight at each end.
+        limits: all finite; linear_velocity is the speed on straights.
+    """
+    speeds = joint_speeds(pieces, limits)
+    parts = []
+    for piece, start, end in zip(pieces, speeds, speeds[1:], strict=False):
+        if isinstance(piece, Corner):
+            law = RampLaw(piece.length, start, start_rate=start, end_rate=start)
+        else:
+            law = RampLaw.between(
+                piece.length, start, limits.linear_velocity, end, limits.linear_acceleration
+            )
+        parts.append(PathTrajectory(piece, law))
+    return Chain(parts)
+
+
+def stop_and_turn(lines: Sequence[Leg], limits: Limits) -> Chain:
+    """From rest to rest along each leg, with a turn on the spot between two.
+
+    Args:
+        lines: the legs.
+        limits: all finite.
+    """
+    parts = []
+    for index, leg in enumerate(lines):
+        if index:
+            before = lines[index - 1].heading
+            turn = leg.heading - before
+            if abs(turn) > STRAIGHT_ON:
+                law = RampLaw.between(
+                    abs(turn), 0.0, limits.angular_velocity, 0.0, limits.angular_acceleration
+                )
+                parts.append(PathTrajectory(SpotTurn(leg.x, leg.y, before, turn), law))
+        law = RampLaw.between(
+            leg.length, 0.0, limits.linear_velocity, 0.0, limits.linear_acceleration
+        )
+        parts.append(PathTrajectory(Straight(*leg), law))
+    return Chain(parts)
+
+
+# ---
+# The largest speeds and accelerations of a trajectory, and how fast limits let it be.
+
+SAMPLES = 4096
+# Local maxima of the samples that are looked at closely, and how closely: 0.618^30 = 5e-7 of two
+# samples' distance, which leaves 1e-12 of the value, since a maximum is flat.
+CANDIDATES = 8
+ITERATIONS = 30
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+class Peaks(NamedTuple):
+    """Largest |v| in m/s, |omega| in rad/s, |dv| in m/s^2, |domega| in rad/s^2."""
+
+    v: float
+    omega: float
+    dv: float
+    domega: float
+
+    def time_factor(self, limits: Limits) -> float:
+        """How much faster time may run while the limits hold; math.inf where there are none.
+
+        With time at a factor f, velocities are f times and accelerations f^2 times as large.
+        """
+        shares = (
+            _share(limits.linear_velocity, self.v),
+            _share(limits.angular_velocity, self.omega),
+            math.sqrt(_share(limits.linear_acceleration, self.dv)),
+            math.sqrt(_share(limits.angular_acceleration, self.domega)),
+        )
+        return min(shares)
+
+
+def _share(limit: float, peak: float) -> float:
+    return limit / peak if peak > 0.0 else math.inf
+
+
+def find_peaks(trajectory: Trajectory, start: float, end: float) -> Peaks:
+    """The peaks between two times, s: from samples, refined by golden sections.
+
+    A peak narrower than (end - start) / SAMPLES may be missed.
+    """
+    times = [start + (end - start) * k / SAMPLES for k in range(SAMPLES + 1)]
+    samples = [trajectory.at(t) for t in times]
+    return Peaks(*(_peak(trajectory, name, times, samples) for name in Peaks._fields))
+
+
+def _peak(trajectory: Trajectory, name: str, times: list[float], samples: list[object]) -> float:
+    values = [abs(getattr(sample, name)) for sample in samples]
+    last = len(values) - 1
+    tops = [
+        k
+        for k in range(last + 1)
+        if values[k] >= values[max(k - 1, 0)] and values[k] >= values[min(k + 1, last)]
+    ]
+    tops = sorted(tops, key=values.__getitem__, reverse=True)[:CANDIDATES]
+    refined = (
+        _golden(
+            lambda t: abs(getattr(trajectory.at(t), name)),
+            times[max(k - 1, 0)],
+            times[min(k + 1, last)],
+        )
+        for k in tops
+    )
+    return max(max(values), *refined)
+
+
+def _golden(function: Callable[[float], float], low: float, high: float) -> float:
+    """Largest value of a function with one maximum between low and high; golden sections."""
+    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+    values = [function(t) for t in inner]
+    for _ in range(ITERATIONS):
+        if values[0] >= values[1]:
+            high, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = high - _GOLDEN * (high - low)
+            values[0] = function(inner[0])
+        else:
+            low, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = low + _GOLDEN * (high - low)
+            values[1] = function(inner[1])
+    return max(values)
+
+
+# ---
+# Laps of a closed path within limits.
+
+
+def drive_laps(
+    path: Path, rate: float, laps: int, ramp_up: float, ramp_down: float, limits: Limits
+) -> PathTrajectory:
+    """Drive a closed path, at a rate or, where limits demand it, more slowly.
+
+    First a whole lap is slowed until it keeps the limits. Where the ramps then break one, they are
+    made as long as the acceleration limits demand for them alone, and should path and ramp
+    together still break one, all is slowed once more, to 0.7 at the least.
+
+    Args:
+        path: closed.
+        rate: of the path's parameter, per s, > 0.
+        laps: >= 1; 0: for ever.
+        ramp_up: time from rest to the rate, s, or more; 0: in motion from the start.
+        ramp_down: time from the rate to rest at the end, s, > 0, or more.
+        limits: that hold afterwards.
+    """
+    if isinstance(laps, bool) or not isinstance(laps, int) or laps < 0:
+        raise ValueError(f"laps = {laps!r}: must be a whole number >= 0; 0 drives for ever")
+    up = zero_or_positive("ramp_up", ramp_up, "s")
+    down = positive("ramp_down", ramp_down, "s")
+    if limits == Limits():
+        return PathTrajectory(path, _law(path, rate, laps, up, down))
+    lap = find_peaks(PathTrajectory(path, RampLaw.endless(1.0)), 0.0, path.length)
+    rate = min(rate, lap.time_factor(limits))
+    law = _law(path, rate, laps, up, down)
+    factor = _factor(PathTrajectory(path, law), limits)
+    if factor > 1.0 - 1e-9:  # but for rounding, the ramps keep the limits
+        return PathTrajectory(path, law.slowed(factor))
+    # Time of a ramp per rate that the acceleration limits ask for, wherever on the path it is.
+    slowness = MAX_SLOPE * max(
+        lap.v / limits.linear_acceleration, lap.omega / limits.angular_acceleration
+    )
+    if laps and slowness:
+        # Higher rates would leave no way between such ramps.
+        rate = min(rate, math.sqrt((1.0 if up else 2.0) * laps * path.length / slowness))
+    shortest = rate * slowness
+    law = _law(path, rate, laps, max(up, shortest) if up else 0.0, max(down, shortest))
+    return PathTrajectory(path, law.slowed(_factor(PathTrajectory(path, law), limits)))
+
+
+def _law(path: Path, rate: float, laps: int, up: float, down: float) -> RampLaw:
+    if laps == 0:
+        return RampLaw.endless(rate, up)
+    return RampLaw.timed(laps * path.length, rate, up, down)
+
+
+def _factor(trajectory: PathTrajectory, limits: Limits) -> float:
+    """By how much time has to slow down for the ramps to keep the limits, 1 or less."""
+    law, end = trajectory.law, trajectory.duration
+    ramps = []
+    if law.ramp_up:
+        ramps.append((0.0, law.ramp_up))
+    if law.ramp_down:
+        ramps.append((end - law.ramp_down, end))
+    factors = [find_peaks(trajectory, *ramp).time_factor(limits) for ramp in ramps]
+    return min([1.0, *factors])

@@ -1,0 +1,3 @@
+"""The fault table: what the suite promises when something goes wrong, each promise attacked."""
+
+from __future__ import annotations

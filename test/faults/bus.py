@@ -1,0 +1,367 @@
+"""Nodes of the suite in one process, without DDS and in the robot's time.
+
+The nodes are the real ones. Messages go from publisher to subscriber by a queue, in the order in
+which they are sent; timers, clocks, `time.monotonic` and `time.sleep` follow the bus. So a run
+repeats to the last digit, and takes less time than the robot's.
+
+    with Bus() as bus:
+        robot = BusRobot(bus, "ideal")
+        controller = bus.add(BackstepNode, duration=5.0)
+        bus.publish("backstep_controller/command", Pose2D(x=1.0))
+        bus.advance(3.0)
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import heapq
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
+
+from faults.bus_time import BusClock, BusTime, Member, nanoseconds
+from faults.bus_topics import (
+    BusGraph,
+    BusPublisher,
+    BusService,
+    BusSubscription,
+    BusTimer,
+    matches,
+    profile,
+)
+
+# ---
+# What stands between a node of the suite and rclpy while it is on a bus.
+
+# A service that rclpy would make over DDS.
+NO_SERVICE = Parameter("start_type_description_service", value=False)
+
+
+def on_bus(kind: type[Node]) -> type[Node]:
+    """A class of nodes whose topics, services, timers and time are a bus's.
+
+    The node's own code is as it is: BusNode comes right before rclpy's Node in the order in which
+    Python looks for methods.
+    """
+    return type(kind)(kind.__name__, (kind, BusNode), {})
+
+
+class BusNode(Node):
+    """Node without DDS; `member` and `bus` are set on the class before one is made."""
+
+    bus: ClassVar[Bus]
+    member: ClassVar[Member]
+
+    def __init__(self, name: str, **arguments: Any) -> None:
+        member = self.member
+        words = [word for pair in member.remap.items() for word in ("-r", ":=".join(pair))]
+        arguments |= {
+            "context": self.bus.context,
+            "namespace": member.namespace,
+            "cli_args": ["--ros-args", *words],
+            "use_global_arguments": False,
+            "enable_rosout": False,
+            "start_parameter_services": False,
+            "parameter_overrides": [NO_SERVICE, *member.overrides],
+        }
+        super().__init__(name, **arguments)
+        member.name = self.get_fully_qualified_name()
+
+    # Topics and services.
+
+    def create_publisher(
+        self, msg_type: type, topic: str, qos_profile: Any, **_: Any
+    ) -> BusPublisher:
+        """Publish on the bus."""
+        name = self.resolve_topic_name(topic)
+        return self.bus.join(
+            BusPublisher(self.bus, self.member, msg_type, name, profile(qos_profile))
+        )
+
+    def create_subscription(
+        self,
+        msg_type: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos_profile: Any,
+        *,
+        event_callbacks: Any = None,
+        **_: Any,
+    ) -> BusSubscription:
+        """Listen on the bus."""
+        name = self.resolve_topic_name(topic)
+        qos = profile(qos_profile)
+        return self.bus.join(
+            BusSubscription(self.bus, self.member, msg_type, name, callback, qos, event_callbacks)
+        )
+
+    def create_service(
+        self, srv_type: type, srv_name: str, callback: Callable[[Any, Any], Any], **_: Any
+    ) -> BusService:
+        """Serve on the bus."""
+        name = self.resolve_service_name(srv_name)
+        return self.bus.join(BusService(self.bus, self.member, srv_type, name, callback))
+
+    def create_timer(
+        self, timer_period_sec: float, callback: Callable[[], None], *_: Any, **__: Any
+    ) -> BusTimer:
+        """A timer by the time of the bus, whatever clock it asks for."""
+        period = max(nanoseconds(float(timer_period_sec)), 1)
+        first = self.bus.now_ns + self.member.phase % period
+        return BusTimer(self.bus, self.member, period, callback, first)
+
+    def destroy_publisher(self, publisher: BusPublisher) -> bool:
+        """Leave a topic."""
+        publisher.destroy()
+        return True
+
+    destroy_subscription = destroy_service = destroy_timer = destroy_publisher
+
+    # The graph.
+
+    @property
+    def publishers(self) -> list[BusPublisher]:
+        """Those of this node."""
+        return [each for each in self.bus.publishers() if each.owner is self.member]
+
+    @property
+    def subscriptions(self) -> list[BusSubscription]:
+        """Those of this node."""
+        return [each for each in self.bus.subscriptions() if each.owner is self.member]
+
+    def _known_publishers(self, topic_name: str) -> list[BusPublisher]:
+        name = self.resolve_topic_name(topic_name)
+        return self.bus.known(self.member, self.bus.publishers(name), BusPublisher, name)
+
+    def count_publishers(self, topic_name: str) -> int:
+        """Publishers of a topic."""
+        return len(self._known_publishers(topic_name))
+
+    def count_subscribers(self, topic_name: str) -> int:
+        """Subscriptions of a topic."""
+        name = self.resolve_topic_name(topic_name)
+        found = self.bus.subscriptions(name)
+        return len(self.bus.known(self.member, found, BusSubscription, name))
+
+    def get_publishers_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
+        """Who publishes a topic; names only."""
+        return [_named(each) for each in self._known_publishers(topic_name)]
+
+    def get_subscriptions_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
+        """Who listens to a topic; names only."""
+        found = self.bus.subscriptions(self.resolve_topic_name(topic_name))
+        return [_named(each) for each in found]
+
+    # Time and words.
+
+    def get_clock(self) -> BusClock:
+        """The time of the bus."""
+        return BusClock(self._bus_now, self.member.simulated)
+
+    def _bus_now(self) -> int:
+        told = self.member.told_time
+        return self.bus.now_ns + self.member.clock_offset if told is None else told
+
+    def get_logger(self) -> Any:
+        """What is said is kept by the member."""
+        return self.member.logger
+
+
+def _named(endpoint: Any) -> SimpleNamespace:
+    owner = endpoint.owner
+    namespace, _, name = (owner.name if owner is not None else "/tester").rpartition("/")
+    return SimpleNamespace(
+        node_name=name,
+        node_namespace=namespace or "/",
+        qos_profile=endpoint.qos_profile,
+        topic_type=endpoint.msg_type.__name__,
+        matches=matches,
+    )
+
+
+# A robot's time does not begin at 0, which some programs take for "no stamp".
+BEGINNING = 10.0
+
+
+@functools.cache
+def _context() -> Context:
+    context = Context()
+    rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+    atexit.register(context.try_shutdown)
+    return context
+
+
+@dataclass
+class _Once:
+    """What happens once, at a time, ns."""
+
+    due: int
+    owner: Member | None
+    callback: Callable[[], None]
+    cancelled = False
+
+
+class Bus(BusGraph):
+    """An in-process graph; use it in a `with` statement, one at a time.
+
+    Args:
+        beginning: time at the beginning, s.
+
+    Raises:
+        RuntimeError: another bus is open in this process.
+    """
+
+    _open: Bus | None = None
+
+    def __init__(self, beginning: float = BEGINNING) -> None:
+        super().__init__(nanoseconds(beginning))
+        self.context = _context()
+        self.members: list[Member] = []
+        self._timers: list[tuple[int, int, BusTimer | _Once]] = []
+        self._count = itertools.count()
+        self._time = BusTime(lambda: self.now_ns, lambda seconds: self.advance(self.time + seconds))
+
+    def __enter__(self) -> Bus:
+        if Bus._open is not None:
+            raise RuntimeError("another bus is open in this process; close it first")
+        Bus._open = self
+        self._time.install()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            for member in self.members:
+                self.kill(member)
+        finally:
+            self._time.remove()
+            Bus._open = None
+
+    # Nodes.
+
+    def add(
+        self,
+        kind: type[Node],
+        *arguments: Any,
+        remap: Mapping[str, str] | None = None,
+        namespace: str = "",
+        simulated: bool = False,
+        phase: float = 0.0,
+        **parameters: Any,
+    ) -> Member:
+        """Make a node as `run_node` does; what it refuses is in `log`, and its status is 1.
+
+        Args:
+            kind: class of the node.
+            arguments: of its constructor.
+            remap: names of topics, as -r gives them.
+            namespace: of the node.
+            simulated: whether its clock counts as a simulator's.
+            phase: when its timers fire first, s.
+            parameters: of the node; those whose names are taken above cannot be given.
+        """
+        member = Member(parameters, remap or {}, namespace, simulated, phase)
+        self.members.append(member)
+        made = on_bus(kind)
+        made.bus, made.member = self, member
+        self._time.install()
+        try:
+            member.node = made(*arguments)
+        except (ValueError, ImportError, OSError) as error:
+            member.logger.fatal(str(error))
+            self._leave(member, 1)
+        self.settle()
+        return member
+
+    def interrupt(self, member: Member, status: int = 0) -> None:
+        """End a node as a signal does."""
+        if member.runs:
+            self._end(member, status)
+        self.settle()
+
+    def kill(self, member: Member) -> None:
+        """End a node as kill -9 does: it says nothing more."""
+        if member.status is None:
+            self._leave(member, 137, outright=True)
+
+    def _end(self, member: Member, status: int) -> None:
+        member.ending = True
+        try:
+            member.node.close()
+        except Exception as error:
+            member.logger.fatal(f"{type(error).__name__} while closing: {error}")
+            status = status or 1
+        self.settle()
+        self._leave(member, status)
+
+    def _leave(self, member: Member, status: int, outright: bool = False) -> None:
+        member.status = status
+        self.leave(member, outright)
+        node, member.node = member.node, None
+        if node is not None:
+            node.destroy_node()
+
+    # Time.
+
+    def follow_clock(self, member: Member) -> None:
+        """Let a node's clock be what a simulator says on /clock."""
+        member.told_time = 0
+        self.join(
+            BusSubscription(self, member, Clock, "/clock", member.hear_clock, QoSProfile(depth=1))
+        )
+
+    def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
+        """Call a callback of a node, or of nobody, once, at a time, ns."""
+        heapq.heappush(self._timers, (due, next(self._count), _Once(due, owner, callback)))
+
+    def schedule(self, timer: BusTimer | _Once) -> None:
+        """Fire a timer when it is due."""
+        heapq.heappush(self._timers, (timer.due, next(self._count), timer))
+
+    def advance(self, to: float) -> None:
+        """Let time pass up to a time, s."""
+        end = nanoseconds(to)
+        self.settle()
+        while self._timers and self._timers[0][0] <= end:
+            due, _, timer = heapq.heappop(self._timers)
+            owner = timer.owner
+            ended = owner is not None and owner.status is not None
+            if ended or timer.cancelled or timer.due != due:  # it was reset meanwhile
+                continue
+            if self.network is not None and (later := self.network.awake(owner, due)) > due:
+                timer.due = later
+                self.schedule(timer)
+                continue
+            self.now_ns = max(self.now_ns, due)
+            if isinstance(timer, BusTimer):
+                timer.due = due + timer.timer_period_ns
+                self.schedule(timer)
+            self.run(owner, timer.callback)
+            self.settle()
+        self.now_ns = max(self.now_ns, end)
+
+    def run(self, owner: Member | None, callback: Callable[..., None], *arguments: Any) -> None:
+        """Call a callback of a node as `run_node` does."""
+        if owner is None:
+            callback(*arguments)
+            return
+        if not owner.runs:
+            return
+        try:
+            callback(*arguments)
+        except Exception as error:
+            owner.logger.fatal(f"{type(error).__name__}: {error}")
+            self._end(owner, 1)
+            return
+        if owner.node is not None and owner.node.exit_code is not None and owner.runs:
+            self._end(owner, owner.node.exit_code)

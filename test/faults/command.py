@@ -1,0 +1,120 @@
+"""The command ``diffbot faults``: which rows are run, and what is printed and written."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from diffbot_sim.engines import ENGINES
+from diffbot_sim.gazebo.installation import MISSING, find_installation
+from faults.row import Row, Verdict
+from faults.table import PARTS, chosen, table
+from faults.verdicts import rich_table, text_lines, worst_line, write_verdicts
+
+WIDTH = 140  # of the table in a file or a pipe, characters
+
+_EPILOG = """\
+Writes faults.md and summary.json. Exit status: 0 all promises were kept; 1 a row fails, and it is
+said why; 2 wrong arguments; 130 stopped by Ctrl-C."""
+
+
+def main(argv: list[str]) -> int:
+    """Run the rows, print the table and write it; returns the exit status."""
+    options = _parser().parse_args(argv)
+    engines = options.engine or ["ideal", "mujoco"]
+    runs = list(chosen(table(options.only), engines, options.row))
+    if not runs:
+        print(f"diffbot faults: {_no_row(options, engines)}; --list shows all", file=sys.stderr)
+        return 2
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDTH)
+    if options.list:
+        for row, engine in runs:
+            console.print(f"{row.group}: {row.name}  ({engine}, {row.promise.value})", markup=False)
+        return 0
+    if "gazebo" in engines and find_installation() is None:
+        print(f"diffbot faults: --engine gazebo: {MISSING}", file=sys.stderr)
+        return 2
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"diffbot faults: --output {options.output}: {error.strerror}", file=sys.stderr)
+        return 2
+    return _run(runs, options.output, console)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "diffbot faults",
+        description="Attack the nodes: the fault table, with time to zero torque and worst torque.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--engine", action="append", choices=ENGINES,
+        help="physics; may be given several times; default: ideal and mujoco",
+    )  # fmt: skip
+    parser.add_argument("--row", default="", metavar="TEXT", help="only rows with this text")
+    parser.add_argument(
+        "--only", default="", choices=PARTS,
+        help="nodes in one process and robot time, or real processes over DDS in real time",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="list the rows and run none")
+    default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-faults"
+    parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
+    return parser
+
+
+def _no_row(options: argparse.Namespace, engines: list[str]) -> str:
+    """Why nothing is to be run."""
+    rows = f"no row of --only {options.only}" if options.only else "no row"
+    text = f" has {options.row!r} (--row) and" if options.row else ""
+    return f"{rows}{text} is run on {' or '.join(engines)}"
+
+
+def _run(runs: list[tuple[Row, str]], folder: Path, console: Console) -> int:
+    begun, verdicts = time.monotonic(), []
+    try:
+        _judge_all(runs, verdicts, console)
+    except KeyboardInterrupt:
+        console.print(f"interrupted after {len(verdicts)} of {len(runs)} rows; nothing is written")
+        raise
+    console.print(rich_table(verdicts))
+    for line in text_lines(verdicts):
+        console.print(line, soft_wrap=True, markup=False)
+    seconds = time.monotonic() - begun
+    console.print(f"{worst_line(verdicts)}  ({seconds:.0f} s)", soft_wrap=True, markup=False)
+    try:
+        path = write_verdicts(verdicts, folder, seconds)
+    except OSError as error:
+        print(f"diffbot faults: --output {folder}: {error.strerror}", file=sys.stderr)
+        return 2
+    console.print(f"the table: {path}", soft_wrap=True, markup=False)
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def _judge_all(runs: list[tuple[Row, str]], verdicts: list[Verdict], console: Console) -> None:
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(runs))
+        for row, engine in runs:
+            progress.update(task, description=f"{row.group}: {row.name} ({engine})")
+            verdict = row.judged(engine)
+            verdicts.append(verdict)
+            if not verdict.passed:
+                progress.console.print(
+                    f"fails: {row.group}: {row.name} ({engine})", style="red", markup=False
+                )
+            progress.advance(task)

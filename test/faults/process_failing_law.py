@@ -1,0 +1,39 @@
+"""A backstep_controller whose law raises once SIGUSR1 has come: a bug that shows in mid-run."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+from diffbot_controllers.laws.motion import Reference, State, Torque
+from diffbot_controllers.nodes.backstep_node import BackstepNode
+from diffbot_node import run_node
+
+FAILURE = "the law has met a case that nobody thought of"
+
+
+class FailingController(BackstepNode):
+    """Drives like its parent until told to fail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fails = False
+        signal.signal(signal.SIGUSR1, self._on_signal)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._fails = True
+
+    def drive(self, state: State, reference: Reference, dt: float) -> Torque:
+        """The law's torque, N m.
+
+        Raises:
+            ZeroDivisionError: it is to fail.
+        """
+        if self._fails:
+            raise ZeroDivisionError(FAILURE)
+        return super().drive(state, reference, dt)
+
+
+def failing_controller() -> int:
+    """Run the node; returns the exit status."""
+    return run_node(FailingController)

@@ -1,0 +1,310 @@
+"""A simulated robot on a bus: it holds the last torque, as ros2_control does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from geometry_msgs.msg import TwistStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from arc_odometry import Arc, Pose
+from diffbot_controllers.laws.motion import Velocity
+from diffbot_description import Robot, load_robot
+from diffbot_description.dynamics import Sigma
+from diffbot_msgs.msg import PoseReference
+from diffbot_node import to_stamp
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+from faults.bus import Bus
+from faults.bus_time import nanoseconds
+from faults.bus_topics import BusTimer
+
+# ---
+# What a robot was commanded, and what follows from it for the table.
+
+Pair = tuple[float, float]
+ZERO: Pair = (0.0, 0.0)
+
+
+class CommandHistory:
+    """Commands in the order in which they came.
+
+    Args:
+        limits: largest size of each of the pair; what is told of commands is in shares of these
+            times `unit`.
+        unit: what the larger share is told in; of torques the limit itself, so that it is N m.
+    """
+
+    def __init__(self, limits: Pair, unit: float) -> None:
+        self._scale = tuple(unit / limit for limit in limits)
+        self.entries: list[tuple[float, float, float]] = []
+
+    def add(self, time: float, values: tuple[float, ...]) -> None:
+        """Keep what came at a time, s; other than two numbers are kept as NaN."""
+        if len(values) != 2:
+            values = (math.nan, math.nan)
+        scaled = (abs(s) * value for s, value in zip(self._scale, values, strict=True))
+        self.entries.append((time, *scaled))
+
+    def held(self, time: float) -> Pair:
+        """What the robot held right before a time, s; it drops what is not finite."""
+        held = ZERO
+        for at, first, second in self.entries:
+            if at >= time:
+                break
+            if math.isfinite(first) and math.isfinite(second):
+                held = (first, second)
+        return held
+
+    def zero_after(self, since: float, until: float) -> float | None:
+        """Time from `since` until the robot held zero for the rest of a span, s.
+
+        None: it did not hold zero at the end of the span. 0: it held it all the time.
+        """
+        zero = 0.0 if self.held(since) == ZERO else None
+        for at, first, second in self.entries:
+            if not since <= at <= until:
+                continue
+            if (first, second) != ZERO:
+                zero = None
+            elif zero is None:
+                zero = at - since
+        return zero
+
+    def worst(self, since: float = -math.inf, until: float = math.inf) -> float:
+        """Largest command of either sign that held in a span, times in s.
+
+        That is what was held when it began, too. NaN when one that came was not finite.
+        """
+        worst = max(map(abs, self.held(since)))
+        for at, first, second in self.entries:
+            if since <= at <= until:
+                if not (math.isfinite(first) and math.isfinite(second)):
+                    return math.nan
+                worst = max(worst, abs(first), abs(second))
+        return worst
+
+    def moved(self, since: float, until: float = math.inf) -> bool:
+        """Whether anything but zero came in a span, times in s."""
+        return any(since <= at <= until and any(pair) for at, *pair in self.entries)
+
+    def fastest_change(self, period: float) -> float:
+        """Largest change per s that is no stop; commands answer states of at least a period, s."""
+        worst, last, before = 0.0, -math.inf, ZERO
+        for at, first, second in self.entries:
+            if (first, second) != ZERO:
+                change = max(abs(first - before[0]), abs(second - before[1]))
+                worst = max(worst, change / max(at - last, period))
+            last, before = at, (first, second)
+        return worst
+
+
+PERIOD = 0.01  # control period, s
+
+
+def unchanged(torque: Pair) -> Pair:
+    """A motor that does what it is told."""
+    return torque
+
+
+def reported(message: JointState) -> Sequence[JointState]:
+    """A driver that tells what is."""
+    return (message,)
+
+
+class BusRobot:
+    """Publishes `joint_states` every control period and takes `effort_controller/commands`.
+
+    As ros2_control's forward controller it drops commands that are not finite or not two numbers
+    and holds the one before.
+
+    Args:
+        bus: that it is on.
+        engine: physics, by name.
+        robot: that is simulated; None: twil. The nodes' robot may differ.
+        encoder_counts: per turn of a wheel; None: the robot's own.
+
+    Attributes:
+        held: torque that is applied until the next command, [left, right], N m.
+        history: of the commands, N m.
+        limit: largest torque that a node may command, N m.
+        rate: largest change of it, N m/s.
+        unit: of what is told of commands.
+        motor: what becomes of the torque on its way to the wheels.
+        driver: what is published for each joint state.
+    """
+
+    unit = "N m"
+
+    def __init__(
+        self,
+        bus: Bus,
+        engine: str,
+        robot: Robot | None = None,
+        encoder_counts: int | None = None,
+    ) -> None:
+        self.robot = robot or load_robot("twil")
+        counts = self.robot.encoder.counts if encoder_counts is None else encoder_counts
+        self.simulator = make_simulator(engine, self.robot)
+        self._virtual = VirtualRobot(
+            self.simulator,
+            Actuator(self.robot.limits.torque),
+            Encoders(counts, PERIOD),
+            PERIOD,
+        )
+        self.held: Pair = (0.0, 0.0)
+        limits = self.robot.limits
+        self.limit, self.rate = limits.traction, limits.torque_rate
+        self.history = CommandHistory((self.limit, self.limit), self.limit)
+        self.motor: Callable[[Pair], Pair] = unchanged
+        self.driver: Callable[[JointState], Sequence[JointState]] = reported
+        self._bus = bus
+        joints = self.robot.joints
+        self._names = [joints.left, joints.right]
+        self.states = bus.publisher(JointState, "joint_states")
+        self.commands = bus.subscribe(
+            Float64MultiArray, "effort_controller/commands", self._on_command
+        )
+        period = nanoseconds(PERIOD)
+        BusTimer(bus, None, period, self._step, bus.now_ns + period)
+
+    def close(self) -> None:
+        """End what belongs to the engine."""
+        self.simulator.close()
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        values = tuple(message.data)
+        self.history.add(self._bus.time, values)
+        if len(values) == 2 and all(map(math.isfinite, values)):
+            self.held = values
+
+    def _step(self) -> None:
+        sample = self._virtual.advance(self.motor(self.held))
+        message = JointState(name=self._names)
+        message.header.stamp = to_stamp(self._bus.time)
+        message.position, message.velocity = list(sample.position), list(sample.velocity)
+        message.effort = list(sample.effort)
+        for each in self.driver(message):
+            self.states.publish(each)
+
+
+# ---
+# A simulated robot on a bus that takes velocity commands and tells its odometry.
+
+SIGMA = (0.35, 0.25, 1.0, 1.0)  # sigma1, sigma2 in s, sigma3, sigma4
+LIMITS = (0.7, 3.14)  # of v and omega, m/s and rad/s; defaults of the node's parameters
+
+
+class BusVelocityRobot:
+    """Publishes `odom` every control period and takes `cmd_vel`; the last command holds.
+
+    Args:
+        bus: that it is on.
+
+    Attributes:
+        held: command that holds until the next, m/s and rad/s.
+        history: of the commands, as shares of LIMITS.
+        limit: largest share that a node may command.
+        rate: largest change of it per s; there is none.
+        unit: of what is told of commands.
+        driver: what is published for each odometry message.
+    """
+
+    unit = "of limit"
+
+    def __init__(self, bus: Bus) -> None:
+        self.simulator = VelocityRobot(Sigma(*SIGMA), speed_limits=LIMITS)
+        self.held: Pair = (0.0, 0.0)
+        self.limit, self.rate = 1.0, math.inf
+        self.history = CommandHistory(LIMITS, 1.0)
+        self.driver: Callable[[Odometry], Sequence[Odometry]] = lambda message: (message,)
+        self._bus = bus
+        self.states = bus.publisher(Odometry, "odom")
+        bus.subscribe(TwistStamped, "cmd_vel", self._on_command)
+        period = nanoseconds(PERIOD)
+        BusTimer(bus, None, period, self._step, bus.now_ns + period)
+
+    def close(self) -> None:
+        """Nothing has to be ended."""
+
+    def _on_command(self, message: TwistStamped) -> None:
+        command = (message.twist.linear.x, message.twist.angular.z)
+        self.history.add(self._bus.time, command)
+        if all(map(math.isfinite, command)):
+            self.held = command
+
+    def _step(self) -> None:
+        self.simulator.step(self.held, PERIOD)
+        message = Odometry(child_frame_id="base_link")
+        message.header.frame_id = "odom"
+        message.header.stamp = to_stamp(self._bus.time)
+        x, y, theta = self.simulator.pose()
+        position, orientation = message.pose.pose.position, message.pose.pose.orientation
+        position.x, position.y = x, y
+        orientation.z, orientation.w = math.sin(0.5 * theta), math.cos(0.5 * theta)
+        message.twist.twist.linear.x, message.twist.twist.angular.z = self.simulator.velocity()
+        for each in self.driver(message):
+            self.states.publish(each)
+
+
+# ---
+# References that keep a robot's wheels under torque all the time.
+
+# v = SPEED sin(2 pi t / SPEED_PERIOD), omega = TURN sin(2 pi t / TURN_PERIOD): m/s, rad/s, s.
+SPEED, SPEED_PERIOD = 0.25, 2.0
+TURN, TURN_PERIOD = 0.8, 1.4
+
+
+class ReferenceSource:
+    """Publishes a swinging motion once a control period, in the middle between two states.
+
+    Args:
+        bus: that it is on.
+        topic: of the references.
+        kind: PoseReference or TwistStamped.
+        speed: factor on the motion.
+
+    Attributes:
+        pose: where the robot should be, m, m, rad.
+        velocity: that it should have, m/s and rad/s.
+        publisher: of the references.
+    """
+
+    def __init__(self, bus: Bus, topic: str, kind: type, speed: float = 1.0) -> None:
+        self._bus, self._kind, self.speed = bus, kind, speed
+        self.pose = Pose(0.0, 0.0, 0.0)
+        self.velocity = Velocity(0.0, 0.0)
+        self.publisher = bus.publisher(kind, topic)
+        self._start = bus.time
+        period = nanoseconds(PERIOD)
+        self._timer = BusTimer(bus, None, period, self._send, bus.now_ns + period // 2)
+
+    def stop(self) -> None:
+        """Publish no more; the publisher stays."""
+        self._timer.cancel()
+
+    def _send(self) -> None:
+        t, first = self._bus.time - self._start, self.velocity
+        p, q = math.tau / SPEED_PERIOD, math.tau / TURN_PERIOD
+        v, omega = SPEED * self.speed, TURN * self.speed
+        self.velocity = Velocity(v * math.sin(p * t), omega * math.sin(q * t))
+        path = 0.5 * (first.v + self.velocity.v) * PERIOD
+        turn = 0.5 * (first.omega + self.velocity.omega) * PERIOD
+        self.pose = Arc(path, turn).end(self.pose)
+        message = self._kind()
+        message.header.stamp = to_stamp(self._bus.time)
+        if isinstance(message, TwistStamped):
+            message.twist.linear.x, message.twist.angular.z = self.velocity
+        else:
+            self._fill(message, v * p * math.cos(p * t), omega * q * math.cos(q * t))
+        self.publisher.publish(message)
+
+    def _fill(self, message: PoseReference, dv: float, domega: float) -> None:
+        message.header.frame_id = "odom"
+        message.x, message.y, message.theta = self.pose
+        message.v, message.omega = self.velocity
+        message.dv, message.domega = dv, domega

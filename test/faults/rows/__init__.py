@@ -1,0 +1,3 @@
+"""Rows of the fault table, by group."""
+
+from __future__ import annotations

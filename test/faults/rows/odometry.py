@@ -1,0 +1,78 @@
+"""Odometry whose pose no robot can have: two that tell it, and one that jumps."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+
+from nav_msgs.msg import Odometry
+
+from diffbot_controllers.velocity_tracking.velocity_tracking_node import SETTLING
+from diffbot_node import to_stamp
+from diffbot_sim.faults.fault import Fault
+from faults.robots import PERIOD
+from faults.row import Outcome, Promise
+from faults.rows.making import INSTANT, lasting, rows
+from faults.rows.stopping import enable
+from faults.scene import FAULT, TRACKING, Scene, Subject
+
+GROUP = "Odometry"
+PLACE = ("pose.pose.position.x",)
+SECONDS = 0.3  # that faults last, s
+
+
+def _two_nodes(apart: float):
+    """A second node tells a pose that is apart by a distance, m."""
+
+    def run(subject: Subject, engine: str) -> Outcome:
+        with Scene(subject, engine) as scene:
+            scene.advance(FAULT + 0.5 * PERIOD)
+            since, other = scene.bus.time, scene.bus.publisher(Odometry, subject.states)
+
+            def driver(message: Odometry) -> tuple[Odometry]:
+                told = deepcopy(message)
+                told.header.stamp = to_stamp(scene.bus.time - 0.1 * PERIOD)  # stamps go on rising
+                told.pose.pose.position.x += apart
+                other.publish(told)
+                return (message,)
+
+            alone, scene.robot.driver = scene.robot.driver, driver
+            scene.advance(since + 1.0)
+            outcome = scene.zero(since, since + 1.0, "two sources tell", "/odom")
+            other.destroy()
+            scene.robot.driver = alone
+            enable(scene, True)
+            return _goes_on(scene, outcome, since)
+
+    return run
+
+
+def _goes_on(scene: Scene, outcome: Outcome, since: float) -> Outcome:
+    """The robot is back at its reference two seconds after all is well again."""
+    scene.advance(scene.bus.time + SETTLING + 2.0)
+    after = scene.on(since)
+    return replace(
+        after, time_to_zero=outcome.time_to_zero, problems=(*outcome.problems, *after.problems)
+    )
+
+
+def _takes_turns(subject: Subject, engine: str) -> Outcome:
+    fault = Fault(subject.states, "wrong", FAULT, probability=0.5, fields=PLACE, offset=1.0)
+    return lasting(subject, engine, 2.0, fault)
+
+
+def _jumps(subject: Subject, engine: str) -> Outcome:
+    """Away and back: the pose was steady for too short a time to count."""
+    fault = Fault(subject.states, "wrong", FAULT, SECONDS, fields=PLACE, offset=1.0)
+    with Scene(subject, engine, faults=(fault,)) as scene:
+        since, end = FAULT - INSTANT, FAULT + SECONDS + SETTLING - PERIOD
+        scene.advance(end)
+        return _goes_on(scene, scene.zero(since, end, "pose jumped by 1.0"), since)
+
+
+ROWS = (
+    *rows(GROUP, "a second node, 5 cm apart", Promise.ZERO, (TRACKING,), _two_nodes(0.05)),
+    *rows(GROUP, "a second node, 1.6 m apart", Promise.ZERO, (TRACKING,), _two_nodes(-1.6)),
+    *rows(GROUP, "two poses take turns at random", Promise.ZERO, (TRACKING,), _takes_turns),
+    *rows(GROUP, "the pose jumps by 1 m and back", Promise.ZERO, (TRACKING,), _jumps),
+)

@@ -1,0 +1,56 @@
+"""Minutes in saturation: what is asked for cannot be reached, and then it can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from faults.row import Outcome, Promise
+from faults.rows.making import rows
+from faults.scene import BACKSTEP, LINEARIZING, Scene, Subject
+
+GROUP = "Saturation"
+MINUTES = 120.0  # s
+# A torque that is far too small for what is asked for, N m.
+WEAK = 0.04
+# At so weak a limit, turning against the noise of the encoders takes a part of the braking torque.
+SHARED = 1.5
+# When the reference stands the robot brakes with all torque and settles; s beyond braking.
+SETTLING = {"linearizing_controller": 1.0, "backstep_controller": 8.0}
+
+
+def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcome:
+    """Ask for too much for some time, s, then for a standstill.
+
+    The recovery bound is the time to brake from the speed at that moment with the torque that
+    there is, times SHARED, plus SETTLING: an integral that has wound up would need as long as it
+    wound up.
+    """
+    with Scene(subject, engine, speed=2.0, torque_limit=WEAK) as scene:
+        begin, scene.robot.limit = scene.bus.time, WEAK
+        scene.advance(begin + seconds)
+        share = _share_at_limit(scene, begin)
+        v, omega = scene.robot.simulator.velocity()
+        scene.source.speed = 0.0
+        k = scene.robot.simulator.parameters()
+        # What brakes the one is missing for the other.
+        braking = abs(v) / (2.0 * k.k7 * WEAK) + abs(omega) / (-2.0 * k.k8 * WEAK)
+        bound = SHARED * braking + SETTLING[subject.name]
+        scene.advance(begin + seconds + bound)
+        outcome = scene.on(
+            begin, f"{100.0 * share:.0f} % at the limit, recovery bound {bound:.2f} s"
+        )
+        v, omega = scene.robot.simulator.velocity()
+        found = list(outcome.problems)
+        if share < 0.5:
+            found.append(f"at its limit for {100.0 * share:.0f} % of the time only")
+        if not (abs(v) < 0.02 and abs(omega) < 0.1):
+            found.append(f"after {bound:.2f} s still {v:.3f} m/s, {omega:.3f} rad/s")
+        return replace(outcome, problems=tuple(found))
+
+
+def _share_at_limit(scene: Scene, since: float) -> float:
+    sizes = [max(abs(a), abs(b)) for at, a, b in scene.robot.history.entries if at >= since]
+    return sum(size > 0.999 * WEAK for size in sizes) / max(len(sizes), 1)
+
+
+ROWS = rows(GROUP, "two minutes, no windup", Promise.DRIVES_ON, (LINEARIZING, BACKSTEP), saturated)
