@@ -46,7 +46,7 @@ Values = dict[str, Any]
 PARAMETERS = ("K5", "K6", "K7", "K8")
 INSTANTS = 8  # of each run, evenly spaced, the last one at its end
 STRONG = 5.0  # N m, twil's motors
-TESTS = Path(__file__).resolve().parent.parent / "test"
+TESTS = Path(__file__).resolve().parents[1] / "test" / "recordings"
 # Wall time and places of `identify`'s summary.
 OF_THE_CALL = ("wall_time", "files", *OF_THE_MACHINE)
 

@@ -17,8 +17,11 @@ setup(
         (f"{SHARE}/launch", glob("launch/*.launch.xml")),
         (f"{SHARE}/config", glob("config/*.yaml") + glob("config/*.xml")),
     ],
-    install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "pillow", "rich", "scipy"],
-    extras_require={"recordings": ["rosbags"], "test": ["pytest", "hypothesis"]},
+    install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
+    extras_require={
+        "recordings": ["rosbags"],
+        "test": ["pytest", "hypothesis", "matplotlib", "pillow"],
+    },
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

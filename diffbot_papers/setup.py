@@ -12,7 +12,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    install_requires=["setuptools", "numpy"],
+    install_requires=["setuptools", "numpy", "matplotlib", "scipy"],
     extras_require={"test": ["pytest", "hypothesis"]},
     zip_safe=True,
     maintainer="diffbot maintainers",

@@ -12,7 +12,7 @@ import pytest
 from diffbot_bringup import cli
 from diffbot_bringup.commands import test as command
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_command_has_a_summary_of_one_line():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ident_example import FRICTION, TRUE, VERIFICATION, example_estimate
 
 from diffbot_description import RobotModel
 from diffbot_report import (
@@ -20,7 +21,6 @@ from diffbot_report import (
     summary,
     write_summary,
 )
-from diffbot_report.example import FRICTION, TRUE, VERIFICATION, example_estimate
 from diffbot_report.ident_table import (
     confidence_entries,
     verification_entry,

@@ -16,7 +16,7 @@ from arc_odometry.odometry_node import OdometryNode
 from diffbot_bringup.workspace.arguments import find_packages
 from diffbot_bringup.xml_launch.node import executables
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 POLICY = ROOT / "config" / "sros2_policy.xml"
 INCLUDE = "{http://www.w3.org/2001/XInclude}include"
 KINDS = {("topics", "publish"), ("topics", "subscribe"), ("services", "reply")}

@@ -8,7 +8,7 @@ import yaml
 
 from diffbot_bringup.xml_launch import LaunchError, Resolver, check, declared, read, substitutions
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TRUE = ("true", "True", "TRUE", "1")
 FALSE = ("false", "False", "FALSE", "0")
 NEITHER = ("yes", "2", "tRUE")  # the first is a boolean for YAML

@@ -11,7 +11,7 @@ import pytest
 
 from diffbot_bringup.workspace.arguments import check_arguments
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

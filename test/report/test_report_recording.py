@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from diffbot_report import IdentRecording, ParameterSample, Series, StatusSample
-from diffbot_report.example import (
+from ident_example import (
     PAYLOAD,
     START,
     TRUE,
     VERIFICATION,
     example_recording,
 )
+
+from diffbot_report import IdentRecording, ParameterSample, Series, StatusSample
 
 
 @given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))

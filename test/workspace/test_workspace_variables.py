@@ -15,7 +15,7 @@ from diffbot_bringup.workspace.environment import (
     without_other_ros,
 )
 
-PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"
+PROFILE = Path(__file__).resolve().parents[2] / "config" / "fastdds_local.xml"
 FAR = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
 # Prints the local addresses of this process's UDP sockets at the ports that DDS listens on.
 BOUND = """

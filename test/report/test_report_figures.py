@@ -6,6 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ident_example import (
+    ARENA,
+    PAYLOAD,
+    REASON,
+    TRUE,
+    VERIFICATION,
+    example_recording,
+)
 from matplotlib.collections import PolyCollection
 
 from diffbot_report import (
@@ -15,14 +23,6 @@ from diffbot_report import (
     parameter_quantities,
 )
 from diffbot_report.drawing import Drawing
-from diffbot_report.example import (
-    ARENA,
-    PAYLOAD,
-    REASON,
-    TRUE,
-    VERIFICATION,
-    example_recording,
-)
 from diffbot_report.ident_figures import (
     arena_figure,
     covariance_figure,

@@ -16,7 +16,7 @@ ROBOT = load_robot("twil")
 @pytest.fixture
 def drives(monkeypatch):
     """The drives of the benchmark."""
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
     import impaired_robot
 
     return impaired_robot

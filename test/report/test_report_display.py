@@ -3,6 +3,13 @@
 import io
 
 import pytest
+from ident_example import (
+    PAYLOAD,
+    REASON,
+    TRUE,
+    VERIFICATION,
+    example_estimate,
+)
 from rich.console import Console
 
 from diffbot_description import RobotModel
@@ -12,13 +19,6 @@ from diffbot_report import (
     parameter_quantities,
     parameter_table,
     physical_quantities,
-)
-from diffbot_report.example import (
-    PAYLOAD,
-    REASON,
-    TRUE,
-    VERIFICATION,
-    example_estimate,
 )
 from diffbot_report.ident_table import confidence_notes, state_notes
 from diffbot_report.watching_node import LiveDisplay, Pace, PlainDisplay, Progress, make_display

@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 import pytest
+from drive_example import backstepping_example, linearizing_example
 from PIL import Image
 from rich.console import Console
 
 from diffbot_description import load_robot
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, playback, signed, write_movie
-from diffbot_report.drive_example import backstepping_example, linearizing_example
 from diffbot_report.drive_report_node import DriveDrawing
 from diffbot_report.drive_results import controller_keys, drive_keys, drive_results
 from diffbot_report.drive_table import live_table, results_table

@@ -9,7 +9,7 @@ import pytest
 from diffbot_bringup.workspace import wheels as machine
 from diffbot_bringup.workspace.pins import normalized, pins, read_report
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_versions_that_differ_carry_markers():

@@ -21,7 +21,7 @@ import pytest
 
 from diffbot_bringup.workspace.arguments import find_packages
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 # Python modules that are no ROS packages: (key of rosdep, name on the Python package index). rosdep
 # has no key for those with None; they are left to the user, so setup.py names them as extras.
@@ -43,6 +43,7 @@ LAUNCH = ("launch_xml", "ros2launch")
 KNOWN = {
     ("diffbot_sim", "diffbot_bringup"): "reads files of config/ for sim:=gz, and says what to do "
     "where they are missing; diffbot_bringup needs diffbot_sim, so naming it would be a circle",
+    ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
 }
 # Functions whose texts are names of ROS packages, and in which of their arguments.
 NAMING = {
@@ -122,6 +123,7 @@ def uses_of_tests(folder: Path, name: str) -> Uses:
     uses: Uses = {}
     tests = (folder / "test").resolve()  # a link, in diffbot_bringup
     beside = {file.stem for file in (*tests.rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"))}
+    beside |= {file.parent.name for file in tests.rglob("__init__.py")}
     for file in sorted(tests.rglob("*.py")):
         for line, used in imports(file):
             if used not in beside | {name}:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ident_example import TRUE
 
 from diffbot_description import RobotModel
 from diffbot_report import (
@@ -15,7 +16,6 @@ from diffbot_report import (
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.example import TRUE
 from diffbot_report.ident_table import state_notes
 from diffbot_report.quantity import significant, with_uncertainty
 
