@@ -23,7 +23,7 @@ from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Parameter, declare, seconds
-from diffbot_node.command_node import Complaints
+from diffbot_node.complaints import Complaints
 
 DEFAULT = LiveSettings()
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there

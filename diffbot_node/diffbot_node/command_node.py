@@ -17,7 +17,6 @@ goes on whatever was lost or late, and zero that a timer sends never stands for 
 
 from __future__ import annotations
 
-import re
 import time
 from abc import ABC, abstractmethod
 from typing import Any
@@ -29,32 +28,11 @@ from rclpy.publisher import Publisher
 
 from diffbot_node.command_guard import GuardState, StateAge
 from diffbot_node.command_output import CommandOutput
+from diffbot_node.complaints import Complaints
 from diffbot_node.limiters import Pair, PairLimiter
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.stamps import missing_clock, seconds, stamp_problem
 from diffbot_node.state_sources import SourceWatch, WithSender, subscribe_to_states, who_publishes
-
-# ---
-# Which of many complaints are worth a line in the log.
-
-NUMBERS = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?")
-PERIOD = 1.0  # s of wall time between two complaints of one kind
-
-
-class Complaints:
-    """Lets each kind of sentence through once a second; one kind differs in numbers only."""
-
-    def __init__(self) -> None:
-        self._said: dict[str, float] = {}
-
-    def due(self, what: str) -> bool:
-        """Whether a sentence may be said now; then it counts as said."""
-        now, kind = time.monotonic(), NUMBERS.sub("", what)
-        if now - self._said.get(kind, -PERIOD) < PERIOD:
-            return False
-        self._said[kind] = now
-        return True
-
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01

@@ -7,8 +7,8 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
+from diffbot_node.answers import effort_command, label
 from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
-from diffbot_node.command_output import effort_command, label
 from diffbot_node.limiters import TorqueLimiter
 from diffbot_node.parameters import Parameter
 from diffbot_node.stopping import LATCHED

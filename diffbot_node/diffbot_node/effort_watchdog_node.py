@@ -20,8 +20,8 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
-from diffbot_node.command_node import Complaints
-from diffbot_node.command_output import effort_command, named_by
+from diffbot_node.answers import effort_command, named_by
+from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.stamps import missing_clock

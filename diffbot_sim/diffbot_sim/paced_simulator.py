@@ -21,7 +21,7 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from diffbot_node import KeptTopic, Parameter, declare
-from diffbot_node.command_output import answers
+from diffbot_node.answers import answers
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_sim.virtual_robot import LEAVE_WHEN_ALONE
 

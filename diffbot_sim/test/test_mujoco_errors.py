@@ -35,8 +35,7 @@ def test_unknown_engine_lists_the_engines(twil):
 
 
 def test_missing_mujoco_says_what_to_do(twil, monkeypatch):
-    for module in ("diffbot_sim.engines.mujoco_engine", "diffbot_sim.engines.mujoco_engine"):
-        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.delitem(sys.modules, "diffbot_sim.engines.mujoco_engine")
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(ImportError, match="pip install mujoco.*sim:=ideal"):
         make_simulator("mujoco", twil)

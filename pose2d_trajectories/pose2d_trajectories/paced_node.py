@@ -26,7 +26,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from diffbot_node import Parameter, declare, subscribe_to_states
-from diffbot_node.command_node import Complaints
+from diffbot_node.complaints import Complaints
 from diffbot_node.stamps import stamp_problem
 
 NANOSECONDS = 1_000_000_000

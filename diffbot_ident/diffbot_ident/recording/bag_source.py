@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from diffbot_ident.recording.bag import (
+from diffbot_ident.recording.bag import Bag
+from diffbot_ident.recording.bag_topics import (
     ROLES,
     TWISTS,
-    Bag,
     Reader,
     Topic,
     candidates,

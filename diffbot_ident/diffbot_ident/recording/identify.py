@@ -17,7 +17,7 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from diffbot_ident.recording.bag import ROLES
+from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
     EFFORTS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
-from diffbot_ident.recording.bag import ROLES
+from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.stream import Block, RecordingError, Source, merged
 
 AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"

@@ -1,0 +1,24 @@
+"""Which of many complaints are worth a line in the log."""
+
+from __future__ import annotations
+
+import re
+import time
+
+NUMBERS = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?")
+PERIOD = 1.0  # s of wall time between two complaints of one kind
+
+
+class Complaints:
+    """Lets each kind of sentence through once a second; one kind differs in numbers only."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def due(self, what: str) -> bool:
+        """Whether a sentence may be said now; then it counts as said."""
+        now, kind = time.monotonic(), NUMBERS.sub("", what)
+        if now - self._said.get(kind, -PERIOD) < PERIOD:
+            return False
+        self._said[kind] = now
+        return True
