@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion, TransformSt
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Pose
+from arc_odometry.plane import Pose
 
 # The robot stays on its plane and its wheels do not slide sideways: what the odometry does not
 # measure is known to be 0. Filters invert covariances, hence a small variance; m^2, rad^2, per s^2.
@@ -29,10 +29,21 @@ def quaternion(theta: float) -> Quaternion:
 class Measured(Protocol):
     """What an odometry knows; see DiffOdometry."""
 
-    pose: Pose
-    velocity: tuple[float, float]
-    covariance: NDArray[np.float64]
-    velocity_covariance: NDArray[np.float64]
+    @property
+    def pose(self) -> Pose:
+        """In the odom frame."""
+
+    @property
+    def velocity(self) -> tuple[float, float]:
+        """(v in m/s, omega in rad/s)."""
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Of the pose, (3, 3)."""
+
+    @property
+    def velocity_covariance(self) -> NDArray[np.float64]:
+        """Of the velocity, (2, 2)."""
 
 
 def fill_odometry(message: Odometry, stamp: Time, odometry: Measured) -> None:

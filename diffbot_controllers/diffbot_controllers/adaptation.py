@@ -10,9 +10,9 @@ from pathlib import Path
 
 import yaml
 
-from diffbot_controllers.laws.motion import BodyDynamics, check_positive
+from arc_odometry.checks import check_positive
 from diffbot_controllers.parameter_file import NAMES, read_dynamics, usable_dynamics
-from diffbot_description import write_atomically
+from diffbot_description import DynamicParameters, write_atomically
 from diffbot_ident.torque.estimate import NORMAL_95
 
 # ---
@@ -131,7 +131,7 @@ class Band:
     scale: Four
 
     @staticmethod
-    def around(nominal: BodyDynamics, half_track: float, settings: AdaptationSettings) -> Band:
+    def around(nominal: DynamicParameters, half_track: float, settings: AdaptationSettings) -> Band:
         """The band around the nominal parameters.
 
         K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) are widened by what a move of the
@@ -305,10 +305,10 @@ class Adaptation:
 
     def __init__(
         self,
-        nominal: BodyDynamics,
+        nominal: DynamicParameters,
         half_track: float,
         settings: AdaptationSettings = AdaptationSettings(),
-        start: BodyDynamics | None = None,
+        start: DynamicParameters | None = None,
         started: bool = True,
     ) -> None:
         self._settings = settings
@@ -331,7 +331,7 @@ class Adaptation:
         d = self.in_use
         return d.k5, d.k6, d.k7, d.k8
 
-    def _inside(self, start: BodyDynamics) -> BodyDynamics:
+    def _inside(self, start: DynamicParameters) -> DynamicParameters:
         for index, name in enumerate(NAMES):
             value, (low, high) = getattr(start, name), self._bounds(index)
             if not low <= value <= high:
@@ -407,7 +407,7 @@ class Adaptation:
         if not (allowed[2] and allowed[3]):
             return [False] * 4
         self.is_started = True
-        self.in_use = BodyDynamics(
+        self.in_use = DynamicParameters(
             *(
                 self.band.clip(index, offer.values[index]) if may else value
                 for index, (may, value) in enumerate(zip(allowed, self.values, strict=True))
@@ -427,7 +427,7 @@ class Adaptation:
                 step = min(away, settings.rate * self.band.scale[index] * time)
                 moved = values[index] + math.copysign(step, target - values[index])
                 values[index] = self.band.clip(index, moved)  # a rounding error beyond its edge
-        self.in_use = BodyDynamics(*values)
+        self.in_use = DynamicParameters(*values)
 
     def _judged(self, reasons: dict[str, str], allowed: list[bool]) -> Judgement:
         refused = not any(allowed)
@@ -464,7 +464,7 @@ class LastGood:
     def __init__(self, path: str, robot: str) -> None:
         self.path = Path(path).expanduser()
         self._robot = robot
-        self._kept: BodyDynamics | None = None
+        self._kept: DynamicParameters | None = None
         self._time = -PERIOD
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -474,7 +474,7 @@ class LastGood:
                 "can be made and written"
             ) from None
 
-    def restore(self) -> BodyDynamics | None:
+    def restore(self) -> DynamicParameters | None:
         """The parameters in the file; None where there is no file yet.
 
         Raises:
@@ -485,7 +485,7 @@ class LastGood:
         self._kept = read_dynamics(str(self.path), self._robot)
         return self._kept
 
-    def keep(self, dynamics: BodyDynamics, time: float) -> None:
+    def keep(self, dynamics: DynamicParameters, time: float) -> None:
         """Write new parameters, at most once per PERIOD; time: robot time, s.
 
         Raises:
@@ -495,7 +495,7 @@ class LastGood:
             self.write(dynamics)
             self._time = time
 
-    def write(self, dynamics: BodyDynamics) -> None:
+    def write(self, dynamics: DynamicParameters) -> None:
         """Write parameters now; the file is either the old or the whole new one.
 
         Raises:

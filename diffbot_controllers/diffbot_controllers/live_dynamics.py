@@ -14,19 +14,18 @@ from diffbot_controllers.adaptation import (
     LastGood,
     Offer,
 )
-from diffbot_controllers.laws.motion import BodyDynamics
 from diffbot_controllers.parameter_file import read_dynamics
-from diffbot_description import Robot, RobotModel, closed_form, urdf
-from diffbot_msgs.msg import AdaptationStatus, DynamicParameters
+from diffbot_description import DynamicParameters, closed_form
+from diffbot_msgs import msg
 from diffbot_node import EffortNode, KeptTopic, Parameter, seconds, to_stamp
 
 # ---
 # From the identification's messages to offers, and from judgements to AdaptationStatus.
 
-VERIFIED = {DynamicParameters.VERIFIED: True, DynamicParameters.REFUTED: False}
+VERIFIED = {msg.DynamicParameters.VERIFIED: True, msg.DynamicParameters.REFUTED: False}
 
 
-def offer_of(message: DynamicParameters) -> Offer:
+def offer_of(message: msg.DynamicParameters) -> Offer:
     """The estimate in a message."""
     v5, v6, v7, v8 = message.covariance_diagonal.tolist()
     c5, c6, c7, c8 = message.coverage.tolist()
@@ -34,7 +33,7 @@ def offer_of(message: DynamicParameters) -> Offer:
         stamp=seconds(message.header.stamp),
         values=(message.k5, message.k6, message.k7, message.k8),
         variances=(v5, v6, v7, v8),
-        estimated=message.state == DynamicParameters.ESTIMATED,
+        estimated=message.state == msg.DynamicParameters.ESTIMATED,
         reason=message.reason,
         verified=VERIFIED.get(message.verification),
         coverage=(c5, c6, c7, c8),
@@ -42,7 +41,7 @@ def offer_of(message: DynamicParameters) -> Offer:
 
 
 def fill_adaptation(
-    status: AdaptationStatus, adaptation: Adaptation, offer: Offer, judgement: Judgement
+    status: msg.AdaptationStatus, adaptation: Adaptation, offer: Offer, judgement: Judgement
 ) -> None:
     """Put all of a judgement but its stamp into a message."""
     status.state = int(judgement.state)
@@ -89,7 +88,7 @@ class LiveDynamics:
         self,
         node: EffortNode,
         adaptation: Adaptation,
-        use: Callable[[BodyDynamics], None],
+        use: Callable[[DynamicParameters], None],
         last_good: LastGood | None,
     ) -> None:
         self.adaptation = adaptation
@@ -101,11 +100,13 @@ class LiveDynamics:
         self._known: deque[Offer] = deque(maxlen=10)  # an estimate may be said again
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
-        self._status = AdaptationStatus()
+        self._status = msg.AdaptationStatus()
         self._status.header.frame_id = node.values.base_frame
         resume = node.resume if node.values.wait_for_reference else None
-        self.topic = KeptTopic(node, AdaptationStatus, "~/adaptation", resume)
-        self._estimates = node.create_subscription(DynamicParameters, TOPIC, self._on_message, 100)
+        self.topic = KeptTopic(node, msg.AdaptationStatus, "~/adaptation", resume)
+        self._estimates = node.create_subscription(
+            msg.DynamicParameters, TOPIC, self._on_message, 100
+        )
 
     @property
     def accepted(self) -> bool:
@@ -165,7 +166,7 @@ class LiveDynamics:
         if self._last_good is not None and self.accepted:
             self._keep(lambda kept: kept.write(self.adaptation.in_use))
 
-    def _on_message(self, message: DynamicParameters) -> None:
+    def _on_message(self, message: msg.DynamicParameters) -> None:
         offer = offer_of(message)
         if offer in self._known:
             return
@@ -325,12 +326,6 @@ def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSe
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
 
 
-def nominal_dynamics(robot: Robot) -> BodyDynamics:
-    """The closed form of K5..K8 of a robot's description."""
-    k = closed_form(RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right))
-    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
-
-
 class DynamicsSource:
     """K5..K8 of the robot's description, of a file, or live from `dynamic_parameters`.
 
@@ -349,10 +344,10 @@ class DynamicsSource:
         ValueError: a file does not hold parameters that may be used, or a setting is wrong.
     """
 
-    def __init__(self, node: EffortNode, use: Callable[[BodyDynamics], None]) -> None:
+    def __init__(self, node: EffortNode, use: Callable[[DynamicParameters], None]) -> None:
         self._node = node
         self._live: LiveDynamics | None = None
-        self._newest: BodyDynamics | None = None
+        self._newest: DynamicParameters | None = None
         source = node.values.parameters
         if source in (FROM_TOPIC, ADAPTIVE):
             self._live = self._follow(use, adaptive=source == ADAPTIVE)
@@ -361,7 +356,7 @@ class DynamicsSource:
             use(self._newest)
 
     @property
-    def newest(self) -> BodyDynamics | None:
+    def newest(self) -> DynamicParameters | None:
         """Those in use; None before valid ones have come on the topic."""
         if self._live is None:
             return self._newest
@@ -412,13 +407,13 @@ class DynamicsSource:
         if self._live is not None:
             self._live.close()
 
-    def _read(self, source: str) -> BodyDynamics:
+    def _read(self, source: str) -> DynamicParameters:
         robot = self._node.robot
-        return (
-            nominal_dynamics(robot) if source == FROM_ROBOT else read_dynamics(source, robot.name)
-        )
+        if source == FROM_ROBOT:
+            return closed_form(robot.model)
+        return read_dynamics(source, robot.name)
 
-    def _follow(self, use: Callable[[BodyDynamics], None], adaptive: bool) -> LiveDynamics:
+    def _follow(self, use: Callable[[DynamicParameters], None], adaptive: bool) -> LiveDynamics:
         node, values = self._node, self._node.values
         settings = adaptation_settings(values, adaptive)
         nominal, half_track = self._read(values.nominal_parameters), node.geometry.half_track

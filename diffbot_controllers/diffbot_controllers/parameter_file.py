@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_controllers.laws.motion import BodyDynamics
-from diffbot_description.files import read_regular
-from diffbot_description.loading import LARGEST, parse_yaml
+from diffbot_description import DynamicParameters
+from diffbot_description.files import LARGEST, parse_yaml, read_regular
 
 # ---
 # Reading of ROS parameter files that hold identified parameters.
@@ -51,7 +50,7 @@ SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
 ADVICE = "identify the robot anew: launch ident"
 
 
-def read_dynamics(path: str, robot: str) -> BodyDynamics:
+def read_dynamics(path: str, robot: str) -> DynamicParameters:
     """K5..K8 from a ROS parameter file, as the identification writes it.
 
     The file holds k5, k6, k7, k8 below `NODE: ros__parameters:`, and where it was identified also
@@ -73,7 +72,7 @@ def read_dynamics(path: str, robot: str) -> BodyDynamics:
         raise ValueError(f"parameters '{path}': {error}") from None
 
 
-def _checked(section: dict[str, Any], robot: str) -> BodyDynamics:
+def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
     values = []
     for name in NAMES:
         value = section.get(name)
@@ -110,7 +109,7 @@ def _check_verified(verification: Any) -> None:
         )
 
 
-def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> BodyDynamics:
+def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> DynamicParameters:
     """The dynamics, if a law may use them.
 
     Energy demands K5 K6 <= 0: a model in which both have the same sign gains energy by turning.
@@ -129,7 +128,7 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Body
                 f"variance of {name} = {variance}: must be finite, else {name} is not identified; "
                 f"{ADVICE}, with more yaw rate"
             )
-    dynamics = BodyDynamics(*values)
+    dynamics = DynamicParameters(*values).checked()
     k5, k6 = values[0], values[1]
     sure = all(
         abs(value) > SIGMAS * math.sqrt(variance)

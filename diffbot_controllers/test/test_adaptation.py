@@ -15,9 +15,9 @@ from diffbot_controllers.adaptation import (
     Band,
     Offer,
 )
-from diffbot_controllers.laws.motion import BodyDynamics
+from diffbot_description import DynamicParameters
 
-NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)
+NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 HALF_TRACK = 0.136
 VALUES = (NOMINAL.k5, NOMINAL.k6, NOMINAL.k7, NOMINAL.k8)
 LOADED = tuple(value / 1.5 for value in VALUES)
@@ -205,7 +205,7 @@ def test_an_estimate_beyond_the_band_is_followed_to_its_edge_and_reported():
 
 def test_a_robot_with_its_mass_on_the_axle_may_learn_of_an_offset():
     """K5 = K6 = 0 have no band of their own; 2 cm of offset are as much as they may learn."""
-    nominal = BodyDynamics(0.0, 0.0, NOMINAL.k7, NOMINAL.k8)
+    nominal = DynamicParameters(0.0, 0.0, NOMINAL.k7, NOMINAL.k8)
     band = Band.around(nominal, HALF_TRACK, AdaptationSettings(offset_margin=0.02))
     assert band.lower[0] == -0.02 and band.upper[0] == 0.02
     # K5 K8 = b K6 K7 at the edge of both, as for each robot.

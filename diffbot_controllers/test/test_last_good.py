@@ -3,9 +3,9 @@
 import pytest
 
 from diffbot_controllers.adaptation import PERIOD, LastGood
-from diffbot_controllers.laws.motion import BodyDynamics
+from diffbot_description import DynamicParameters
 
-LEARNT = BodyDynamics(0.056, -2.5, 1.76, -10.7)
+LEARNT = DynamicParameters(0.056, -2.5, 1.76, -10.7)
 
 
 def test_what_is_kept_is_restored(tmp_path):
@@ -39,7 +39,7 @@ def test_it_is_written_now_and_then_and_only_what_is_new(tmp_path):
     path = tmp_path / "kept.yaml"
     kept = LastGood(str(path), "twil")
     kept.keep(LEARNT, 0.0)
-    other = BodyDynamics(0.06, -2.5, 1.8, -10.7)
+    other = DynamicParameters(0.06, -2.5, 1.8, -10.7)
     kept.keep(other, PERIOD - 0.1)
     assert LastGood(str(path), "twil").restore() == LEARNT
     kept.keep(other, PERIOD + 0.1)

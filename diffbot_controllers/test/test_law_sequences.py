@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_controllers import (
-    BodyDynamics,
+    DynamicParameters,
     LinearizingController,
     PublishedBackstepping,
     Velocity,
@@ -22,12 +22,12 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_controllers.adaptation import Adaptation, Offer
-from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_node.command_guard import CommandGuard, GuardState, StateAge
 from diffbot_node.limiters import TorqueLimiter
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
-NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)
+NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 LIMIT, RATE, INPUT_TIMEOUT = 1.0, 500.0, 0.08
 PERIOD, LENGTH = 0.01, 100  # s, messages of a segment
 LAWS = {

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import Arc, Pose
-from diffbot_controllers.laws.motion import Velocity
+from arc_odometry import Arc, Pose, Velocity
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import PoseContinuity
 
 PERIOD = 0.01

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
-from arc_odometry import DiffOdometry, Pose, WheelGeometry
+from arc_odometry import DiffOdometry, Pose, Velocity, WheelGeometry
 from diffbot_controllers import PublishedBackstepping, Reference, tuned_backstepping
 from diffbot_controllers.laws.backstepping_published import (
     NonsmoothGains,
@@ -20,7 +20,6 @@ from diffbot_controllers.laws.backstepping_published import (
     polar_error,
     polar_rates,
 )
-from diffbot_controllers.laws.motion import Velocity
 from diffbot_description import Robot, load_robot
 from diffbot_ident import figure_style as style
 from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure

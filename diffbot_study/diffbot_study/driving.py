@@ -15,10 +15,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import JointSample, WheelGeometry
-from diffbot_controllers import BodyDynamics, State, Torque
+from arc_odometry import JointSample
+from diffbot_controllers import DynamicParameters, Reference, State, Torque
 from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, Offer
-from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import Estimate
@@ -31,18 +31,10 @@ from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 PERIOD = 0.01  # control period, s
 
 
-class PoseReference(Protocol):
-    """What a reference has at least; see diffbot_controllers.Reference for what laws want."""
-
-    x: float
-    y: float
-    theta: float
-
-
 class Law(Protocol):
     """A control law of diffbot_controllers, made with mean_velocity=True."""
 
-    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Torque [left, right] in N m for the period that begins."""
 
 
@@ -96,7 +88,7 @@ def rehearse_drive(
     engine: Simulator,
     robot: Robot,
     law: Law,
-    reference: Callable[[float], PoseReference],
+    reference: Callable[[float], Reference],
     duration: float,
     *,
     start: tuple[float, float, float] = (0.0, 0.0, 0.0),
@@ -135,7 +127,7 @@ def rehearse_drive(
         Encoders(counts, period, seed),
         period,
     )
-    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+    geometry = robot.geometry
     # The published law spins the wheels faster than any encoder would be believed.
     feedback = WheelFeedback(geometry, start, max_wheel_speed=math.inf)
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
@@ -162,10 +154,9 @@ def rehearse_drive(
     return Drive(columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10), axis=1))
 
 
-def dynamics_of(engine: Simulator) -> BodyDynamics:
+def dynamics_of(engine: Simulator) -> DynamicParameters:
     """True K5..K8 of the simulated robot, its payload included."""
-    k = engine.parameters()
-    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
+    return engine.parameters()
 
 
 # ---
@@ -183,7 +174,7 @@ TOLERANCE = 1e-6  # s
 class AdaptiveLaw(Protocol):
     """A control law whose parameters may be replaced between two updates."""
 
-    dynamics: BodyDynamics
+    dynamics: DynamicParameters
 
 
 class AdaptiveRehearsal:
@@ -201,17 +192,15 @@ class AdaptiveRehearsal:
     def __init__(
         self,
         robot: Robot,
-        nominal: BodyDynamics,
+        nominal: DynamicParameters,
         law: AdaptiveLaw,
         settings: AdaptationSettings = SETTINGS,
         live: LiveSettings = LiveSettings(),  # noqa: B008
         also: Callable[[JointSample], None] | None = None,
     ) -> None:
-        wheels = robot.wheels
-        geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
-        self.adaptation = Adaptation(nominal, geometry.half_track, settings)
+        self.adaptation = Adaptation(nominal, robot.geometry.half_track, settings)
         self._estimator = make_live_estimator(
-            geometry,
+            robot.geometry,
             self.adaptation.values,
             (*robot.friction.viscous, *robot.friction.coulomb),
             live,

@@ -145,7 +145,7 @@ def _identify(
     record: int,
 ) -> Rehearsal:
     limits = np.array([robot.excitation.linear_velocity, robot.excitation.angular_velocity])
-    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+    geometry = robot.geometry
     scale = MotionScale(*limits.tolist(), robot.excitation.amplitude)
     estimator = make_estimator(estimator_name, geometry, scale)
     odometry = DiffOdometry(geometry)
@@ -169,7 +169,7 @@ def _identify(
     truth = virtual.engine.parameters()
     return Rehearsal(
         estimator.estimate(),
-        np.array([truth.k5, truth.k6, truth.k7, truth.k8]),
+        np.array(truth),
         fastest / limits,
         farthest,
         PERIOD * record * np.arange(1, len(history) + 1),
@@ -319,10 +319,10 @@ def next_torque(
 
 def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> Run:
     """The samples with what is known of their robot."""
-    own, wheels = robot.excitation, robot.wheels
+    own = robot.excitation
     return Run(
         samples,
-        np.array([k.k5, k.k6, k.k7, k.k8]),
-        WheelGeometry(wheels.radius, wheels.radius, wheels.separation),
+        np.array(k),
+        robot.geometry,
         MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
     )

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
-from diffbot_controllers.laws.motion import BodyDynamics, Reference, State, Torque
+from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import fill_backstep_status
 from diffbot_controllers.nodes.pose_node import POSE_PARAMETERS, PoseTrackingNode
 from diffbot_controllers.tuning import tuned_backstepping
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
 from diffbot_node import Parameter
+from pose2d_trajectories import Reference
 
 PARAMETERS = (
     *POSE_PARAMETERS,
@@ -47,7 +49,7 @@ class BackstepNode(PoseTrackingNode):
         """Which law it is."""
         return self.values.law
 
-    def make_law(self, dynamics: BodyDynamics) -> StandardBackstepping | PublishedBackstepping:
+    def make_law(self, dynamics: DynamicParameters) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
         if self.law_name == "standard":
             return tuned_backstepping(dynamics, **self.tuning())

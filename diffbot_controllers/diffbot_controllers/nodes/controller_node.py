@@ -18,15 +18,17 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import DiffOdometry, JointSample, Pose
+from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from arc_odometry.odometry_node import RateLimit
-from diffbot_controllers.laws.approach import BackstepRecord, PolarError
-from diffbot_controllers.laws.feedback_linearization import LinearizingRecord, WheelFeedback
-from diffbot_controllers.laws.motion import BodyDynamics, State, Torque
+from diffbot_controllers.laws.approach import PolarError
+from diffbot_controllers.laws.backstepping_published import BackstepRecord
+from diffbot_controllers.laws.feedback_linearization import LinearizingRecord
+from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.laws.polar_pose import PolarPoseRecord
 from diffbot_controllers.live_dynamics import ADAPTATION_PARAMETERS, DynamicsSource
 from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import (
     BackstepStatus,
     ControllerState,
@@ -167,7 +169,7 @@ class Telemetry:
         self.status_topic.publish(self.status)
 
     def publish_state(
-        self, stamp: float, phase: int, message: str, dynamics: BodyDynamics | None
+        self, stamp: float, phase: int, message: str, dynamics: DynamicParameters | None
     ) -> None:
         """Send `state` with this stamp (s), phase, message and K5..K8."""
         state = self.state
@@ -225,7 +227,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
         """Where references go."""
 
     @abstractmethod
-    def make_law(self, dynamics: BodyDynamics) -> Any:
+    def make_law(self, dynamics: DynamicParameters) -> Any:
         """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
 
     @property
@@ -239,7 +241,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     # Dynamic parameters.
 
-    def _on_dynamics(self, dynamics: BodyDynamics) -> None:
+    def _on_dynamics(self, dynamics: DynamicParameters) -> None:
         if self._start is None:
             self.law = self.make_law(dynamics)  # with gains that suit them
         else:
@@ -251,7 +253,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
         return (self._telemetry.status_topic, *self._dynamics.kept_topics)
 
     @property
-    def dynamics(self) -> BodyDynamics | None:
+    def dynamics(self) -> DynamicParameters | None:
         """K5..K8 in use; None before valid ones have come."""
         return self._dynamics.newest
 
@@ -276,7 +278,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
         """The law's torque for the sample, N m; zero until a reference has come."""
         self._dt = 0.0
         reading = self._feedback.update(sample, self.commanded)
-        if reading.oddity is not None and reading.oddity.kind == "reset":
+        if reading.oddity is not None and reading.oddity.kind is OddityKind.RESET:
             self._dynamics.reset(sample.stamp)
         self.advance_to(sample.stamp, reading.oddity)
         self._dynamics.advance(sample.stamp)
@@ -373,7 +375,7 @@ def fill_backstep_status(
     status.backstep_error[:] = record.backstep_error
     status.backstep_command[:] = record.backstep_command
     status.linear_dynamics_command[:] = record.linear_dynamics_command
-    status.mode = record.mode
+    status.mode = record.mode.value
 
 
 def fill_linearizing_status(

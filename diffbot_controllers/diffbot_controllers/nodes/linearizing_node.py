@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from geometry_msgs.msg import Twist, TwistStamped
 
+from arc_odometry import REST, Velocity
 from diffbot_controllers.laws.feedback_linearization import (
     PUBLISHED,
     LinearizingController,
     PiDesign,
 )
-from diffbot_controllers.laws.motion import REST, BodyDynamics, State, Torque, Velocity
+from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_linearizing_status
 from diffbot_controllers.nodes.reference_follower import (
     ReferenceInput,
-    advance_velocity,
     velocity_command,
 )
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
 from diffbot_node import Parameter, seconds
 
@@ -42,6 +43,11 @@ PARAMETERS = (
 )
 
 
+def _held(command: Velocity, _duration: float) -> Velocity:
+    """A velocity command stays as it is until the next one."""
+    return command
+
+
 class LinearizingNode(ControllerNode):
     """ROS side of the velocity loops."""
 
@@ -52,7 +58,7 @@ class LinearizingNode(ControllerNode):
         """Velocities asked for."""
         values = self.values
         return ReferenceInput(
-            values.reference_timeout, advance_velocity, self.state_name, values.input_timeout
+            values.reference_timeout, _held, self.state_name, values.input_timeout
         )
 
     def subscribe_to_references(self) -> None:
@@ -76,7 +82,7 @@ class LinearizingNode(ControllerNode):
         """Whether the reference stands."""
         return reference == REST
 
-    def make_law(self, dynamics: BodyDynamics) -> LinearizingController:
+    def make_law(self, dynamics: DynamicParameters) -> LinearizingController:
         """The velocity loops that the parameters ask for."""
         values = self.values
         published = values.law == "published"

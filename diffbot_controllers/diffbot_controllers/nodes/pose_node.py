@@ -11,20 +11,21 @@ from typing import Any
 
 from geometry_msgs.msg import Pose2D
 
-from diffbot_controllers.laws.motion import BodyDynamics, Reference, Torque, Velocity
+from arc_odometry import Velocity
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_pose_status
 from diffbot_controllers.nodes.linearizing_node import LOOP_PARAMETERS
 from diffbot_controllers.nodes.reference_follower import (
     FIELDS,
     ReferenceInput,
-    advance_pose,
     at_rest,
     reference_fields,
 )
 from diffbot_controllers.tuning import tuned_polar_pose
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import PoseControllerStatus, PoseReference
 from diffbot_node import Parameter, seconds
+from pose2d_trajectories import Reference
 
 # ---
 # What the nodes of the two pose controllers share: set points, moving references, speed limits.
@@ -66,7 +67,7 @@ class PoseTrackingNode(ControllerNode):
         self.create_subscription(Pose2D, "~/command", self._on_command, 10)
         values = self.values
         return ReferenceInput(
-            values.reference_timeout, advance_pose, self.state_name, values.input_timeout
+            values.reference_timeout, Reference.after, self.state_name, values.input_timeout
         )
 
     def subscribe_to_references(self) -> None:
@@ -153,7 +154,7 @@ class PoseNode(PoseTrackingNode):
         """Which law it is."""
         return "polar"
 
-    def make_law(self, dynamics: BodyDynamics) -> PolarPoseController:
+    def make_law(self, dynamics: DynamicParameters) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(

@@ -15,12 +15,13 @@ from typing import Any, Generic, TypeVar
 
 from rclpy.clock import Clock, ClockType
 
-from arc_odometry import Arc, Oddity, Pose
+from arc_odometry import Oddity, OddityKind, Velocity
+from arc_odometry.checks import check_finite
 from arc_odometry.odometry_node import RateLimit
-from diffbot_controllers.laws.motion import Reference, Velocity, check_finite
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, KeptTopic
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from pose2d_trajectories import Reference
 
 # ---
 # References as they come: for the stamp of the robot's state, at another pace, late, or wrong.
@@ -173,19 +174,6 @@ class ReferenceInput(Generic[T]):
         )
 
 
-def advance_pose(reference: Reference, time: float) -> Reference:
-    """Where a moving reference is a time (s) later, if its accelerations stay as they are."""
-    v, omega = reference.v + reference.dv * time, reference.omega + reference.domega * time
-    path, turn = 0.5 * (reference.v + v) * time, 0.5 * (reference.omega + omega) * time
-    end = Arc(path, turn).end(Pose(reference.x, reference.y, reference.theta))
-    return Reference(*end, v, omega, reference.dv, reference.domega)
-
-
-def advance_velocity(reference: Velocity, time: float) -> Velocity:
-    """A velocity command stays as it is until the next one."""
-    return reference
-
-
 def velocity_command(v: float, omega: float) -> Velocity:
     """A velocity command, m/s and rad/s.
 
@@ -316,9 +304,9 @@ class ReferenceFollower(CommandNode):
         Raises:
             ValueError: the sample is odd, and to be refused.
         """
-        if oddity is not None and oddity.kind == "reset" and self._start is not None:
+        if oddity is not None and oddity.kind is OddityKind.RESET and self._start is not None:
             self._start += stamp - self._newest
-        if oddity is None or oddity.kind != "late":
+        if oddity is None or oddity.kind is not OddityKind.LATE:
             self._newest = stamp
         if oddity is not None:
             raise ValueError(oddity.text)

@@ -7,16 +7,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from arc_odometry import Arc, Pose, sinc
-from diffbot_controllers.laws.motion import (
-    REST,
-    Reference,
-    Velocity,
-    check_finite,
-    check_positive,
-    check_reference,
-)
+from arc_odometry import REST, Arc, Pose, Velocity, sinc
+from arc_odometry.checks import check_finite, check_limit, check_positive
+from diffbot_controllers.laws.motion import within
 from diffbot_description.dynamics import Sigma
+from pose2d_trajectories import Reference
+from pose2d_trajectories.reference import check_reference
 
 # ---
 # Velocities that bring a robot onto a moving reference; (9)-(11) of Siwek et al. (2023).
@@ -41,18 +37,6 @@ from diffbot_description.dynamics import Sigma
 # kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
 # robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
 # of its commands does not make it overshoot for ever.
-
-
-class MovingReference(Protocol):
-    """A reference with the fields of diffbot_controllers.Reference, m, rad and s."""
-
-    x: float
-    y: float
-    theta: float
-    v: float
-    omega: float
-    dv: float
-    domega: float
 
 
 class PoseError(NamedTuple):
@@ -100,7 +84,7 @@ class KinematicGains:
         return math.sqrt(omega * omega + self.b * v * v + self.floor * self.floor)
 
 
-def pose_error(reference: MovingReference, pose: Pose) -> PoseError:
+def pose_error(reference: Reference, pose: Pose) -> PoseError:
     """The error (9)."""
     dx, dy = reference.x - pose.x, reference.y - pose.y
     cosine, sine = math.cos(pose.theta), math.sin(pose.theta)
@@ -130,7 +114,7 @@ class Braking:
 
 def kinematic_velocity(
     error: PoseError,
-    reference: MovingReference,
+    reference: Reference,
     gains: KinematicGains,
     braking: Braking = Braking(),
 ) -> Velocity:
@@ -223,9 +207,8 @@ class VelocityLimits:
     angular_acceleration: float = math.inf
 
     def __post_init__(self) -> None:
-        check_positive(
+        check_limit(
             "velocity limits",
-            unbounded=True,
             linear_velocity=self.linear_velocity,
             angular_velocity=self.angular_velocity,
             linear_acceleration=self.linear_acceleration,
@@ -235,17 +218,17 @@ class VelocityLimits:
     def command(self, asked: Velocity) -> Velocity:
         """A command within the limits, each axis for itself: they have a drive of their own."""
         return Velocity(
-            _within(asked.v, self.linear_velocity), _within(asked.omega, self.angular_velocity)
+            within(asked.v, self.linear_velocity), within(asked.omega, self.angular_velocity)
         )
 
     def acceleration(self, asked: Velocity) -> Velocity:
         """An acceleration within the limits, m/s^2 and rad/s^2."""
         return Velocity(
-            _within(asked.v, self.linear_acceleration),
-            _within(asked.omega, self.angular_acceleration),
+            within(asked.v, self.linear_acceleration),
+            within(asked.omega, self.angular_acceleration),
         )
 
-    def braking(self, sigma: Sigma, reference: MovingReference) -> Braking:
+    def braking(self, sigma: Sigma, reference: Reference) -> Braking:
         """How hard the robot can brake to a reference's velocity within these limits."""
         ahead, behind = _braking(
             *sigma.axis(0), self.linear_velocity, self.linear_acceleration,
@@ -296,10 +279,6 @@ def dynamic_command(sigma: Sigma, velocity: Velocity, acceleration: Velocity) ->
     return Velocity(*sigma.command(velocity, acceleration))
 
 
-def _within(value: float, limit: float) -> float:
-    return max(-limit, min(limit, value))
-
-
 # ---
 # Looking ahead by the dead time of a robot, with the commands that are already under way.
 
@@ -348,14 +327,6 @@ class Ahead:
     ) -> tuple[Pose, Velocity]:
         after = Velocity(*sigma.after(velocity, command, duration))
         return _arc(velocity, after, duration).end(pose), after
-
-
-def reference_ahead(reference: MovingReference, duration: float) -> Reference:
-    """The reference after a duration, s, if its accelerations stay; the error grows with t^3."""
-    now = Velocity(reference.v, reference.omega)
-    after = Velocity(now.v + duration * reference.dv, now.omega + duration * reference.domega)
-    pose = _arc(now, after, duration).end(Pose(reference.x, reference.y, reference.theta))
-    return Reference(*pose, *after, reference.dv, reference.domega)
 
 
 def _arc(first: Velocity, last: Velocity, duration: float) -> Arc:
@@ -479,11 +450,11 @@ class VelocityTracker:
     def update(
         self,
         stamp: float,
-        reference: MovingReference,
+        reference: Reference,
         pose: tuple[float, float, float],
         velocity: tuple[float, float],
         applied: tuple[float, float] | None = None,
-        ahead: MovingReference | None = None,
+        ahead: Reference | None = None,
     ) -> Velocity:
         """Command of (v, omega), m/s and rad/s, for the period that begins.
 
@@ -511,7 +482,7 @@ class VelocityTracker:
         sigma, settings = self.sigma, self.settings
         if settings.dead_time > 0.0:
             pose, velocity = self._ahead.state(pose, velocity, sigma)
-            reference = ahead or reference_ahead(reference, settings.dead_time)
+            reference = ahead or reference.after(settings.dead_time)
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
         else:
@@ -522,7 +493,7 @@ class VelocityTracker:
         asked = wanted_acceleration(
             wanted,
             velocity,
-            Velocity(reference.dv, reference.domega),
+            reference.acceleration,
             Velocity(settings.k_v, settings.k_w),
         )
         acceleration = settings.limits.acceleration(asked)

@@ -21,14 +21,13 @@ from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from arc_odometry import Oddity, Pose
+from arc_odometry import REST, Oddity, OddityKind, Pose, Velocity
+from arc_odometry.checks import check_finite, check_positive
 from arc_odometry.odometry_messages import heading
-from diffbot_controllers.laws.motion import REST, Reference, Velocity, check_finite, check_positive
 from diffbot_controllers.nodes.controller_node import REFERENCE_PARAMETERS
 from diffbot_controllers.nodes.reference_follower import (
     ReferenceFollower,
     ReferenceInput,
-    advance_pose,
     at_rest,
     reference_fields,
 )
@@ -56,6 +55,7 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
+from pose2d_trajectories import Reference
 
 # ---
 # Parameters of the velocity_tracking_controller node, and what they say to the tracker.
@@ -219,13 +219,15 @@ class OdometryStamps:
             went = f"stamp {stamp:.3f} s after {last:.3f} s"
             if not self._late:
                 self._late = True
-                return Oddity("late", f"{went}: late odometry left out")
+                return Oddity(OddityKind.LATE, f"{went}: late odometry left out")
             self._late, self._last = False, stamp
-            return Oddity("reset", f"{went}: time was reset; it goes on from the new stamp")
+            return Oddity(
+                OddityKind.RESET, f"{went}: time was reset; it goes on from the new stamp"
+            )
         self._late, self._last = False, stamp
         if stamp - last > self._longest_gap:
             return Oddity(
-                "gap",
+                OddityKind.GAP,
                 f"no odometry for {stamp - last:.3f} s, limit {self._longest_gap:g} s; check the "
                 "robot's driver, or raise input_timeout for a slow one",
             )
@@ -429,7 +431,7 @@ class VelocityTrackingNode(ReferenceFollower):
         )
         self.follow(
             ReferenceInput(
-                values.reference_timeout, advance_pose, self.state_name, values.input_timeout
+                values.reference_timeout, Reference.after, self.state_name, values.input_timeout
             )
         )
 
