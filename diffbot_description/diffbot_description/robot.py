@@ -244,7 +244,8 @@ class Robot:
     @cached_property
     def geometry(self) -> WheelGeometry:
         """Radii and separation of the wheels."""
-        return self.geometry
+        radius = self.wheels.radius
+        return WheelGeometry(radius, radius, self.wheels.separation)
 
     @cached_property
     def model(self) -> RobotModel:

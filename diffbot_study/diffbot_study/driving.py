@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample
 from diffbot_controllers import DynamicParameters, Reference, State, Torque
-from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, Offer
+from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_description import Robot
@@ -201,13 +201,13 @@ class AdaptiveRehearsal:
         self.adaptation = Adaptation(nominal, robot.geometry.half_track, settings)
         self._estimator = make_live_estimator(
             robot.geometry,
-            self.adaptation.values,
+            self.adaptation.in_use,
             (*robot.friction.viscous, *robot.friction.coulomb),
             live,
         )
         self._law = law
         self._also = also
-        self._offers: deque[Offer] = deque()
+        self._offers: deque[LiveEstimate] = deque()
         self._published = -ESTIMATE_PERIOD
         self._rows: list[tuple[float, ...]] = []
 
@@ -226,7 +226,7 @@ class AdaptiveRehearsal:
             self._rows.append(
                 (
                     offer.stamp,
-                    *self.adaptation.values,
+                    *self.adaptation.in_use,
                     *offer.values,
                     *offer.deviations,
                     judgement.refused,
@@ -239,9 +239,9 @@ class AdaptiveRehearsal:
         return np.array(self._rows).reshape(-1, 14)
 
 
-def offer_of(estimate: Estimate, stamp: float) -> Offer:
+def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:
     """An estimate as the gates get it."""
-    return Offer(
+    return LiveEstimate(
         stamp=stamp,
         values=estimate.values,
         variances=estimate.variances,

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 
 from builtin_interfaces.msg import Time as Stamp
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher

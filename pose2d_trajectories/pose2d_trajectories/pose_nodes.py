@@ -12,7 +12,7 @@ import sys
 import time
 
 from geometry_msgs.msg import Pose2D, PoseStamped
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args

@@ -1,4 +1,38 @@
-"""Kinematic and dynamic law in one: from a measured pose and velocity to a velocity command."""
+"""The tracking law of robots that take velocity commands, (9)-(12) of Siwek et al. (2023).
+
+Kinematic law, after Klancar, Matko and Blazic (2005). Error of the pose in the robot's own frame,
+(9); r is the reference, theta the robot's heading:
+
+    e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
+    e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
+
+Velocity wanted, with the **reference's** v_d and omega_d:
+
+    u_v     = v_d cos(e_theta) + k1 e_x
+    u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
+    k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
+
+(10) is printed with minus signs, without the reference's velocities, and (11) with the robot's
+own velocity. So printed, the robot drives away from its reference: `published_velocity` shows it.
+
+Three things are added, all without effect on small errors of a moving reference. The floor of the
+frequency: with v_d = omega_d = 0 the gains of (11) are 0 and an error would stay. The steering is
+written k3 (e_theta + psi), psi = k2 sign(v_d) e_y / k3, the direction back to the path, which is
+kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
+robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
+of its commands does not make it overshoot for ever.
+
+Dynamic law. With u from the kinematic law, the reference's own acceleration as feed-forward and
+the robot's velocity (v, w) as measured:
+
+    command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
+    command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
+                                                                                              (12)
+
+(12) is printed with the matrix of (A13), whose columns for sigma1 and sigma2 are left out here, as
+their accelerations are already in the first term. With the right sigma the velocity error obeys
+e' = -k e whatever the robot.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +44,9 @@ from typing import NamedTuple, Protocol
 from arc_odometry import REST, Arc, Pose, Velocity, sinc
 from arc_odometry.checks import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import within
-from diffbot_description.dynamics import Sigma
+from diffbot_description import Sigma
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
-
-# ---
-# Velocities that bring a robot onto a moving reference; (9)-(11) of Siwek et al. (2023).
-#
-# Error of the pose in the robot's own frame, (9); r is the reference, theta the robot's heading:
-#
-#     e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
-#     e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
-#
-# Law and gains, after Klancar, Matko and Blazic (2005), with the **reference's** v_d and omega_d:
-#
-#     u_v     = v_d cos(e_theta) + k1 e_x
-#     u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
-#     k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
-#
-# (10) is printed with minus signs, without the reference's velocities, and (11) with the robot's
-# own velocity. So printed, the robot drives away from its reference: `published_velocity` shows it.
-#
-# Three things are added, all without effect on small errors of a moving reference. The floor of the
-# frequency: with v_d = omega_d = 0 the gains of (11) are 0 and an error would stay. The steering is
-# written k3 (e_theta + psi), psi = k2 sign(v_d) e_y / k3, the direction back to the path, which is
-# kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
-# robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
-# of its commands does not make it overshoot for ever.
 
 
 class PoseError(NamedTuple):
@@ -142,7 +152,7 @@ def _steepest(side: float, v: float, brake: float) -> float:
     """
     if brake == math.inf or v == 0.0:
         return math.inf
-    return (0.5 * abs(side) * math.sqrt(brake) / abs(v)) ** (2.0 / 3.0)
+    return math.pow(0.5 * abs(side) * math.sqrt(brake) / abs(v), 2.0 / 3.0)
 
 
 def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
@@ -172,19 +182,6 @@ def published_velocity(
     k = 2.0 * gains.damping * math.sqrt(omega * omega + gains.b * v * v)
     side = math.copysign(gains.b * abs(v), v) * error.y
     return Velocity(sign * k * error.x, sign * (side + k * error.theta))
-
-
-# ---
-# Commands that give a robot the velocity wanted; (12) of Siwek et al. (2023).
-#
-#     command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
-#     command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
-#
-# with the reference's own acceleration as feed-forward, u from the kinematic law and the robot's
-# velocity (v, w) as measured. (12) is printed with the matrix of (A13), whose columns for sigma1
-# and sigma2 are left out here, as their accelerations are already in the first term.
-#
-# With the right sigma the velocity error obeys e' = -k e whatever the robot.
 
 
 @dataclass(frozen=True)
@@ -257,34 +254,8 @@ def _braking(
     return both[0], both[1]
 
 
-def wanted_acceleration(
-    wanted: Velocity, velocity: Velocity, feed_forward: Velocity, gains: Velocity
-) -> Velocity:
-    """The accelerations of (12), m/s^2 and rad/s^2.
-
-    Args:
-        wanted: u of the kinematic law.
-        velocity: the robot's own.
-        feed_forward: the reference's acceleration.
-        gains: k_v and k_omega, 1/s.
-    """
-    return Velocity(
-        feed_forward.v + gains.v * (wanted.v - velocity.v),
-        feed_forward.omega + gains.omega * (wanted.omega - velocity.omega),
-    )
-
-
-def dynamic_command(sigma: Sigma, velocity: Velocity, acceleration: Velocity) -> Velocity:
-    """The command of (12), m/s and rad/s, without limits."""
-    return Velocity(*sigma.command(velocity, acceleration))
-
-
-# ---
-# Looking ahead by the dead time of a robot, with the commands that are already under way.
-
-
-class Ahead:
-    """Keeps the commands under way and tells where they lead to.
+class DeadTimePredictor:
+    """Keeps the commands that are under way for the dead time, and tells where they lead to.
 
     Args:
         dead_time: from a command to its effect, s, >= 0.
@@ -304,7 +275,7 @@ class Ahead:
         while self._held and self._held[0][1] <= end - self._dead_time:
             self._held.popleft()
 
-    def state(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
+    def predict(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
         """Pose and velocity at the time at which the next command acts, from those of now.
 
         The velocity follows (3) exactly; the way of a piece is the arc of its mean velocity.
@@ -325,14 +296,10 @@ class Ahead:
     def _moved(
         pose: Pose, velocity: Velocity, command: Velocity, duration: float, sigma: Sigma
     ) -> tuple[Pose, Velocity]:
-        after = Velocity(*sigma.after(velocity, command, duration))
-        return _arc(velocity, after, duration).end(pose), after
-
-
-def _arc(first: Velocity, last: Velocity, duration: float) -> Arc:
-    """Way of a velocity that changes evenly."""
-    half = 0.5 * duration
-    return Arc(half * (first.v + last.v), half * (first.omega + last.omega))
+        after = sigma.after(velocity, command, duration)
+        half = 0.5 * duration
+        way = Arc(half * (velocity.v + after.v), half * (velocity.omega + after.omega))
+        return way.end(pose), after
 
 
 class SigmaSource(Protocol):
@@ -434,7 +401,7 @@ class VelocityTracker:
         self.settings = settings
         self._sigma = sigma
         self._estimator = estimator
-        self._ahead = Ahead(settings.dead_time)
+        self._predictor = DeadTimePredictor(settings.dead_time)
         self.reset()
 
     @property
@@ -445,7 +412,7 @@ class VelocityTracker:
     def reset(self) -> None:
         """Forget commands under way, as after a stop; the estimate stays."""
         self.last: TrackerRecord | None = None
-        self._ahead.reset()
+        self._predictor.reset()
 
     def update(
         self,
@@ -474,14 +441,14 @@ class VelocityTracker:
         pose, velocity = Pose(*pose), Velocity(*velocity)
         check_finite("measurement", stamp=stamp, x=pose.x, y=pose.y, theta=pose.theta)
         check_finite("measurement", v=velocity.v, omega=velocity.omega)
-        for wanted in (reference, ahead or reference):
-            check_reference(wanted)
+        for given in (reference, ahead or reference):
+            check_reference(given)
         self._take_in(stamp, velocity, applied)
         error = pose_error(reference, pose)
-        speed_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
+        velocity_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
         sigma, settings = self.sigma, self.settings
         if settings.dead_time > 0.0:
-            pose, velocity = self._ahead.state(pose, velocity, sigma)
+            pose, velocity = self._predictor.predict(pose, velocity, sigma)
             reference = ahead or reference.after(settings.dead_time)
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
@@ -490,21 +457,26 @@ class VelocityTracker:
             wanted = kinematic_velocity(
                 pose_error(reference, pose), reference, settings.gains, braking
             )
-        asked = wanted_acceleration(
-            wanted,
-            velocity,
-            reference.acceleration,
-            Velocity(settings.k_v, settings.k_w),
+        asked = Velocity(
+            reference.dv + settings.k_v * (wanted.v - velocity.v),
+            reference.domega + settings.k_w * (wanted.omega - velocity.omega),
         )
         acceleration = settings.limits.acceleration(asked)
-        free = dynamic_command(sigma, velocity, acceleration)
+        free = sigma.command(velocity, acceleration)
         check_finite("command is beyond floating point", v=free.v, omega=free.omega)
         command = settings.limits.command(free)
-        limited = tuple(
-            a != b or c != d for a, b, c, d in zip(asked, acceleration, free, command, strict=True)
-        )
         self.last = TrackerRecord(
-            stamp, error, speed_error, wanted, acceleration, command, sigma, limited
+            stamp=stamp,
+            error=error,
+            velocity_error=velocity_error,
+            wanted=wanted,
+            acceleration=acceleration,
+            command=command,
+            sigma=sigma,
+            limited=(
+                asked.v != acceleration.v or free.v != command.v,
+                asked.omega != acceleration.omega or free.omega != command.omega,
+            ),
         )
         return command
 
@@ -525,6 +497,6 @@ class VelocityTracker:
             return
         command = self.last.command if applied is None else Velocity(*applied)
         check_finite("applied command", v=command.v, omega=command.omega)
-        self._ahead.hold(self.last.stamp, stamp, command)
+        self._predictor.hold(self.last.stamp, stamp, command)
         if self._estimator is not None:
             self._estimator.update(stamp, velocity, command)
