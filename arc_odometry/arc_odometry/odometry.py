@@ -66,7 +66,8 @@ def propagate(
         if variances != (0.0, 0.0):
             root = _noise_root(start, arc, variances, separation)
             grown += root @ root.T
-        return 0.5 * (grown + grown.T)
+        symmetric: Array = 0.5 * (grown + grown.T)
+        return symmetric
 
 
 def _noise_root(start: Pose, arc: Arc, variances: tuple[float, float], separation: float) -> Array:
@@ -98,7 +99,7 @@ def _checked_covariance(covariance: object) -> Array:
         ValueError: wrong shape, not finite, not symmetric or not positive semidefinite, beyond
             what rounding explains.
     """
-    matrix = np.array(covariance, dtype=float)
+    matrix: Array = np.array(covariance, dtype=float)
     if matrix.shape != (3, 3):
         raise ValueError(f"covariance of shape {matrix.shape}: must be (3, 3), of [x, y, theta]")
     if not np.all(np.isfinite(matrix)):

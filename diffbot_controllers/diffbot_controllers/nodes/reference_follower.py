@@ -14,7 +14,7 @@ from typing import Any
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 
 from arc_odometry import Oddity, OddityKind
-from arc_odometry.odometry_node import RateLimit
+from arc_odometry.odometry_messages import RateLimit
 from diffbot_controllers.nodes.reference_input import ReferenceInput
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, KeptTopic, Parameter
