@@ -22,7 +22,7 @@ from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
 from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.motion import State, WheelFeedback
-from diffbot_controllers.nodes.live_dynamics import ADAPTATION_PARAMETERS, DynamicsSource
+from diffbot_controllers.nodes.live_dynamics import ADAPTATION_PARAMETERS, dynamics_source
 from diffbot_controllers.nodes.reference_follower import REFERENCE_PARAMETERS, ReferenceFollower
 from diffbot_controllers.nodes.reference_input import ReferenceInput
 from diffbot_description import DynamicParameters, Torque
@@ -172,7 +172,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
         self.follow(self.make_input())
-        self._dynamics = DynamicsSource(self, self._on_dynamics)
+        self._dynamics = dynamics_source(self, self._on_dynamics)
 
     # What a subclass gives.
 

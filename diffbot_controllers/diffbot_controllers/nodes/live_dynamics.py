@@ -126,7 +126,48 @@ FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
 
 
 class DynamicsSource:
-    """K5..K8 of the robot's description, of a file, or live from `dynamic_parameters`.
+    """K5..K8 for a law; here those that stay as they are.
+
+    Args:
+        dynamics: the parameters.
+
+    Attributes:
+        kept_topics: those that a report must have every message of.
+    """
+
+    kept_topics: tuple[KeptTopic, ...] = ()
+
+    def __init__(self, dynamics: DynamicParameters) -> None:
+        self._dynamics = dynamics
+
+    @property
+    def newest(self) -> DynamicParameters | None:
+        """Those in use; None before valid ones have come."""
+        return self._dynamics
+
+    def look(self) -> None:
+        """Called now and then."""
+
+    def waits_for(self) -> str:
+        """What is missing before the robot may be driven; empty when nothing is."""
+        return ""
+
+    def awaits(self, stamp: float) -> str:
+        """What has to come before the joint state of a stamp (s) can be answered."""
+        return ""
+
+    def advance(self, stamp: float) -> None:
+        """Take in the estimates that count from a stamp on, s."""
+
+    def reset(self, stamp: float) -> None:
+        """The joint states' time was set back to a stamp, s."""
+
+    def close(self) -> None:
+        """Keep what was learnt."""
+
+
+def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) -> DynamicsSource:
+    """The source that a controller's parameters ask for.
 
     Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
     nominal or the last good parameters from the start, which follow the estimates; with `topic` it
@@ -142,95 +183,35 @@ class DynamicsSource:
     Raises:
         ValueError: a file does not hold parameters that may be used, or a setting is wrong.
     """
+    values = node.values
+    adaptive = values.parameters == ADAPTIVE
+    if not adaptive and values.parameters != FROM_TOPIC:
+        dynamics = _read(node, values.parameters)
+        use(dynamics)
+        return DynamicsSource(dynamics)
+    settings = adaptation_settings(values, adaptive)
+    nominal, half_track = _read(node, values.nominal_parameters), node.geometry.half_track
+    checkpoint = None
+    if values.last_good not in ("", NOWHERE):
+        checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
+    adaptation = Adaptation(nominal, half_track, settings, started=adaptive)
+    if checkpoint is not None and adaptive:
+        try:
+            start = checkpoint.restore()
+            if start is not None:
+                adaptation = Adaptation(nominal, half_track, settings, start)
+                node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {start}")
+        except ValueError as error:
+            node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
+    use(adaptation.in_use)
+    return LiveDynamics(node, adaptation, use, checkpoint)
 
-    def __init__(self, node: EffortNode, use: Callable[[DynamicParameters], None]) -> None:
-        self._node = node
-        self._live: LiveDynamics | None = None
-        self._newest: DynamicParameters | None = None
-        source = node.values.parameters
-        if source in (FROM_TOPIC, ADAPTIVE):
-            self._live = self._follow(use, adaptive=source == ADAPTIVE)
-        else:
-            self._newest = self._read(source)
-            use(self._newest)
 
-    @property
-    def newest(self) -> DynamicParameters | None:
-        """Those in use; None before valid ones have come on the topic."""
-        if self._live is None:
-            return self._newest
-        adaptation = self._live.adaptation
-        return adaptation.in_use if adaptation.is_started else None
-
-    @property
-    def kept_topics(self) -> tuple[KeptTopic, ...]:
-        """`~/adaptation` where they are live."""
-        return (self._live.topic,) if self._live else ()
-
-    def look(self) -> None:
-        """Called now and then."""
-        if self._live is not None:
-            self._live.look()
-
-    def waits_for(self) -> str:
-        """What is missing before the robot may be driven; empty when nothing is."""
-        if self.newest is None:
-            return (
-                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
-                "that verifies them, or give the file of one as `parameters`"
-            )
-        if self._live and self._node.values.wait_for_estimates and not self._live.is_offered:
-            return "nobody publishes dynamic_parameters; start dynamics_estimator"
-        return ""
-
-    def awaits(self, stamp: float) -> str:
-        """What has to come before the joint state of a stamp (s) can be answered."""
-        if self._live is None or not self._node.values.wait_for_estimates:
-            return ""
-        if self._live.reaches(stamp):
-            return ""
-        return f"no dynamic_parameters for the joint state of {stamp:.3f} s"
-
-    def advance(self, stamp: float) -> None:
-        """Take in the estimates that count from a stamp on, s."""
-        if self._live is not None:
-            self._live.advance(stamp)
-
-    def reset(self, stamp: float) -> None:
-        """The joint states' time was set back to a stamp, s."""
-        if self._live is not None:
-            self._live.reset(stamp)
-
-    def close(self) -> None:
-        """Keep what was learnt."""
-        if self._live is not None:
-            self._live.close()
-
-    def _read(self, source: str) -> DynamicParameters:
-        robot = self._node.robot
-        if source == FROM_ROBOT:
-            return closed_form(robot.model)
-        return read_dynamics(source, robot.name)
-
-    def _follow(self, use: Callable[[DynamicParameters], None], adaptive: bool) -> LiveDynamics:
-        node, values = self._node, self._node.values
-        settings = adaptation_settings(values, adaptive)
-        nominal, half_track = self._read(values.nominal_parameters), node.geometry.half_track
-        checkpoint = None
-        if values.last_good not in ("", NOWHERE):
-            checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
-        adaptation = Adaptation(nominal, half_track, settings, started=adaptive)
-        if checkpoint is not None and adaptive:
-            try:
-                start = checkpoint.restore()
-                if start is not None:
-                    adaptation = Adaptation(nominal, half_track, settings, start)
-                    where = checkpoint.path
-                    node.get_logger().info(f"parameters begin as kept in {where}: {start}")
-            except ValueError as error:
-                node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
-        use(adaptation.in_use)
-        return LiveDynamics(node, adaptation, use, checkpoint)
+def _read(node: EffortNode, source: str) -> DynamicParameters:
+    """The parameters of the node's robot, or of a file."""
+    if source == FROM_ROBOT:
+        return closed_form(node.robot.model)
+    return read_dynamics(source, node.robot.name)
 
 
 TOPIC = "dynamic_parameters"
@@ -242,7 +223,7 @@ LONG_AGO = -math.inf  # s; stamp of no estimate
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
-class LiveDynamics:
+class LiveDynamics(DynamicsSource):
     """Takes estimates from `dynamic_parameters`, judges them, and publishes each judgement.
 
     An estimate is used a fixed robot time after its stamp, however long it was on its way: with
@@ -255,9 +236,6 @@ class LiveDynamics:
         use: called with parameters that change. A ValueError refuses the estimate, and those of
             before stay.
         checkpoint: where they are kept; None: nowhere.
-
-    Attributes:
-        topic: `~/adaptation`.
     """
 
     def __init__(
@@ -267,7 +245,7 @@ class LiveDynamics:
         use: Callable[[DynamicParameters], None],
         checkpoint: ParameterCheckpoint | None,
     ) -> None:
-        self.adaptation = adaptation
+        self._adaptation = adaptation
         self._node = node
         self._use = use
         self._checkpoint = checkpoint
@@ -279,17 +257,36 @@ class LiveDynamics:
         self._status = msg.AdaptationStatus()
         self._status.header.frame_id = node.values.base_frame
         resume = node.resume if node.values.wait_for_reference else None
-        self.topic = KeptTopic(node, msg.AdaptationStatus, "~/adaptation", resume)
+        self._topic = KeptTopic(node, msg.AdaptationStatus, "~/adaptation", resume)
+        self.kept_topics = (self._topic,)
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
 
     @property
-    def is_offered(self) -> bool:
-        """Whether somebody publishes estimates."""
-        return self._node.count_publishers(self._estimates.topic_name) > 0
+    def newest(self) -> DynamicParameters | None:
+        """Those in use; None before valid ones have come on the topic."""
+        return self._adaptation.in_use if self._adaptation.is_started else None
 
-    def reaches(self, stamp: float) -> bool:
+    def waits_for(self) -> str:
+        """Valid parameters, and with `wait_for_estimates` somebody who publishes estimates."""
+        if self.newest is None:
+            return (
+                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
+                "that verifies them, or give the file of one as `parameters`"
+            )
+        offered = self._node.count_publishers(self._estimates.topic_name) > 0
+        if self._node.values.wait_for_estimates and not offered:
+            return "nobody publishes dynamic_parameters; start dynamics_estimator"
+        return ""
+
+    def awaits(self, stamp: float) -> str:
+        """In lock-step: the estimates that count at a stamp, s."""
+        if not self._node.values.wait_for_estimates or self._reaches(stamp):
+            return ""
+        return f"no dynamic_parameters for the joint state of {stamp:.3f} s"
+
+    def _reaches(self, stamp: float) -> bool:
         """Whether all estimates that count at a stamp (s) have come.
 
         They come every `estimate_period`, so that there is none between the newest and the next.
@@ -334,8 +331,8 @@ class LiveDynamics:
 
     def close(self) -> None:
         """Keep the parameters in use for the next run."""
-        if self.adaptation.accepted:
-            self._keep(lambda checkpoint: checkpoint.write(self.adaptation.in_use))
+        if self._adaptation.accepted:
+            self._keep(lambda checkpoint: checkpoint.write(self._adaptation.in_use))
 
     def _on_message(self, message: msg.DynamicParameters) -> None:
         estimate = estimate_of(message)
@@ -353,31 +350,31 @@ class LiveDynamics:
         In lock-step an estimate counts from its time on, whenever it came.
         """
         values = self._node.values
-        if self._begun or values.wait_for_estimates or self.topic.missing(values.listeners):
+        if self._begun or values.wait_for_estimates or self._topic.missing(values.listeners):
             return
         while self._waiting:
             self._judge(self._waiting.popleft())
 
     def _judge(self, estimate: LiveEstimate) -> None:
         self._judged = max(self._judged, estimate.stamp)
-        judgement = self._used(self.adaptation.judge(estimate))
+        judgement = self._used(self._adaptation.judge(estimate))
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
         self._status.header.stamp = to_stamp(max(estimate.stamp, 0.0))
-        fill_adaptation(self._status, self.adaptation, estimate, judgement)
-        self.topic.publish(self._status)
+        fill_adaptation(self._status, self._adaptation, estimate, judgement)
+        self._topic.publish(self._status)
         if not judgement.refused:
-            self._keep(lambda checkpoint: checkpoint.keep(self.adaptation.in_use, estimate.stamp))
+            self._keep(lambda checkpoint: checkpoint.keep(self._adaptation.in_use, estimate.stamp))
 
     def _used(self, judgement: Judgement) -> Judgement:
         """Hand what an estimate gave to the law, or take it back."""
         if judgement.refused:
             return judgement
         try:
-            self._use(self.adaptation.in_use)
+            self._use(self._adaptation.in_use)
         except ValueError as error:
-            return self.adaptation.take_back(judgement, str(error))
+            return self._adaptation.take_back(judgement, str(error))
         return judgement
 
     def _keep(self, write: Callable[[ParameterCheckpoint], None]) -> None:
