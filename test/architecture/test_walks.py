@@ -1,10 +1,12 @@
 """How many files a reader walks through: docs/architecture.md lists those that these tests find.
 
-Each test follows real calls, and takes the project's files whose functions ran.
+Each test follows real calls, and takes the project's files whose functions ran until the message
+that was waited for went out. What Python does to load a module does not count.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -45,7 +47,14 @@ class Walk:
         sys.setprofile(None)
 
     def _on_call(self, frame, event, argument) -> None:
-        if event == "call" and (file := of_the_project(frame.f_code.co_filename)):
+        code = frame.f_code
+        if (
+            event != "call"
+            or not code.co_flags & inspect.CO_OPTIMIZED
+            or "/msg/_" in code.co_filename
+        ):
+            return
+        if file := of_the_project(code.co_filename):
             self.files.add(file)
 
 
@@ -67,9 +76,15 @@ def walked(subject: Subject, topic: str, **parameters) -> set[str]:
         said = []
         (publisher,) = (p for p in scene.bus.publishers(topic) if p.owner is scene.member)
         publish = publisher.publish
-        publisher.publish = lambda message: (said.append(message), publish(message))
+
+        def leave(message) -> None:
+            walk.__exit__()  # what comes after it is not on the way
+            said.append(message)
+            publish(message)
+
+        publisher.publish = leave
         scene.advance(FAULT + 0.5)
-    assert said and scene.member.status is None
+        assert said and scene.member.status is None
     return walk.files
 
 
@@ -100,7 +115,7 @@ LAUNCH = """
 import os, runpy, sys
 files = set()
 def follow(frame, event, argument):
-    if event == "call":
+    if event == "call" and frame.f_code.co_flags & 1:
         files.add(frame.f_code.co_filename)
 def stop(*_):
     sys.setprofile(None)
