@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_shield import PERIOD, TWIL
+from test_safety_filter import PERIOD, TWIL
 from watched_course import GEOMETRY, OWN, PRIOR, SPEEDS, Robot, Watched
 
+from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.excitation.shield import Arena
-from diffbot_ident.identification import LONGEST, Identification, Limits, Phase
+from diffbot_ident.identification import MAX_BRAKING, Identification, Limits, Phase
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -110,7 +110,7 @@ def drive(plan, seed):
     robot = Robot(random, WIRES[wires], wraps)
     watched = Watched(make_course(kind, fenced, duration, verification, seed % 1000))
     course, happened, over, last = watched.course, Counter(), 0, None
-    longest = len(segments) * LENGTH + (duration + 2.0 * verification + LONGEST) / PERIOD
+    longest = len(segments) * LENGTH + (duration + 2.0 * verification + MAX_BRAKING) / PERIOD
     for number in range(round(longest) + AFTER):
         trouble, share = segments[number // LENGTH] if number < LENGTH * len(segments) else ("", 0)
         now = trouble if random.random() < share else ""

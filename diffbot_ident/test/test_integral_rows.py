@@ -21,7 +21,7 @@ from diffbot_ident.torque.integral_rows import (
     SUM,
     V_OMEGA,
     IntegralRows,
-    Kinks,
+    TorqueResponse,
     V,
     delayed,
 )
@@ -127,7 +127,7 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
     acting = torques[:count]
     samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
     samples[1:, 3:] = torques[delay:]
-    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, Kinks(K7, K8, delay))
+    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, TorqueResponse(K7, K8, delay))
     slopes = np.column_stack(
         (K7 * (acting[:, 0] + acting[:, 1]), K8 * (acting[:, 0] - acting[:, 1]))
     )

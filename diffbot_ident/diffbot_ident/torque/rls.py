@@ -1,6 +1,13 @@
-"""Recursive least squares for any model that is linear in its parameters.
+"""The paper's estimator: recursive least squares on the two halves of the robot's model.
 
-Lages (2017), (29)-(31), and (56)-(59) for the two halves of the robot's model:
+Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:
+
+    dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
+    domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
+
+"It is easier and more convenient to identify two models depending on two parameters each one than
+to identify a single model depending on four parameters" (section 2.2). Each half, (29)-(31) and
+(56)-(59):
 
     K(n)         = P(n-1) phi(n) / (1 + phi(n)' P(n-1) phi(n))            (57)
     theta(n+1)   = theta(n) + K(n) (y(n+1) - phi(n)' theta(n))            (58)
@@ -14,21 +21,28 @@ sample late gives two large errors of opposite sign. So the covariance used here
 Omega the covariance of the sum of phi e over the rows, correlations over a window included (Newey
 and West, 1987: the Bartlett weights of a window of m rows are those of the mean square of sums
 over m rows, which is how it is computed).
+
+The paper's Listing 4 takes wheel speeds for u and pairs an acceleration with a torque without
+saying over which interval either holds. Here the times are kept straight. The effort of the joint
+state at t_k acted over (t_{k-1}, t_k]. What a velocity stands for depends on where it comes from,
+hence PositionRegression and VelocityRegression. Both turn three moments into one row that is exact,
+in the torque, for any torque that is constant over each control period and for uneven periods too.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.sample_check import SampleCheck
-from diffbot_ident.torque.estimate import NAMES, Estimate, State
+from diffbot_ident.torque.estimate import NAMES, Array, Estimate, State
 
 
 class RecursiveLeastSquares:
@@ -49,10 +63,11 @@ class RecursiveLeastSquares:
         if window < 1:
             raise ValueError(f"window = {window}: must be 1 or more rows")
         self._initial_covariance = initial_covariance
-        self.theta: NDArray[np.float64] = np.zeros(size)
-        self.p: NDArray[np.float64] = initial_covariance * np.eye(size)
+        self.theta: Array = np.zeros(size)
+        self.p: Array = initial_covariance * np.eye(size)
         self.samples = 0
         self._residual_sum = 0.0
+        self._window = window
         self._scores = deque([np.zeros(size)] * window, maxlen=window)
         self._score_sum = np.zeros(size)
         self._omega = np.zeros((size, size))
@@ -87,7 +102,7 @@ class RecursiveLeastSquares:
         score = phi * (error / scale)
         self._score_sum += score - self._scores[0]
         self._scores.append(score)
-        self._omega += np.outer(self._score_sum, self._score_sum) / self._scores.maxlen
+        self._omega += np.outer(self._score_sum, self._score_sum) / self._window
         self.samples += 1
         return error
 
@@ -101,7 +116,7 @@ class RecursiveLeastSquares:
         return self._residual_sum / surplus if surplus > 0 else np.inf
 
     @property
-    def covariance(self) -> NDArray[np.float64]:
+    def covariance(self) -> Array:
         """Covariance of theta, shape (size, size), noise correlated over the window included."""
         surplus = self.samples - self.theta.size
         if surplus <= 0:
@@ -109,7 +124,7 @@ class RecursiveLeastSquares:
         return self.p @ self._omega @ self.p * (self.samples / surplus)
 
     @property
-    def variances(self) -> NDArray[np.float64]:
+    def variances(self) -> Array:
         """Variances of theta, shape (size,); infinite where the rows do not fix a parameter.
 
         A parameter counts as fixed when the rows have reduced its entry of P to a hundredth of
@@ -117,21 +132,6 @@ class RecursiveLeastSquares:
         """
         fixed = np.diag(self.p) < 0.01 * self._initial_covariance
         return np.where(fixed, np.diag(self.covariance), np.inf)
-
-
-# ---
-# From joint states to rows of the two linear regressions of the robot's model.
-#
-# Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:
-#
-#     dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
-#     domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
-#
-# The paper's Listing 4 takes wheel speeds for u and pairs an acceleration with a torque without
-# saying over which interval either holds. Here the times are kept straight. The effort of the joint
-# state at t_k acted over (t_{k-1}, t_k]. What a velocity stands for depends on where it comes from,
-# hence the two classes below. Both turn three moments into one row that is exact, in the torque,
-# for any torque that is constant over each control period and for uneven periods too.
 
 
 @dataclass(frozen=True)
@@ -253,13 +253,6 @@ class VelocityRegression:
         return _row(before, self.velocity, period, sample.effort)
 
 
-# ---
-# On-line estimator of K5..K8: two recursive least squares with two parameters each.
-#
-# Lages (2017), section 2.2: "it is easier and more convenient to identify two models depending on
-# two parameters each one than to identify a single model depending on four parameters".
-
-
 class RlsEstimator:
     """Estimates K5..K8 from joint samples, one control period after another.
 
@@ -329,47 +322,38 @@ class RlsEstimator:
 
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
-        k5, k7 = map(float, self._linear.theta)
-        k6, k8 = map(float, self._angular.theta)
-        var5, var7 = map(float, self._linear.variances)
-        var6, var8 = map(float, self._angular.variances)
-        values, variances = (k5, k6, k7, k8), (var5, var6, var7, var8)
-        state, reason = self._judge(values, variances)
-        if state is State.INVALID:
-            states = (State.INVALID,) * 4
-        else:
-            states = tuple(
-                State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED
-                for variance in variances
-            )
-        return Estimate(
-            values=values,
-            covariance=self._covariance(),
-            parameter_states=states,
-            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
-            state=state,
-            reason=reason,
+        values, covariance = np.zeros(4), np.zeros((4, 4))
+        variances = np.zeros(4)
+        # The two regressions count as independent.
+        for half, own in ((self._linear, [0, 2]), (self._angular, [1, 3])):
+            values[own], variances[own] = half.theta, half.variances
+            covariance[np.ix_(own, own)] = half.covariance
+        found = Estimate(
             samples=self._linear.samples,
             residual_std=(
                 math.sqrt(self._linear.noise_variance),
                 math.sqrt(self._angular.noise_variance),
             ),
+        ).with_values(values, covariance)
+        state, reason = self._judge(values.tolist(), variances.tolist())
+        if state is State.INVALID:
+            return found.as_a_whole(state, reason)
+        states = tuple(
+            State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED for variance in variances
+        )
+        return replace(
+            found,
+            state=state,
+            reason=reason,
+            parameter_states=states,
+            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
         )
 
-    def suspicion(self) -> str:
+    def suspicion(self) -> str | None:
         """No idea; see Estimator.suspicion."""
-        return ""
+        return None
 
-    def _covariance(self) -> tuple[tuple[float, ...], ...]:
-        """Covariance of [K5, K6, K7, K8]; the two regressions count as independent."""
-        rows = [[0.0] * 4 for _ in range(4)]
-        for half, indices in ((self._linear, (0, 2)), (self._angular, (1, 3))):
-            for i, row in zip(indices, half.covariance.tolist(), strict=True):
-                for j, value in zip(indices, row, strict=True):
-                    rows[i][j] = value
-        return tuple(map(tuple, rows))
-
-    def _judge(self, values: tuple[float, ...], variances: tuple[float, ...]) -> tuple[State, str]:
+    def _judge(self, values: Sequence[float], variances: Sequence[float]) -> tuple[State, str]:
         samples = self._linear.samples
         if samples < self._min_samples:
             return State.UNESTIMATED, f"{samples} of {self._min_samples} samples; wait"
