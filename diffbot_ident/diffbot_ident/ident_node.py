@@ -195,7 +195,7 @@ class IdentNode(EffortNode):
     @property
     def in_lock_step(self) -> bool:
         """By the parameter."""
-        return self.values.lock_step
+        return bool(self.values.lock_step)
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""

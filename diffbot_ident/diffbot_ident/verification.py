@@ -147,7 +147,8 @@ class _Segment:
             # What a hopeless model predicts may be beyond all numbers; it is judged below.
             with np.errstate(over="ignore", invalid="ignore"):
                 begin = model.predict(begin, acting, period, self._geometry)
-        return end - begin
+        errors: Array = end - begin
+        return errors
 
 
 # Time over which the long predictions run, and between the starts of two of them, s.

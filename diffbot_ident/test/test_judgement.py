@@ -1,6 +1,7 @@
 """May the values be used? States and reasons."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_few_samples_wait():
     [
         ((0.001, 0.05, 0.01, 9.0), (U, U, E, U), "wheels move together"),
         ((0.001, 0.05, 1.0, 0.05), (U, U, U, E), "torque in common"),
-        ((0.03, 0.9, 0.01, 0.05), (U, U, E, E), "yaw rate"),
+        ((0.03, 1.9, 0.01, 0.05), (U, U, E, E), "yaw rate"),
         ((0.03, 0.9, 9.0, math.inf), (U, U, U, U), "wheels move together"),
         ((math.inf, math.inf, 0.01, 0.05), (U, U, E, E), "yaw rate"),
     ],
@@ -76,8 +77,9 @@ def test_problems_win_over_everything():
 
 
 def test_values_that_are_not_precise_enough_wait():
-    found = judged(deviations=(0.001, 0.05, 0.2, 0.05))
-    assert found.state is U and "K7 = 2.65 +- 0.39 is not precise enough" in found.reason
+    # The others are too vague to make K7 much more precise by K5 K8 = b K6 K7.
+    found = judged(deviations=(0.019, 0.85, 0.2, 0.05))
+    assert found.state is U and re.match(r"K7 = 2\.6\d* \+- 0\.38 is not precise", found.reason)
 
 
 anything = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_value=1e6)

@@ -66,7 +66,7 @@ def test_after_a_pause_or_a_reset_of_time_it_begins_anew_and_says_so_once(begin)
     assert monitor.lacks() == "too short a motion"
 
 
-def test_a_robot_of_20_hz_whose_stamps_are_not_exact_is_watched():
+def test_a_robot_of_20_hz_whose_stamps_are_not_exact_is_monitored():
     monitor = ExcitationMonitor(GEOMETRY, 0.02, 0.03)
     random = np.random.default_rng(3)
     for k, sample in enumerate(samples(wheels(SWING, SWING))):

@@ -23,7 +23,6 @@ from diffbot_ident.excitation.information import BodyInformation, predicted_wind
 from diffbot_ident.excitation.safety_filter import (
     Decision,
     FilteredExcitation,
-    Levels,
     Policy,
     SafetyFilter,
     SequencePolicy,
@@ -113,7 +112,6 @@ class InformationPolicy:
 
     Args:
         safety_filter: tells what is admissible, and predicts.
-        levels: to choose from.
         achieved: the information in the measured motion.
         predicted: counts the information in the predicted motions.
         seed: breaks ties, >= 0.
@@ -122,19 +120,18 @@ class InformationPolicy:
     def __init__(
         self,
         safety_filter: SafetyFilter,
-        levels: Levels,
         achieved: BodyInformation,
         predicted: BodyInformation,
         seed: int,
     ) -> None:
         self._filter = safety_filter
-        self._levels = levels
         self._achieved = achieved
         self._predicted = predicted
-        self._stages = [n * levels.duration for n in STAGES]
-        count = levels.torques.shape[1]
+        self._stages = [n * safety_filter.duration for n in STAGES]
+        levels = safety_filter.levels
+        count = levels.shape[1]
         self._sequences = np.array(list(product(range(count), repeat=len(STAGES))))
-        self._torques = levels.torques[:, self._sequences]  # (2, sequences, stages)
+        self._torques = levels[:, self._sequences]  # (2, sequences, stages)
         self._random = Random(seed)
 
     @property
@@ -144,16 +141,15 @@ class InformationPolicy:
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
         """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
-        levels = self._levels
-        excess = self._filter.excess(pose, velocity, levels.torques, levels.duration)
+        excess = self._filter.excess(pose, velocity, self._filter.levels)
         admissible = excess <= 0.0
         if not admissible.any():
-            return levels.least_excess(pose, velocity, excess)
+            return self._filter.least_excess(pose, velocity, excess)
         allowed = admissible[self._sequences[:, 0]]
         gains, windows = self._gains(pose, velocity, self._torques[:, allowed])
         best = int(np.argmax(gains))
         self._predicted.add(windows[None, best])
-        return Decision(levels.held(int(self._sequences[allowed][best, 0])))
+        return Decision(self._filter.held(int(self._sequences[allowed][best, 0])))
 
     def _gains(self, pose: Array, velocity: Array, torques: Array) -> tuple[Array, Array]:
         """Bits of n sequences (2, n, stages), and the windows of their first stages (n, 2, 6)."""
@@ -237,25 +233,25 @@ def make_excitation(
         )
         for _ in range(2)
     )
-    safety_filter = SafetyFilter(radius, half_track, prior, room, speeds, amplitude)
-    levels = Levels(safety_filter, amplitude, interval, period)
-    policy: Policy
-    if kind == "optimised":
-        policy = InformationPolicy(safety_filter, levels, achieved, predicted, seed)
-    elif kind == "multisine":
-        policy = SequencePolicy(Multisine(amplitude, hold, seed), safety_filter, levels, seed)
-    else:
-        source = PrbsPair(amplitude, hold, register, seed)
-        policy = SequencePolicy(source, safety_filter, levels, seed)
-    return FilteredExcitation(
-        policy,
-        safety_filter,
+    safety_filter = SafetyFilter(
+        radius,
+        half_track,
         prior,
+        room,
+        speeds,
         amplitude=amplitude,
         interval=interval,
         period=period,
-        information=achieved,
     )
+    policy: Policy
+    if kind == "optimised":
+        policy = InformationPolicy(safety_filter, achieved, predicted, seed)
+    elif kind == "multisine":
+        policy = SequencePolicy(Multisine(amplitude, hold, seed), safety_filter, seed)
+    else:
+        source = PrbsPair(amplitude, hold, register, seed)
+        policy = SequencePolicy(source, safety_filter, seed)
+    return FilteredExcitation(policy, safety_filter, prior, achieved)
 
 
 def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:

@@ -58,12 +58,13 @@ def marginal_information(information: Array, of: Sequence[int]) -> Array:
         return own
     mixed = information[..., rest, :][..., wanted]
     others = information[..., rest, :][..., rest]
-    return own - np.swapaxes(mixed, -1, -2) @ np.linalg.solve(others, mixed)
+    known: Array = own - np.swapaxes(mixed, -1, -2) @ np.linalg.solve(others, mixed)
+    return known
 
 
 def log2_determinant(information: Array) -> Array:
     """log2 det of symmetric positive definite matrices, shape (...)."""
-    _, natural = np.linalg.slogdet(information)
+    natural: Array = np.linalg.slogdet(information)[1]
     bits: Array = natural / np.log(2.0)
     return bits
 
@@ -101,7 +102,8 @@ def bits_each(before: Array, after: Array) -> Array:
 def sum_of_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
     """Sum of `bits_each` over the parameters `of` (None: all), shape (...)."""
     each = bits_each(before, after)
-    return each.sum(axis=-1) if of is None else each[..., list(of)].sum(axis=-1)
+    bits: Array = (each if of is None else each[..., list(of)]).sum(axis=-1)
+    return bits
 
 
 # The first two parameters of either equation are K's, the other four friction.

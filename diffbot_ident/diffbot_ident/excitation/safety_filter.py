@@ -45,6 +45,19 @@ ERRORS = np.array(
 ).T
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What to drive until the next decision.
+
+    Attributes:
+        torques: [left, right] of each control period, N m, shape (2, interval); None: brake.
+        replaced: wheel torques that are not what the policy wanted, to keep to the limits.
+    """
+
+    torques: Array | None
+    replaced: int = 0
+
+
 class SafetyFilter:
     """Tells how far beyond the limits torques would lead, in the worst of several models.
 
@@ -55,9 +68,13 @@ class SafetyFilter:
         room: largest |x| and |y| of the axle's midpoint, m; None for no limit.
         speeds: largest |v| in m/s and |omega| in rad/s.
         amplitude: largest torque of the excitation, N m.
+        interval: control periods from one decision to the next.
+        period: control period, s.
 
     Attributes:
         model: the middle model alone, with friction, for states and plans.
+        levels: torques that may be held: the nine pairs [left, right] of full, no and reverse
+            torque, N m, shape (2, 9).
 
     Raises:
         ValueError: a speed limit or the amplitude is not finite and > 0.
@@ -70,7 +87,10 @@ class SafetyFilter:
         prior: BodyPrior,
         room: tuple[float, float] | None,
         speeds: tuple[float, float],
+        *,
         amplitude: float,
+        interval: int,
+        period: float,
     ) -> None:
         for name, value, unit in (
             ("linear velocity limit", speeds[0], "m/s"),
@@ -84,6 +104,8 @@ class SafetyFilter:
         self._speeds = SPEED_SHARE * np.array(speeds)[:, None, None]
         self._effort = BRAKE_SHARE * amplitude
         self._coasting = 0.0
+        self.amplitude, self.interval, self.period = amplitude, interval, period
+        self.levels = amplitude * np.array(list(product((-1.0, 0.0, 1.0), repeat=2))).T
         turned = OFFSET_ERROR * abs(prior.values[3]) / (half_track * prior.values[2])
         self.offset_errors = (OFFSET_ERROR, turned, 0.0, 0.0)
         self.learn(prior)
@@ -128,7 +150,16 @@ class SafetyFilter:
         """
         self._coasting = COASTING
 
-    def excess(self, pose: Array, velocity: Array, torques: Array, duration: float) -> Array:
+    @property
+    def duration(self) -> float:
+        """From one decision to the next, s."""
+        return self.interval * self.period
+
+    def held(self, level: int) -> Array:
+        """A level for each control period until the next decision, N m, shape (2, interval)."""
+        return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
+
+    def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
         """How far each of n torques leads beyond the limits; 0 is admissible.
 
         It is the mean over the way of what the limits are exceeded by, as a share of them.
@@ -136,8 +167,7 @@ class SafetyFilter:
         Args:
             pose: now, shape (3,), m and rad.
             velocity: now, shape (2,), m/s and rad/s.
-            torques: [left, right] to hold, N m, shape (2, n).
-            duration: until the next decision, s.
+            torques: [left, right] to hold until the next decision, N m, shape (2, n).
 
         Returns:
             Shape (n,), the worst over the models.
@@ -149,7 +179,7 @@ class SafetyFilter:
             np.repeat(pose[:, None], total, axis=1),
             np.repeat(velocity[:, None], total, axis=1),
             np.repeat(torques, scenarios, axis=1),
-            duration,
+            self.duration,
         )
         beyond = self._beyond(held)
         if self._coasting:
@@ -161,16 +191,16 @@ class SafetyFilter:
         worst: Array = beyond.reshape(count, scenarios).max(axis=1)
         return worst
 
-    def least_excess(self, pose: Array, velocity: Array, excess: Array) -> int | None:
-        """Index of the torque that leads least far beyond the limits; None: braking does.
+    def least_excess(self, pose: Array, velocity: Array, excess: Array) -> Decision:
+        """Where no level is admissible: brake, or hold the one that leads least far beyond.
 
-        A robot that stands outside its room has as much excess as if a torque kept it there, so
-        that a torque that drives it back in is better.
+        A robot that stands outside its room has as much excess by braking as if a torque kept it
+        there, so that a torque that drives it back in is better.
 
         Args:
             pose: now, shape (3,), m and rad.
             velocity: now, shape (2,), m/s and rad/s.
-            excess: of the torques, shape (n,).
+            excess: of the levels, shape (9,).
         """
         count = ERRORS.shape[1]
         poses, velocities = (np.repeat(now[:, None], count, axis=1) for now in (pose, velocity))
@@ -178,7 +208,7 @@ class SafetyFilter:
         # `excess` adds up the means of two or three parts of the way.
         braking = (3.0 if self._coasting else 2.0) * float(self._beyond(rest).max())
         least = int(np.argmin(excess))
-        return None if braking <= excess[least] else least
+        return Decision(None if braking <= excess[least] else self.held(least), 2 * self.interval)
 
     def plan_excess(self, pose: Array, velocity: Array) -> Array:
         """How far braking from n states leads beyond the limits in the middle model, (n,).
@@ -203,19 +233,6 @@ class SafetyFilter:
             values = np.tile(self._values, (1, count))
             self._models[count] = BodyModel(self._radius, self._half_track, values)
         return self._models[count]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What to drive until the next decision.
-
-    Attributes:
-        torques: [left, right] of each control period, N m, shape (2, interval); None: brake.
-        replaced: wheel torques that are not what the policy wanted, to keep to the limits.
-    """
-
-    torques: Array | None
-    replaced: int = 0
 
 
 class Policy(Protocol):
@@ -245,9 +262,6 @@ class FilteredExcitation:
         policy: decides.
         safety_filter: of the policy; it is taught what is learnt of the robot.
         prior: what is believed of the robot at the beginning.
-        amplitude: largest torque, N m.
-        interval: control periods from one decision to the next.
-        period: control period, s.
         information: counts the information in the measured motion.
 
     Attributes:
@@ -261,18 +275,11 @@ class FilteredExcitation:
         policy: Policy,
         safety_filter: SafetyFilter,
         prior: BodyPrior,
-        *,
-        amplitude: float,
-        interval: int,
-        period: float,
         information: BodyInformation,
     ) -> None:
         self._policy = policy
         self._filter = safety_filter
         self._prior = prior
-        self._amplitude = amplitude
-        self._interval = interval
-        self._period = period
         self._achieved = information
         self._motions: deque[Motion] = deque(maxlen=LOOK_BACK + 1)
         # The torques that acted over the periods that end with these motions, and the newest.
@@ -370,7 +377,7 @@ class FilteredExcitation:
         self.interventions += decision.replaced > 0
         self.guarded += decision.replaced
         if decision.torques is None:
-            self._plan.extend([None] * self._interval)
+            self._plan.extend([None] * self._filter.interval)
         else:
             self._plan.extend((left, right) for left, right in decision.torques.T.tolist())
 
@@ -379,45 +386,15 @@ class FilteredExcitation:
         old = self._motions[0]
         pose, velocity = np.array(old.pose)[:, None], np.array(old.velocity)[:, None]
         for torque in list(self._torques)[1:]:
-            paths = self._filter.model.held(pose, velocity, np.array([torque]).T, self._period)
+            acting = np.array([torque]).T
+            paths = self._filter.model.held(pose, velocity, acting, self._filter.period)
             pose, velocity = paths.pose[:, -1], paths.velocity[:, -1]
         return pose[:, 0], velocity[:, 0]
 
     def _brake(self, motion: Motion) -> Torque:
-        ease = self._filter.model.brake_speed(self._amplitude)
-        return brake_torque(motion.wheel_speeds, self._amplitude, ease)
-
-
-class Levels:
-    """Torque levels that are held from one decision to the next: full, no and reverse torque.
-
-    Args:
-        safety_filter: tells which are admissible.
-        amplitude: N m.
-        interval: control periods from one decision to the next.
-        period: control period, s.
-
-    Attributes:
-        torques: the nine pairs [left, right], N m, shape (2, 9).
-        duration: for which a level is held, s.
-    """
-
-    def __init__(
-        self, safety_filter: SafetyFilter, amplitude: float, interval: int, period: float
-    ) -> None:
-        self._filter = safety_filter
-        self.interval = interval
-        self.duration = interval * period
-        self.torques = amplitude * np.array(list(product((-1.0, 0.0, 1.0), repeat=2))).T
-
-    def held(self, level: int) -> Array:
-        """A level for each control period until the next decision, N m, shape (2, interval)."""
-        return np.repeat(self.torques[:, level : level + 1], self.interval, axis=1)
-
-    def least_excess(self, pose: Array, velocity: Array, excess: Array) -> Decision:
-        """Where no level is admissible: brake, or hold the one that leads least far beyond."""
-        least = self._filter.least_excess(pose, velocity, excess)
-        return Decision(None if least is None else self.held(least), 2 * self.interval)
+        amplitude = self._filter.amplitude
+        ease = self._filter.model.brake_speed(amplitude)
+        return brake_torque(motion.wheel_speeds, amplitude, ease)
 
 
 class TorqueSource(Protocol):
@@ -433,33 +410,29 @@ class SequencePolicy:
     Args:
         source: the sequence; it runs on while it is replaced.
         safety_filter: tells what is admissible.
-        levels: to choose from instead.
         seed: chooses between levels that are equally near, >= 0.
     """
 
     predicted_information = math.nan
 
-    def __init__(
-        self, source: TorqueSource, safety_filter: SafetyFilter, levels: Levels, seed: int
-    ) -> None:
+    def __init__(self, source: TorqueSource, safety_filter: SafetyFilter, seed: int) -> None:
         self._source = source
         self._filter = safety_filter
-        self._levels = levels
         self._random = Random(seed)
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
         """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
-        levels = self._levels
-        wanted = self._source.take(levels.interval)
+        levels = self._filter.levels
+        wanted = self._source.take(self._filter.interval)
         mean = wanted.mean(axis=1, keepdims=True)
-        candidates = np.concatenate([mean, levels.torques], axis=1)
-        excess = self._filter.excess(pose, velocity, candidates, levels.duration)
+        candidates = np.concatenate([mean, levels], axis=1)
+        excess = self._filter.excess(pose, velocity, candidates)
         if excess[0] <= 0.0:
             return Decision(wanted)
         admissible = np.flatnonzero(excess[1:] <= 0.0)
         if len(admissible) == 0:
-            return levels.least_excess(pose, velocity, excess[1:])
-        distance = ((levels.torques[:, admissible] - mean) ** 2).sum(axis=0)
+            return self._filter.least_excess(pose, velocity, excess[1:])
+        distance = ((levels[:, admissible] - mean) ** 2).sum(axis=0)
         nearest = admissible[distance <= distance.min() + 1e-9]
-        plan = levels.held(int(self._random.choice(nearest.tolist())))
+        plan = self._filter.held(int(self._random.choice(nearest.tolist())))
         return Decision(plan, int((plan != wanted).sum()))

@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Friction
@@ -172,7 +174,7 @@ def _small_sample(sums: RowSums, size: int) -> float:
     The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     # Rows in which a wheel turns round tell nothing about the noise.
-    independent = sums.pairs[0] / (sums.window + sums.smoothing)
+    independent = float(sums.pairs[0]) / (sums.window + sums.smoothing)
     return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
 
 
@@ -181,7 +183,7 @@ def _noise(
     axis: Axis,
     theta: Array,
     spread: tuple[Array, Array],
-    p: Array,
+    p: NDArray[np.floating[Any]],
     scale: Array,
 ) -> tuple[tuple[float, float], float]:
     """Variances of the two noises from the residuals' autocovariances, and the residuals' own."""

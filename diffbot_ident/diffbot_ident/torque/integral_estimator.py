@@ -288,7 +288,7 @@ class _Regression:
         self._seen = 0  # rows, forgotten ones too
         self._delay = 0.0  # as last estimated, rows
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
-        self._refresh_every = self._until_refresh = RESPONSE_WINDOWS * self._length
+        self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
         self.sums = RowSums(rows.window, rows.smoothing, period)
         self.tail = np.empty((0, 5))
 
@@ -313,13 +313,13 @@ class _Regression:
         """Take in samples, shape (n, 5); returns whether they gave rows."""
         samples = self._decimation.take(samples)
         learnt = False
-        # The response is refreshed at the same samples, whoever asks for an estimate in between.
+        # The response is updated at the same samples, whoever asks for an estimate in between.
         while len(samples):
-            part, samples = samples[: self._until_refresh], samples[self._until_refresh :]
-            self._until_refresh -= len(part)
+            part, samples = samples[: self._until_update], samples[self._until_update :]
+            self._until_update -= len(part)
             learnt = self._learn(part) or learnt
-            if not self._until_refresh:
-                self._refresh_response()
+            if not self._until_update:
+                self._update_response()
         return learnt
 
     def _learn(self, samples: Array) -> bool:
@@ -346,15 +346,15 @@ class _Regression:
             self._coverage.forget(factor)
             self._residuals.forget(factor)
 
-    def _refresh_response(self) -> None:
+    def _update_response(self) -> None:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
             delay = self._best_delay()[0]
             k7, k8 = (_known_gain(axis) for axis in self._fit(delay))
             self._response = TorqueResponse(k7, k8, delay)
             if self._forgetting == 1.0:
-                self._refresh_every *= 2
-        self._until_refresh = self._refresh_every
+                self._update_every *= 2
+        self._until_update = self._update_every
 
     def estimate(self, samples: int) -> Estimate:
         """What the rows say; not judged yet."""

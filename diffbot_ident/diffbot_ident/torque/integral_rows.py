@@ -137,8 +137,8 @@ class IntegralRows:
             steps[:, DIFFERENCE.start + delay] = _halves(difference)[late]
         steps[:, DV] = np.diff(v.mean)[at]
         steps[:, DOMEGA] = np.diff(omega.mean)[at]
-        turning: Flags = (sign[:-1] * sign[1:] > 0.0).all(axis=1)[at]
-        return steps, turning
+        turning = np.all(sign[:-1] * sign[1:] > 0.0, axis=1)
+        return steps, turning[at]
 
 
 @dataclass(frozen=True)

@@ -253,6 +253,10 @@ class VelocityRegression:
         return _row(before, self.velocity, period, sample.effort)
 
 
+# Largest standard deviation of K7 and K8, relative to the value, that may be used.
+MAX_RELATIVE_STD = 0.05
+
+
 class RlsEstimator:
     """Estimates K5..K8 from joint samples, one control period after another.
 
@@ -260,10 +264,6 @@ class RlsEstimator:
         regression: turns joint samples into regression rows.
         initial_covariance: c of P(-1) = c I.
         min_samples: rows below which nothing is called estimated.
-        max_relative_deviation: largest standard deviation of K7 and K8, relative to the value,
-            with which the estimate is called estimated.
-        max_gap: longest period between samples that may be bridged, s.
-        min_step: shortest period between samples that can be told from a doubled one, s.
     """
 
     def __init__(
@@ -271,15 +271,11 @@ class RlsEstimator:
         regression: Regression,
         initial_covariance: float = 1e6,
         min_samples: int = 100,
-        max_relative_deviation: float = 0.05,
-        max_gap: float = 0.06,
-        min_step: float = 1e-4,
     ) -> None:
         self._regression = regression
         self._initial_covariance = initial_covariance
         self._min_samples = min_samples
-        self._max_relative_deviation = max_relative_deviation
-        self._check = SampleCheck(max_gap, min_step)
+        self._check = SampleCheck()
         self.reset()
 
     def reset(self) -> None:
@@ -299,7 +295,7 @@ class RlsEstimator:
 
         Raises:
             ValueError: the sample is not finite or absurdly large, or its stamp does not follow
-                the last one by [min_step, max_gap]. The estimate is unchanged and goes on from
+                the last one by 0.1 to 60 ms. The estimate is unchanged and goes on from
                 the next good sample.
         """
         try:
@@ -373,7 +369,7 @@ class RlsEstimator:
                     f"{name} = {value:.4g} has the wrong sign; check for a flipped torque sign "
                     "or swapped wheels"
                 )
-            if deviation > self._max_relative_deviation * abs(value):
+            if deviation > MAX_RELATIVE_STD * abs(value):
                 return State.UNESTIMATED, (
                     f"{name} = {value:.4g} +- {2.0 * deviation:.2g} is not precise enough; "
                     "excite longer or harder"

@@ -55,7 +55,7 @@ class Robot:
         return JointSample(self.time, tuple(angles), (0.0, 0.0), torque)
 
 
-class Watched:
+class CheckedCourse:
     """A course, and in a few lines what it may say.
 
     Attributes:
