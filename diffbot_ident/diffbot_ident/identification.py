@@ -62,31 +62,22 @@ class Limits:
     robot: str
 
 
-class Stopping:
-    """Brings a robot to rest, so that it does not roll out of its room when let go.
+class _Braking:
+    """Brings a robot to rest, so that it does not roll out of its room when let go."""
 
-    Args:
-        geometry: of the wheels.
-        torque: largest, N m, > 0.
-        k7: as identified or described, > 0.
-        k8: as identified or described, < 0.
-    """
-
-    def __init__(self, geometry: WheelGeometry, torque: float, k7: float, k8: float) -> None:
+    def __init__(self, geometry: WheelGeometry, max_torque: float, k7: float, k8: float) -> None:
         self._geometry = geometry
-        self._most = torque
+        self._max_torque = max_torque
         r = 0.5 * (geometry.left_radius + geometry.right_radius)
         # What a wheel gains by its own torque, from v' and omega' of (41).
         self._gain = (k7 - geometry.half_track * k8) / r
         self._left = MAX_BRAKING
 
     def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
-        """Whether the robot stands or has been braked for long enough; call once a period.
+        """Whether the robot stands or has been braked for long enough; call once a period, s.
 
-        Args:
-            velocity: of the body, m/s and rad/s; None where it is not known, as after a sample
-                that was refused: nobody may say then that the robot stands.
-            period: since the last call, s, >= 0.
+        The velocity is None where it is not known, as after a sample that was refused: nobody may
+        say then that the robot stands.
         """
         self._left -= period
         if self._left < 0.0:
@@ -96,14 +87,10 @@ class Stopping:
         return max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
 
     def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
-        """Torques [left, right], N m.
-
-        Args:
-            velocity: of the body, m/s and rad/s.
-            period: control period, s, > 0.
-        """
+        """Torques [left, right] for a control period, s, > 0, in N m."""
+        most = self._max_torque
         left, right = (
-            max(-self._most, min(self._most, -MAX_DECAY * speed / (self._gain * period)))
+            max(-most, min(most, -MAX_DECAY * speed / (self._gain * period)))
             for speed in self._geometry.wheel_velocity(*velocity)
         )
         return left, right
@@ -159,7 +146,7 @@ class Identification:
         self._held_out = HeldOutMotion(geometry)
         self._driven: Excitation = excitation
         self._switched = math.inf
-        self._stopping: Stopping | None = None
+        self._braking: _Braking | None = None
         self._last_look = -math.inf
         self._invalid_looks = 0
         self._check_step = SampleCheck()
@@ -228,8 +215,8 @@ class Identification:
         self._advance(self.velocity)
         if self.ended:
             return 0.0, 0.0
-        if self._stopping is not None:
-            return self._stopping.torque(self.velocity, max(self._period, 1e-3))
+        if self._braking is not None:
+            return self._braking.torque(self.velocity, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
     def rest(self, sample: JointSample) -> None:
@@ -254,7 +241,7 @@ class Identification:
         self._period = period if 0.0 <= period <= MAX_STEP else 0.0
         self.elapsed += self._period
         self._stamp = stamp
-        if self.phase is Phase.EXCITING and self._stopping is None:
+        if self.phase is Phase.EXCITING and self._braking is None:
             self.excited = self.elapsed
 
     def _learn(self, sample: JointSample) -> None:
@@ -262,7 +249,7 @@ class Identification:
         # An absurd angle can look like a wrap to the odometry.
         self._check_step.values(sample)
         oddity = self._odometry.update(sample)
-        if self.phase is Phase.EXCITING and self._stopping is None:
+        if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look()
         else:
@@ -299,14 +286,14 @@ class Identification:
         """Go on to the next phase when it is time; the velocity, m/s and rad/s, may be unknown."""
         if self.ended:
             return
-        if self._stopping is None and self.phase is Phase.EXCITING and self._excited_enough():
+        if self._braking is None and self.phase is Phase.EXCITING and self._excited_enough():
             self.estimate = self._estimator.estimate()
             if not self._begin_verification():
                 self._come_to_rest()
-        elif self._stopping is None and self.phase is Phase.VERIFYING and self._verified_enough():
+        elif self._braking is None and self.phase is Phase.VERIFYING and self._verified_enough():
             self._verify()
             self._come_to_rest()
-        elif self._stopping is not None and self._stopping.is_over(velocity, self._period):
+        elif self._braking is not None and self._braking.is_over(velocity, self._period):
             self.phase = Phase.DONE
 
     def _begin_verification(self) -> bool:
@@ -331,7 +318,7 @@ class Identification:
         else:
             self.phase = Phase.DONE
             return
-        self._stopping = Stopping(self._geometry, self._limits.torque, values[2], values[3])
+        self._braking = _Braking(self._geometry, self._limits.torque, values[2], values[3])
 
     def _verified_enough(self) -> bool:
         driven = self.elapsed - self._switched

@@ -110,10 +110,8 @@ class _Predictions:
 class _Segment:
     """A motion without a gap.
 
-    Args:
-        samples: rows of [stamp in s, angles left, right in rad, torques left, right in N m], shape
-            (n, 5); the torques acted until the stamp.
-        geometry: of the wheels.
+    Samples are rows of [stamp in s, angles left, right in rad, torques left, right in N m], shape
+    (n, 5); the torques acted until the stamp.
     """
 
     def __init__(self, samples: Array, geometry: WheelGeometry) -> None:
@@ -125,10 +123,7 @@ class _Segment:
     def errors(self, model: Model | None, predictions: _Predictions, period: float) -> Array:
         """Errors of [v in m/s, omega in rad/s] at the ends, shape (2, n).
 
-        Args:
-            model: that predicts; None: the velocity stays as it is.
-            predictions: where they start and end.
-            period: control period, s.
+        Without a model the velocity stays as it is. The control period is in s.
         """
         steps, average = predictions.steps, predictions.average
         starts = predictions.starts(self._velocity.shape[1])

@@ -32,10 +32,10 @@ in the torque, for any torque that is constant over each control period and for 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -149,16 +149,82 @@ class Row:
     velocity: tuple[float, float]
 
 
-class Regression(Protocol):
-    """Turns joint samples into rows."""
+class Regression(ABC):
+    """Turns joint samples into rows.
 
-    velocity: tuple[float, float] | None
+    Args:
+        geometry: of the wheels.
+
+    Attributes:
+        velocity: newest body velocity (v in m/s, omega in rad/s); None before there is one.
+    """
+
+    def __init__(self, geometry: WheelGeometry) -> None:
+        self._geometry = geometry
+        self.reset()
 
     def reset(self) -> None:
         """Forget the samples so far, as after a gap in time."""
+        self._last: JointSample | None = None
+        self._period = 0.0
+        self.velocity: tuple[float, float] | None = None
 
+    @abstractmethod
     def push(self, sample: JointSample) -> Row | None:
         """Take in the next sample; None while there are too few. Stamps must increase."""
+
+
+class PositionRegression(Regression):
+    """Velocities from differences of wheel angles, whatever the driver's velocities are.
+
+    A difference of angles is the mean velocity over a period, i.e. the velocity at its middle for
+    constant acceleration. Two of them are half of either period apart, and between them each
+    period's torque acted for half of its length: with dt_1, dt_2 the lengths,
+
+        u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
+
+    Pairing with one effort alone is half a sample off and biases K7 and K8.
+    """
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; the first row comes with the third one."""
+        last, before, period = self._last, self.velocity, self._period
+        self._last = sample
+        if last is None:
+            return None
+        self._period = sample.stamp - last.stamp
+        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
+        left, right = (
+            math.remainder(new - old, math.tau)
+            for new, old in zip(sample.position, last.position, strict=True)
+        )
+        length, turn = self._geometry.body_velocity(left, right)
+        self.velocity = (length / self._period, turn / self._period)
+        if before is None:
+            return None
+        total = period + self._period
+        left, right = (
+            (period * old + self._period * new) / total
+            for old, new in zip(last.effort, sample.effort, strict=True)
+        )
+        return _row(before, self.velocity, 0.5 * total, (left, right))
+
+
+class VelocityRegression(Regression):
+    """Velocities as the driver reports them, taken as momentary values at the stamp.
+
+    For drivers whose velocities are better than differences of their angles. A driver's filter
+    delays velocities, which biases K7 and K8.
+    """
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; the first row comes with the second one."""
+        last, before = self._last, self.velocity
+        self._last = sample
+        self.velocity = self._geometry.body_velocity(*sample.velocity)
+        if last is None or before is None:
+            return None
+        return _row(before, self.velocity, sample.stamp - last.stamp, sample.effort)
 
 
 def _row(
@@ -179,78 +245,6 @@ def _row(
         angular=((0.5 * (v0 * w1 + v1 * w0), left - right), (w1 - w0) / span),
         velocity=after,
     )
-
-
-class PositionRegression:
-    """Velocities from differences of wheel angles, whatever the driver's velocities are.
-
-    A difference of angles is the mean velocity over a period, i.e. the velocity at its middle for
-    constant acceleration. Two of them are half of either period apart, and between them each
-    period's torque acted for half of its length: with dt_1, dt_2 the lengths,
-
-        u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
-
-    Pairing with one effort alone is half a sample off and biases K7 and K8.
-    """
-
-    def __init__(self, geometry: WheelGeometry) -> None:
-        self._geometry = geometry
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the samples so far."""
-        self._last: JointSample | None = None
-        self._period = 0.0
-        self.velocity: tuple[float, float] | None = None
-
-    def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; the first row comes with the third one."""
-        last, before, period = self._last, self.velocity, self._period
-        self._last = sample
-        if last is None:
-            return None
-        self._period = sample.stamp - last.stamp
-        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
-        turned = [
-            math.remainder(new - old, math.tau)
-            for new, old in zip(sample.position, last.position, strict=True)
-        ]
-        length, turn = self._geometry.body_velocity(*turned)
-        self.velocity = (length / self._period, turn / self._period)
-        if before is None:
-            return None
-        total = period + self._period
-        left, right = (
-            (period * old + self._period * new) / total
-            for old, new in zip(last.effort, sample.effort, strict=True)
-        )
-        return _row(before, self.velocity, 0.5 * total, (left, right))
-
-
-class VelocityRegression:
-    """Velocities as the driver reports them, taken as momentary values at the stamp.
-
-    For drivers whose velocities are better than differences of their angles. A driver's filter
-    delays velocities, which biases K7 and K8.
-    """
-
-    def __init__(self, geometry: WheelGeometry) -> None:
-        self._geometry = geometry
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the samples so far."""
-        self._stamp = 0.0
-        self.velocity: tuple[float, float] | None = None
-
-    def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; the first row comes with the second one."""
-        before, period = self.velocity, sample.stamp - self._stamp
-        self._stamp = sample.stamp
-        self.velocity = self._geometry.body_velocity(*sample.velocity)
-        if before is None:
-            return None
-        return _row(before, self.velocity, period, sample.effort)
 
 
 # Largest standard deviation of K7 and K8, relative to the value, that may be used.
