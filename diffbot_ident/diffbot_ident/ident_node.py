@@ -155,7 +155,6 @@ class IdentNode(EffortNode):
             window=values.window,
             velocity_source=values.velocity_source,
         )
-        friction = self.robot.friction
         # A different excitation: what a model has learnt by heart does not help it there.
         other = "prbs" if values.excitation == "multisine" else "multisine"
         return Identification(
@@ -166,7 +165,7 @@ class IdentNode(EffortNode):
             values.duration,
             check=lambda: self._excitation(other, values.seed + 1),
             verification=values.verification,
-            nominal=Model(self._prior.values, (*friction.viscous, *friction.coulomb)),
+            nominal=Model(self._prior.values, self._prior.friction),
             until=Precision.parse(values.until),
         )
 

@@ -1,6 +1,5 @@
 """Rows of the integrated model: exact in the torque, nearly so in the products of velocities."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -239,7 +239,7 @@ def test_brake_opposes_each_wheel(speeds):
         ({"values": (0.1, -3.0, -2.0, -16.0)}, "K7"),
         ({"values": (0.1, -3.0, 2.0, float("nan"))}, "finite"),
         ({"spread": (0.3, 0.3, 0.3, 1.0)}, "spread"),
-        ({"coulomb": (-1.0, 0.0)}, "coulomb"),
+        ({"friction": (0.0, 0.0, -1.0, 0.0)}, "coulomb"),
     ],
 )
 def test_bad_priors_are_named(change, field):

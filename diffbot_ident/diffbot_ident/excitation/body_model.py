@@ -13,7 +13,6 @@ the pose, and the sign softened near standstill so that a wheel may come to rest
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +37,7 @@ class BodyPrior:
     Attributes:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
         spread: how far each may be off, as a share of its value, 0 to 0.9.
-        viscous: friction of the wheels [left, right], N m s/rad.
-        coulomb: friction of the wheels [left, right], N m.
+        friction: of the wheels, [viscous left, right in N m s/rad, Coulomb left, right in N m].
 
     Raises:
         ValueError: a value is not finite, has the wrong sign or is outside its range.
@@ -47,8 +45,7 @@ class BodyPrior:
 
     values: Four
     spread: Four = (0.3, 0.3, 0.3, 0.3)
-    viscous: tuple[float, float] = (0.0, 0.0)
-    coulomb: tuple[float, float] = (0.0, 0.0)
+    friction: Four = (0.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         if not all(map(math.isfinite, self.values)):
@@ -60,8 +57,7 @@ class BodyPrior:
             )
         if not all(0.0 <= spread <= 0.9 for spread in self.spread):
             raise ValueError(f"prior spread = {self.spread}: each must be from 0 to 0.9; try 0.3")
-        for name in ("viscous", "coulomb"):
-            pair = getattr(self, name)
+        for name, pair in (("viscous", self.friction[:2]), ("coulomb", self.friction[2:])):
             if not all(math.isfinite(value) and value >= 0.0 for value in pair):
                 raise ValueError(f"prior {name} friction = {pair}: must be finite and >= 0")
 
@@ -102,8 +98,7 @@ class BodyModel:
         radius: of the wheels, m.
         half_track: b, m.
         values: K5..K8 of each robot, shape (4, n) or (4, 1) for all.
-        viscous: friction [left, right] of all, N m s/rad.
-        coulomb: friction [left, right] of all, N m.
+        friction: of all, as in BodyPrior.
     """
 
     def __init__(
@@ -111,16 +106,14 @@ class BodyModel:
         radius: float,
         half_track: float,
         values: Array,
-        viscous: Sequence[float] = (0.0, 0.0),
-        coulomb: Sequence[float] = (0.0, 0.0),
+        friction: Four = (0.0, 0.0, 0.0, 0.0),
     ) -> None:
         k5, k6, k7, k8 = np.asarray(values, dtype=float)
         self._to_wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / radius
         self._curving = np.array([k5, k6])
         self._pushing = np.array([k7, k8])
-        self._viscous = np.asarray(viscous, dtype=float)[:, None]
-        self._coulomb = np.asarray(coulomb, dtype=float)[:, None]
-        self._rubs = bool(self._viscous.any() or self._coulomb.any())
+        self._viscous, self._coulomb = np.array(friction, dtype=float).reshape(2, 2, 1)
+        self._rubs = any(friction)
         # Fastest reaction of wheel speeds to wheel torques, rad/s^2 per N m, over all robots.
         self._mobility = float(max(2.0 * np.max(k7), -2.0 * half_track * np.min(k8)) / radius)
 

@@ -258,8 +258,8 @@ def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:
     """The closed form and the friction of the robot's YAML, with each of K5..K8 off by `spread`."""
     model = RobotModel.from_urdf(urdf(robot), left=robot.joints.left, right=robot.joints.right)
     k = closed_form(model)
-    friction = robot.friction
-    return BodyPrior((k.k5, k.k6, k.k7, k.k8), (spread,) * 4, friction.viscous, friction.coulomb)
+    friction = (*robot.friction.viscous, *robot.friction.coulomb)
+    return BodyPrior((k.k5, k.k6, k.k7, k.k8), (spread,) * 4, friction)
 
 
 def _check(robot: Robot, amplitude: float, hold: int, period: float) -> None:

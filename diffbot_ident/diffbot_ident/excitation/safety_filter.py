@@ -139,9 +139,7 @@ class SafetyFilter:
             np.array(prior.values)[:, None] + ERRORS * shares[:, None] + ERRORS[0] * offset[:, None]
         )
         self._models: dict[int, BodyModel] = {}
-        self.model = BodyModel(
-            self._radius, self._half_track, self._values[:, :1], prior.viscous, prior.coulomb
-        )
+        self.model = BodyModel(self._radius, self._half_track, self._values[:, :1], prior.friction)
 
     def expect_losses(self) -> None:
         """Samples were lost, and may be again: let the robot coast for COASTING before it brakes.
@@ -321,14 +319,18 @@ class FilteredExcitation:
             if off < most:
                 new[i], errors[i] = value, max(off, min(MIN_SPREAD * size, most))
         k5, k6, k7, k8 = new
-        learnt = replace(self._prior, values=(k5, k6, k7, k8))
+        friction = list(self._prior.friction)
         if estimate.friction is not None:
-            left, right, coulomb_left, coulomb_right = estimate.friction.values
-            if math.isfinite(left) and math.isfinite(right):
-                learnt = replace(learnt, viscous=(max(0.0, left), max(0.0, right)))
-            if math.isfinite(coulomb_left) and math.isfinite(coulomb_right):
-                coulomb = (max(0.0, coulomb_left), max(0.0, coulomb_right))
-                learnt = replace(learnt, coulomb=coulomb)
+            found = list(estimate.friction.values)
+            for pair in (slice(0, 2), slice(2, 4)):
+                if all(map(math.isfinite, found[pair])):
+                    friction[pair] = (max(0.0, value) for value in found[pair])
+        viscous_left, viscous_right, coulomb_left, coulomb_right = friction
+        learnt = replace(
+            self._prior,
+            values=(k5, k6, k7, k8),
+            friction=(viscous_left, viscous_right, coulomb_left, coulomb_right),
+        )
         self._filter.learn(learnt, errors)
 
     def torque(self, motion: Motion) -> Torque:
