@@ -149,7 +149,7 @@ def at(step, left=0.0, right=0.0):
 
 @pytest.mark.parametrize(
     ("state", "phase", "problem"),
-    [(State.INVALID, Phase.STOPPED, "the seventh wheel"), (State.UNESTIMATED, Phase.DONE, "")],
+    [(State.INVALID, Phase.STOPPED, "the seventh wheel"), (State.UNESTIMATED, Phase.DONE, None)],
 )
 def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, problem):
     """Though only its very last look says so."""
