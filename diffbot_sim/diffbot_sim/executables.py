@@ -31,7 +31,7 @@ def ros2_control_simulator() -> int:
     """Run the simulator node for simulators with ros2_control inside; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from diffbot_node import run_node
-    from diffbot_sim.ros2_control.ros2_control_simulator_node import Ros2ControlSimulatorNode
+    from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlSimulatorNode
 
     return run_node(Ros2ControlSimulatorNode)
 

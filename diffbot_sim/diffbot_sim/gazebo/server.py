@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from diffbot_sim.companions import Companion, stop_all
+from diffbot_sim.child_processes import ChildProcess, stop_all
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.world import WORLD
 
@@ -182,8 +182,8 @@ class GazeboServer:
         self.paused = False
         self._installation = installation
         self._log = world.with_name("gzserver.log")
-        self._companions: list[Companion] = []
-        self._server: Companion | None = None
+        self._processes: list[ChildProcess] = []
+        self._server: ChildProcess | None = None
         self._socket: socket.socket | None = None
         self._variables: dict[str, str | None] = installation.variables(world.parent)
         for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
@@ -255,8 +255,8 @@ class GazeboServer:
         if self._server is not None:
             # The plugin ends the server by itself, but not while the world is paused.
             self._server.wait(END_PATIENCE)
-        stop_all(self._companions, (END_PATIENCE, END_PATIENCE))
-        self._companions.clear()
+        stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
+        self._processes.clear()
 
     # The start.
 
@@ -280,7 +280,7 @@ class GazeboServer:
                 stop_all([self._server])
                 self._log.write_text("")
 
-    def _run(self, program: str, words: list[str], *inherited: int) -> Companion:
+    def _run(self, program: str, words: list[str], *inherited: int) -> ChildProcess:
         return self._run_plainly(program, words, *inherited, variables=self._variables)
 
     def _run_plainly(
@@ -289,9 +289,9 @@ class GazeboServer:
         words: list[str],
         *inherited: int,
         variables: dict[str, str | None] | None = None,
-    ) -> Companion:
+    ) -> ChildProcess:
         """Start a program of the machine, which must not see Gazebo's older libraries."""
-        companion = Companion(
+        process = ChildProcess(
             Path(program).name,
             [program, *words],
             variables,
@@ -300,8 +300,8 @@ class GazeboServer:
             # Gazebo's own ways to end may take long, and there is nothing to be saved.
             signal.SIGKILL,
         )
-        self._companions.append(companion)
-        return companion
+        self._processes.append(process)
+        return process
 
     # Answers.
 
@@ -335,9 +335,9 @@ class GazeboServer:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
         # Whether it has worked is seen by what the server says next.
-        companion = Companion("gz", command, self._variables, self._log)
-        if companion.wait(ANSWER_PATIENCE) is None:
-            stop_all([companion])
+        process = ChildProcess("gz", command, self._variables, self._log)
+        if process.wait(ANSWER_PATIENCE) is None:
+            stop_all([process])
 
     def _silence(self, patience: float) -> str:
         return f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
