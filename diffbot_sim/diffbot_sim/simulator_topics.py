@@ -16,7 +16,10 @@ from std_msgs.msg import Float64MultiArray
 from arc_odometry import JointSample
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
-from diffbot_msgs.msg import DynamicParameters, VelocityParameters
+from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+    DynamicParameters,
+    VelocityParameters,
+)
 from diffbot_node import KeptTopic, to_stamp
 from diffbot_node.answers import named_by
 from diffbot_node.state_sources import WithSender

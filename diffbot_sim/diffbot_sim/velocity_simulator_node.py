@@ -19,7 +19,7 @@ from arc_odometry import WheelGeometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
-from diffbot_msgs.msg import VelocityParameters
+from diffbot_msgs.msg import VelocityParameters  # type: ignore[attr-defined]  # rosidl generates it
 from diffbot_node import Parameter, pose_from_text, to_stamp
 from diffbot_node.answers import named_by
 from diffbot_node.state_sources import WithSender

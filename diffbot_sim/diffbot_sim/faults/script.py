@@ -82,11 +82,6 @@ class Script:
         return tuple(fault for fault in self.faults if fault.topic == topic)
 
 
-def read_script(source: Path | str) -> tuple[Fault, ...]:
-    """Return the faults of a script; see load_script."""
-    return load_script(source).faults
-
-
 def load_script(source: Path | str) -> Script:
     """Return what a script says.
 

@@ -1,4 +1,4 @@
-"""Where Gazebo 11 is, on this machine or in a private folder of ./diffbot's; its plugin, built once.
+"""Where Gazebo 11 is, on this machine or in ./diffbot's private folder; its plugin, built once.
 
 As a program it builds the plugin, and ends with status 0 when it is ready and 3 where there is no
 Gazebo; with --find it only looks for Gazebo.

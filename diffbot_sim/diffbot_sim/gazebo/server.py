@@ -340,8 +340,8 @@ def wait_for_picture(folder: Path, look_around: Callable[[], None]) -> None:
         look_around()
         if time.monotonic() > end:
             raise GazeboError(
-                f"the camera has taken no picture for {PICTURE_PATIENCE:g} s: Gazebo cannot draw on "
-                "the display; unset DISPLAY to draw on one that nobody sees"
+                f"the camera has taken no picture for {PICTURE_PATIENCE:g} s: Gazebo cannot draw "
+                "on the display; unset DISPLAY to draw on one that nobody sees"
             )
         time.sleep(LOOK_PERIOD)
 
