@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from arc_odometry import Arc, Pose, WheelGeometry
 from arc_odometry.odometry import propagate
 from diffbot_description.dynamics import Sigma
-from diffbot_sim.engines.motion_series import evaluate, motion_series
+from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
 from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
 
@@ -32,8 +32,6 @@ Velocity = tuple[float, float]
 UNLIMITED = (math.inf, math.inf)
 # What is left of a dead time, s, when only rounding is left.
 ROUNDING = 1e-12
-# A robot that needs more pieces within one step is beyond any real one.
-MOST_PIECES = 1000
 
 
 class VelocityRobot:

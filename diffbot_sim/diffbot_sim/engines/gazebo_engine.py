@@ -10,7 +10,7 @@ from diffbot_description import DynamicParameters, Robot, RobotModel, closed_for
 from diffbot_description.loading import support_span
 from diffbot_sim.gazebo import server as protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
-from diffbot_sim.gazebo.server import GazeboServer, wait_for_picture
+from diffbot_sim.gazebo.server import GazeboServer
 from diffbot_sim.gazebo.world import PhysicsSettings, write_world
 from diffbot_sim.simulator import (
     LARGEST_TILT,
@@ -66,7 +66,7 @@ class GazeboSimulator:
         self._stand = (0.0, 0.0, 0.0)
         try:
             if pictures is not None:
-                wait_for_picture(pictures, self._server.look_around)
+                self._server.wait_for_picture(pictures)
             self._settle()
         except BaseException:
             self.close()

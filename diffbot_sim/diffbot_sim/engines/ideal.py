@@ -23,7 +23,13 @@ from itertools import product
 import numpy as np
 
 from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
-from diffbot_sim.engines.motion_series import MotionSeries, evaluate, first_root, motion_series
+from diffbot_sim.engines.motion_series import (
+    MOST_PIECES,
+    MotionSeries,
+    evaluate,
+    first_root,
+    motion_series,
+)
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
 HOLDING = 0
@@ -32,8 +38,6 @@ HOLDING = 0
 # Relative. Friction may exceed its limit by so much before a wheel counts as released, and a
 # coefficient below this part of what was added up to it is an exact zero.
 ROUNDING = 1e-12
-# A robot that needs more pieces than this within one step is beyond any real one.
-MOST_PIECES = 1000
 
 
 @dataclass(frozen=True)

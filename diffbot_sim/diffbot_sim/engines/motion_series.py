@@ -19,6 +19,8 @@ ORDER = 18
 TRUNCATION = 1e-17
 # A motion whose series hold for less than this, s, is too fast.
 SHORTEST = 1e-9
+# A robot that needs more pieces of motion within one step is beyond any real one.
+MOST_PIECES = 1000
 # Halving an interval this often reaches the spacing of floats.
 DEEPEST = 50
 

@@ -118,8 +118,8 @@ def field_types(message: Any) -> dict[str, str]:
     """Return the names of a message's fields and their ROS types, "" in plain objects."""
     if hasattr(message, "get_fields_and_field_types"):
         return dict(message.get_fields_and_field_types())
-    own: dict[str, Any] = getattr(message, "__dict__", {})
-    return dict.fromkeys(own or getattr(message, "__slots__", ()), "")
+    names: Any = getattr(message, "__dict__", None)
+    return dict.fromkeys(names or getattr(message, "__slots__", ()), "")
 
 
 def is_stamp(value: Any) -> bool:

@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -121,12 +120,7 @@ class GazeboServer:
         self._processes: list[ChildProcess] = []
         self._server: ChildProcess | None = None  # the socket is there before it
         self._socket: socket.socket
-        self._variables: dict[str, str | None] = {**installation.variables(world.parent)}
-        for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
-            path = f"GAZEBO_{name}_PATH"
-            self._variables[path] = f"{folder}{os.pathsep}{self._variables[path]}"
-        # Gazebo's newer half finds others by multicast; each run keeps to itself.
-        self._variables["IGN_PARTITION"] = f"diffbot_{uuid4().hex}"
+        self._variables = _variables(installation, plugin, world)
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
         display = os.environ.get("DISPLAY")
         try:
@@ -135,7 +129,7 @@ class GazeboServer:
                     "gui:=true needs a display, and DISPLAY is not set; use gui:=false"
                 )
             if camera and not display:
-                display = start_display(self._run_plainly, self._tail)
+                display = self._start_display()
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
             # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
@@ -152,7 +146,7 @@ class GazeboServer:
         """Send a request and return its answer; a pause does not keep it back.
 
         Args:
-            request: of protocol.request.
+            request: of the function of this name.
             steps: inner steps that it asks for.
 
         Raises:
@@ -184,6 +178,23 @@ class GazeboServer:
                 raise GazeboError(self._silence(ANSWER_PATIENCE))
             self._read()
 
+    def wait_for_picture(self, folder: Path) -> None:
+        """Return when the camera has begun to fill the folder, which may hold older pictures.
+
+        Raises:
+            GazeboError: the server has ended, or there is no new picture after PICTURE_PATIENCE.
+        """
+        before = _newest(folder)
+        end = time.monotonic() + PICTURE_PATIENCE
+        while _newest(folder) == before:
+            self.look_around()
+            if time.monotonic() > end:
+                raise GazeboError(
+                    f"the camera has taken no picture for {PICTURE_PATIENCE:g} s: Gazebo cannot "
+                    "draw on the display; unset DISPLAY to draw on one that nobody sees"
+                )
+            time.sleep(LOOK_PERIOD)
+
     def close(self) -> None:
         """End the server and its window; returns when both are gone."""
         if self._server is not None:
@@ -202,7 +213,7 @@ class GazeboServer:
             self._variables["DIFFBOT_SOCKET"] = str(theirs.fileno())
             with theirs:
                 program = self._installation.program("gzserver")
-                self._server = self._run(program, words, theirs.fileno())
+                self._server = self._run(program, words, (theirs.fileno(),))
             try:
                 self._receive(START_PATIENCE)
                 return
@@ -215,21 +226,39 @@ class GazeboServer:
                 stop_all([self._server])
                 self._log.write_text("")
 
-    def _run(self, program: str, words: list[str], *inherited: int) -> ChildProcess:
-        return self._run_plainly(program, words, *inherited, variables=self._variables)
+    def _start_display(self) -> str:
+        """Start an X server that shows nothing, and return its name."""
+        program = shutil.which("Xvfb")
+        if program is None:
+            raise GazeboError(
+                "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which "
+                "is then used, or do without pictures"
+            )
+        ours, theirs = os.pipe()
+        with open(ours) as answer:
+            words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+            # A program of the machine, which must not see Gazebo's older libraries.
+            self._run(program, words, (theirs,), variables={})
+            os.close(theirs)
+            number = answer.readline().strip()
+        if not number:
+            raise GazeboError(
+                "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
+                f"words:\n{self._tail()}"
+            )
+        return f":{number}"
 
-    def _run_plainly(
+    def _run(
         self,
         program: str,
         words: list[str],
-        *inherited: int,
+        inherited: tuple[int, ...] = (),
         variables: dict[str, str | None] | None = None,
     ) -> ChildProcess:
-        """Start a program of the machine, which must not see Gazebo's older libraries."""
         process = ChildProcess(
             Path(program).name,
             [program, *words],
-            variables,
+            self._variables if variables is None else variables,
             self._log,
             inherited,
             # Gazebo's own ways to end may take long, and there is nothing to be saved.
@@ -294,56 +323,14 @@ class GazeboServer:
         return "\n".join(words)[-1500:]
 
 
-def start_display(run: Callable[..., object], last_words: Callable[[], str]) -> str:
-    """Start an X server that shows nothing, and return its name.
-
-    Args:
-        run: starts a program; its path, its arguments, and a file descriptor that it inherits.
-        last_words: gives what it has said.
-
-    Raises:
-        GazeboError: there is none on this machine, or it did not start.
-    """
-    program = shutil.which("Xvfb")
-    if program is None:
-        raise GazeboError(
-            "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which is "
-            "then used, or do without pictures"
-        )
-    ours, theirs = os.pipe()
-    with open(ours) as answer:
-        words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
-        run(program, words, theirs)
-        os.close(theirs)
-        number = answer.readline().strip()
-    if not number:
-        raise GazeboError(
-            "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
-            f"words:\n{last_words()}"
-        )
-    return f":{number}"
-
-
-def wait_for_picture(folder: Path, look_around: Callable[[], None]) -> None:
-    """Return when the camera has begun to fill the folder.
-
-    Args:
-        folder: of the pictures; it may hold older ones.
-        look_around: called again and again; raises what else goes wrong.
-
-    Raises:
-        GazeboError: there is no new picture after PICTURE_PATIENCE.
-    """
-    before = _newest(folder)
-    end = time.monotonic() + PICTURE_PATIENCE
-    while _newest(folder) == before:
-        look_around()
-        if time.monotonic() > end:
-            raise GazeboError(
-                f"the camera has taken no picture for {PICTURE_PATIENCE:g} s: Gazebo cannot draw "
-                "on the display; unset DISPLAY to draw on one that nobody sees"
-            )
-        time.sleep(LOOK_PERIOD)
+def _variables(installation: Installation, plugin: Path, world: Path) -> dict[str, str | None]:
+    variables: dict[str, str | None] = {**installation.variables(world.parent)}
+    for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
+        path = f"GAZEBO_{name}_PATH"
+        variables[path] = f"{folder}{os.pathsep}{variables[path]}"
+    # Gazebo's newer half finds others by multicast; each run keeps to itself.
+    variables["IGN_PARTITION"] = f"diffbot_{uuid4().hex}"
+    return variables
 
 
 def _newest(folder: Path) -> float:
