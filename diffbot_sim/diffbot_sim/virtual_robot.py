@@ -1,7 +1,7 @@
 """A simulated robot as its driver sees it: commands in, joint samples out, period by period.
 
-Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` count, and a load may be put
-on it at a given robot time (`PayloadSchedule`).
+Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` count, and a load may be
+put on it at a given robot time (`PayloadSchedule`).
 """
 
 from __future__ import annotations
