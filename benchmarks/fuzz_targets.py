@@ -73,7 +73,7 @@ def _sigma(path: Path) -> object:
 
 
 def _faults(path: Path) -> object:
-    from diffbot_sim.faults.injector import load_script
+    from diffbot_sim.faults.script import load_script
 
     return load_script(path)
 
