@@ -26,6 +26,8 @@ import pytest
 # A message field of the wrong type is an error; ROS lets it pass otherwise. Messages read it once,
 # when they are imported.
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
+# How the system plans this process; a child of one at real-time priority keeps that.
+_POLICY = os.sched_getscheduler(0)
 
 try:
     from diffbot_bringup import domains
@@ -92,6 +94,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with open(__file__) as checkout:
         fcntl.flock(checkout, fcntl.LOCK_EX)  # the kernel frees it, however this process ends
         yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """No test leaves its process at real-time priority: what comes after it would starve others."""
+    policy = os.sched_getscheduler(0)
+    if policy != _POLICY:
+        os.sched_setscheduler(0, _POLICY, os.sched_param(0))
+        pytest.fail(f"the test left the scheduling policy {policy}; it was {_POLICY}")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups

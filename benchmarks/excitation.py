@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import load_robot
+from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
-from diffbot_ident.excitation.shield import Arena
 from diffbot_study.identification import Rehearsal, rehearse
 
 # Kind and hold in control periods; the first is what the others are compared with.

@@ -73,7 +73,7 @@ def _sigma(path: Path) -> object:
 
 
 def _faults(path: Path) -> object:
-    from diffbot_sim.faults.injector import load_script
+    from diffbot_sim.faults.script import load_script
 
     return load_script(path)
 
@@ -167,7 +167,7 @@ def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
 def _words(path: Path) -> object:
     """Texts of parameters and of command lines; the first word says which."""
     from diffbot_description import load_robot
-    from diffbot_ident.excitation.shield import Arena
+    from diffbot_ident.excitation.arena import Arena
     from diffbot_ident.recording.table import RowFilter, parse_columns
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text

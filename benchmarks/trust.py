@@ -37,7 +37,7 @@ from many_robots import record_many
 
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.torque.judgement import PATTERNS
+from diffbot_ident.torque.wiring import Wiring
 from diffbot_study.identification import Run, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
@@ -121,7 +121,7 @@ def first_named(seed: int, setting: Setting, seconds: float) -> tuple[float, str
         estimator.update(sample)
         if step % 10 == 0 and (estimate := estimator.estimate()).state is State.INVALID:
             reason = estimate.reason.removesuffix("; torque stays off")
-            if reason in PATTERNS:
+            if any(reason == wiring.problem for wiring in Wiring):
                 return sample.stamp, reason, before
             before = before or f"{sample.stamp:.1f} s: {reason}"
     return np.inf, "", before

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from typing import Any
 
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not exported explicitly
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
@@ -26,12 +27,12 @@ from diffbot_node import Parameter, declare, seconds
 from diffbot_node.complaints import Complaints
 
 DEFAULT = LiveSettings()
-LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+PRESENCE_PERIOD = 0.05  # s of wall time between two looks at who is there
 # Estimates that are kept until somebody listens; in lock-step a controller waits for the next one
 # before it lets so many come.
-UNHEARD = 10
-# The newest estimate may be younger than the one that a controller waits for.
-SAID = 2
+MAX_UNHEARD = 10
+# Estimates that are said again; the newest may be younger than the one that a controller waits for.
+REPEATED = 2
 # A rounding error of the stamps must not cost a control period, s.
 TOLERANCE = 1e-6
 
@@ -115,9 +116,9 @@ class EstimatorNode(Node):
         )
         self._reader = JointReader(left, right, ("position", "effort"))
         self._complaints = Complaints()
-        self._topic: Publisher | None = None
-        self._unheard: deque[DynamicParameters] = deque(maxlen=UNHEARD)
-        self._said: deque[DynamicParameters] = deque(maxlen=SAID)
+        self._publisher: Publisher[Any] | None = None
+        self._unheard: deque[DynamicParameters] = deque(maxlen=MAX_UNHEARD)
+        self._said: deque[DynamicParameters] = deque(maxlen=REPEATED)
         self._newest: float | None = None
         self._published = -values.period
         self._met = False
@@ -126,7 +127,7 @@ class EstimatorNode(Node):
             JointState, "joint_states", self._on_joint_state, 100
         )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        self.create_timer(PRESENCE_PERIOD, self._look_around, clock=steady)
 
     def close(self) -> None:
         """Nothing has to be said."""
@@ -139,8 +140,9 @@ class EstimatorNode(Node):
         if stamp == self._newest:
             # A simulator in lock-step says a state again until it is answered: perhaps nobody has
             # heard what the answer waits for.
-            for said in self._said:
-                self._topic.publish(said)
+            if self._publisher is not None:
+                for said in self._said:
+                    self._publisher.publish(said)
             return
         try:
             sample = self._reader.read(
@@ -158,8 +160,9 @@ class EstimatorNode(Node):
             self._publish(stamp)
 
     def _publish(self, stamp: float) -> None:
-        if self._topic is None:
-            self._topic = self.create_publisher(DynamicParameters, "ident/dynamic_parameters", 100)
+        if self._publisher is None:
+            topic = "ident/dynamic_parameters"
+            self._publisher = self.create_publisher(DynamicParameters, topic, 100)
         message = DynamicParameters()
         parameters_message.fill(message, self._estimator.estimate(), stamp)
         self._unheard.append(message)
@@ -167,9 +170,10 @@ class EstimatorNode(Node):
 
     def _say_unheard(self) -> None:
         """Publish what there is once somebody listens: a publisher needs time to be found."""
-        while self._unheard and self._topic.get_subscription_count():
+        publisher = self._publisher
+        while self._unheard and publisher is not None and publisher.get_subscription_count():
             self._said.append(self._unheard.popleft())
-            self._topic.publish(self._said[-1])
+            publisher.publish(self._said[-1])
 
     def _look_around(self) -> None:
         """Leave with the robot."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -86,13 +87,13 @@ def legend(figure: Figure, below: float | None = None) -> None:
         below: how far below the figure's top, inch; None: beside the subtitle.
     """
     top = 0.94 if below is None else 1.0 - below / figure.get_figheight()
-    entries = {}
+    entries: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     if entries:
         figure.legend(
-            entries.values(), entries.keys(), loc="upper right", ncols=len(entries),
+            list(entries.values()), list(entries), loc="upper right", ncols=len(entries),
             frameon=False, fontsize=10, borderaxespad=0.0, handlelength=1.8,
             bbox_to_anchor=(0.985, top), labelcolor=INK,
         )  # fmt: skip

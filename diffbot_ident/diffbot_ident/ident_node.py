@@ -7,31 +7,28 @@ a second, `~/verification` (latched) and `diagnostics` once a second; all of rob
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import JointSample
 from arc_odometry.odometry_messages import RateLimit
+from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
-from diffbot_ident.excitation.shield import Arena
 from diffbot_ident.identification import Identification, Limits, Phase
 from diffbot_ident.parameter_file import export_results
-from diffbot_ident.parameters_message import fill, verification_message
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, Precision, State
+from diffbot_ident.parameters_message import diagnostics, fill, verification_message
+from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
-from diffbot_ident.verification import Model
+from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import EffortNode, KeptTopic, Parameter, results_folder, to_stamp
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
-
-# ---
-# Parameters of the ident node.
 
 PARAMETERS = (
     Parameter("duration", 60.0, "robot time to excite the robot for at most, s", above=0.0),
@@ -108,51 +105,6 @@ PARAMETERS = (
 )
 
 
-# ---
-# What `diagnostics` says of an identification.
-
-LEVELS = {
-    State.UNESTIMATED: DiagnosticStatus.WARN,
-    State.ESTIMATED: DiagnosticStatus.OK,
-    State.INVALID: DiagnosticStatus.ERROR,
-}
-
-
-def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:
-    """One status about the parameters K5..K8.
-
-    Args:
-        estimate: of the robot.
-        stamp: of the newest joint state, s.
-        name: of the node.
-        hardware: name of the robot.
-    """
-    status = DiagnosticStatus(
-        level=LEVELS[estimate.state],
-        name=f"{name}: dynamic parameters",
-        message=estimate.reason or "; ".join(estimate.warnings) or "estimated",
-        hardware_id=hardware,
-    )
-    if status.level == DiagnosticStatus.OK and estimate.warnings:
-        status.level = DiagnosticStatus.WARN
-    for key, value, variance, state, reason in zip(
-        NAMES,
-        estimate.values,
-        estimate.variances,
-        estimate.parameter_states,
-        estimate.parameter_reasons,
-        strict=True,
-    ):
-        half = NORMAL_95 * variance**0.5
-        text = f"{value:.6g} +- {half:.2g}" if state is State.ESTIMATED else reason
-        status.values.append(KeyValue(key=key, value=f"{state.name.lower()}: {text}"))
-    status.values.append(KeyValue(key="samples", value=str(estimate.samples)))
-    status.values.append(KeyValue(key="torque delay, periods", value=f"{estimate.delay:g}"))
-    array = DiagnosticArray(status=[status])
-    array.header.stamp = to_stamp(stamp)
-    return array
-
-
 STATUS_RATE = 50.0  # messages a second of robot time
 DIAGNOSTICS_RATE = 1.0
 
@@ -203,7 +155,6 @@ class IdentNode(EffortNode):
             window=values.window,
             velocity_source=values.velocity_source,
         )
-        friction = self.robot.friction
         # A different excitation: what a model has learnt by heart does not help it there.
         other = "prbs" if values.excitation == "multisine" else "multisine"
         return Identification(
@@ -214,7 +165,7 @@ class IdentNode(EffortNode):
             values.duration,
             check=lambda: self._excitation(other, values.seed + 1),
             verification=values.verification,
-            nominal=Model(self._prior.values, (*friction.viscous, *friction.coulomb)),
+            nominal=Model(self._prior.values, self._prior.friction),
             until=Precision.parse(values.until),
         )
 
@@ -243,7 +194,7 @@ class IdentNode(EffortNode):
     @property
     def in_lock_step(self) -> bool:
         """By the parameter."""
-        return self.values.lock_step
+        return bool(self.values.lock_step)
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
@@ -352,25 +303,17 @@ class IdentNode(EffortNode):
             date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             version=version("diffbot_ident"),
             seconds=run.excited,
-            verification=None
-            if run.verified is None
-            else {"state": self._verdict().lower(), **asdict(run.verified)},
+            verification=run.verified,
         )
         for path in found.paths:
             self.get_logger().info(f"written: {path}")
-        if found.refusal:
+        if found.refusal is not None:
             self.get_logger().warning(f"no patched robot: {found.refusal}")
 
-    def _verdict(self) -> str:
-        """Name of the constant of DynamicParameters."""
-        verified = self.run.verified
-        if verified is None or not verified.decided:
-            return "NOT_VERIFIED"
-        return "VERIFIED" if verified.passed else "REFUTED"
-
     def _publish_parameters(self) -> None:
-        verdict = getattr(DynamicParameters, self._verdict())
-        fill(self._parameters_message, self.run.estimate, self._newest, verdict)
+        verified = self.run.verified
+        state = VerificationState.NOT_VERIFIED if verified is None else verified.state
+        fill(self._parameters_message, self.run.estimate, self._newest, state)
         self._parameters_topic.publish(self._parameters_message)
 
     def _publish_diagnostics(self) -> None:

@@ -1,6 +1,6 @@
 """The course of an identification: excite and estimate, drive on and verify, brake, done.
 
-Knows no ROS: joint samples in, torques out. A node and a rehearsal run the same course.
+Knows no ROS: joint samples in, torques out. A node and a simulation run the same course.
 """
 
 from __future__ import annotations
@@ -17,74 +17,22 @@ from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.torque.estimate import Estimator, Precision, State
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
-# ---
-# Bringing a robot to rest, so that it does not roll out of its room when let go.
-
+# Robot time between two looks at the estimate, s.
+LOOK_PERIOD = 0.2
+# Robot time before which no precision counts as reached, s.
+MIN_TIME = 5.0
+# Looks in a row that have to find the estimate invalid before the run is stopped.
+INVALID_LOOKS = 2
+# A longer time between two stamps is no time of the run, s.
+MAX_STEP = 1.0
+# A rounding error of the stamps must not add a control period, s.
+ROUNDING = 1e-6
 # Longest braking, s; a robot that rolls on then is let go.
-LONGEST = 2.0
+MAX_BRAKING = 2.0
 # Wheel speed that counts as standing, rad/s.
 STANDING = 0.2
 # Share of a wheel's speed that one period of braking may take away: more could swing with a delay.
-SHARE = 0.15
-
-
-class Stopping:
-    """Brakes both wheels.
-
-    Args:
-        geometry: of the wheels.
-        torque: largest, N m, > 0.
-        k7: as identified or described, > 0.
-        k8: as identified or described, < 0.
-    """
-
-    def __init__(self, geometry: WheelGeometry, torque: float, k7: float, k8: float) -> None:
-        self._geometry = geometry
-        self._most = torque
-        r = 0.5 * (geometry.left_radius + geometry.right_radius)
-        # What a wheel gains by its own torque, from v' and omega' of (41).
-        self._gain = (k7 - geometry.half_track * k8) / r
-        self._left = LONGEST
-
-    def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
-        """Whether the robot stands or has been braked for long enough; call once a period.
-
-        Args:
-            velocity: of the body, m/s and rad/s; None where it is not known, as after a sample
-                that was refused: nobody may say then that the robot stands.
-            period: since the last call, s, >= 0.
-        """
-        self._left -= period
-        if self._left < 0.0:
-            return True
-        if velocity is None:
-            return False
-        return max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
-
-    def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
-        """Torques [left, right], N m.
-
-        Args:
-            velocity: of the body, m/s and rad/s.
-            period: control period, s, > 0.
-        """
-        left, right = (
-            max(-self._most, min(self._most, -SHARE * speed / (self._gain * period)))
-            for speed in self._geometry.wheel_velocity(*velocity)
-        )
-        return left, right
-
-
-# Robot time between two looks at the estimate, s.
-LOOK = 0.2
-# Robot time before which no precision counts as reached, s.
-LEAST_TIME = 5.0
-# Looks in a row that have to find the estimate invalid before the run is stopped.
-PATIENCE = 2
-# A longer time between two stamps is no time of the run, s.
-LONGEST_SKIP = 1.0
-# A rounding error of the stamps must not add a control period, s.
-ROUNDING = 1e-6
+MAX_DECAY = 0.15
 
 
 class Phase(IntEnum):
@@ -114,6 +62,40 @@ class Limits:
     robot: str
 
 
+class _Braking:
+    """Brings a robot to rest, so that it does not roll out of its room when let go."""
+
+    def __init__(self, geometry: WheelGeometry, max_torque: float, k7: float, k8: float) -> None:
+        self._geometry = geometry
+        self._max_torque = max_torque
+        r = 0.5 * (geometry.left_radius + geometry.right_radius)
+        # What a wheel gains by its own torque, from v' and omega' of (41).
+        self._gain = (k7 - geometry.half_track * k8) / r
+        self._left = MAX_BRAKING
+
+    def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
+        """Whether the robot stands or has been braked for long enough; call once a period, s.
+
+        The velocity is None where it is not known, as after a sample that was refused: nobody may
+        say then that the robot stands.
+        """
+        self._left -= period
+        if self._left < 0.0:
+            return True
+        if velocity is None:
+            return False
+        return max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
+
+    def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
+        """Torques [left, right] for a control period, s, > 0, in N m."""
+        most = self._max_torque
+        left, right = (
+            max(-most, min(most, -MAX_DECAY * speed / (self._gain * period)))
+            for speed in self._geometry.wheel_velocity(*velocity)
+        )
+        return left, right
+
+
 class Identification:
     """One run.
 
@@ -130,7 +112,7 @@ class Identification:
 
     Attributes:
         phase: where the run is.
-        problem: why it was stopped; empty otherwise.
+        problem: why it was stopped; None otherwise.
         estimate: as of the last look.
         verified: the result of the held-out motion; None before.
         excited: robot time of the excitation, s; `elapsed` of everything.
@@ -157,21 +139,21 @@ class Identification:
         self._geometry = geometry
         self._limits = limits
         self._duration = duration
-        self._verification = verification if check is not None and nominal is not None else 0.0
+        self._verification = verification
         self._nominal = nominal
         self._until = until
         self._odometry = JointOdometry(DiffOdometry(geometry))
         self._held_out = HeldOutMotion(geometry)
         self._driven: Excitation = excitation
         self._switched = math.inf
-        self._stopping: Stopping | None = None
+        self._braking: _Braking | None = None
         self._last_look = -math.inf
-        self._invalid = 0
+        self._invalid_looks = 0
         self._check_step = SampleCheck()
         self._stamp: float | None = None
         self._period = 0.0
         self.phase = Phase.WAITING
-        self.problem = ""
+        self.problem: str | None = None
         self.estimate = estimator.estimate()
         self.verified: Verification | None = None
         self.excited = 0.0
@@ -227,13 +209,14 @@ class Identification:
             if self.ended:
                 return 0.0, 0.0
             raise
-        if too_fast := self._beyond_limits():
-            self.stop(f"{too_fast}{self._suspicion()}")
+        if (too_fast := self._beyond_limits()) is not None:
+            cause = self._estimator.suspicion()
+            self.stop(too_fast if cause is None else f"{too_fast}. Probable cause: {cause}")
         self._advance(self.velocity)
         if self.ended:
             return 0.0, 0.0
-        if self._stopping is not None:
-            return self._stopping.torque(self.velocity, max(self._period, 1e-3))
+        if self._braking is not None:
+            return self._braking.torque(self.velocity, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
     def rest(self, sample: JointSample) -> None:
@@ -255,10 +238,10 @@ class Identification:
         """Let the time of the run go on to a stamp, s."""
         period = 0.0 if self._stamp is None else stamp - self._stamp
         # Time was reset, stood still for this process, or is no number: it is no time of the run.
-        self._period = period if 0.0 <= period <= LONGEST_SKIP else 0.0
+        self._period = period if 0.0 <= period <= MAX_STEP else 0.0
         self.elapsed += self._period
         self._stamp = stamp
-        if self.phase is Phase.EXCITING and self._stopping is None:
+        if self.phase is Phase.EXCITING and self._braking is None:
             self.excited = self.elapsed
 
     def _learn(self, sample: JointSample) -> None:
@@ -266,7 +249,7 @@ class Identification:
         # An absurd angle can look like a wrap to the odometry.
         self._check_step.values(sample)
         oddity = self._odometry.update(sample)
-        if self.phase is Phase.EXCITING and self._stopping is None:
+        if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look()
         else:
@@ -277,11 +260,9 @@ class Identification:
             raise ValueError(oddity.text)
 
     def stop(self, problem: str) -> None:
-        """End the run early."""
-        if not self.ended:
-            self._stop(problem)
-
-    def _stop(self, problem: str) -> None:
+        """End the run early, unless it has ended."""
+        if self.ended:
+            return
         self.estimate = self._estimator.estimate()
         self.phase, self.problem = Phase.STOPPED, problem
 
@@ -290,40 +271,40 @@ class Identification:
 
     def _look(self) -> None:
         """Look at the estimate now and then: is something wrong, has the excitation to know?"""
-        if self.excited - self._last_look < LOOK - ROUNDING:
+        if self.excited - self._last_look < LOOK_PERIOD - ROUNDING:
             return
         self._last_look = self.excited
         self.looks += 1
         found = self.estimate = self._estimator.estimate()
-        self._invalid = self._invalid + 1 if found.state is State.INVALID else 0
-        if self._invalid >= PATIENCE:
-            self._stop(found.reason)
+        self._invalid_looks = self._invalid_looks + 1 if found.state is State.INVALID else 0
+        if self._invalid_looks >= INVALID_LOOKS:
+            self.stop(found.reason)
         elif found.state is State.ESTIMATED:
-            self._teach(self._excitation)
-
-    def _teach(self, excitation: Excitation) -> None:
-        """Let the excitation predict with what is known by now."""
-        found, friction = self.estimate, self.estimate.friction
-        pairs = (None, None) if friction is None else (friction.values[:2], friction.values[2:])
-        excitation.learn(found.values, found.variances, *pairs)
+            self._excitation.learn(found)
 
     def _advance(self, velocity: tuple[float, float] | None) -> None:
         """Go on to the next phase when it is time; the velocity, m/s and rad/s, may be unknown."""
         if self.ended:
             return
-        if self._stopping is None and self.phase is Phase.EXCITING and self._excited_enough():
+        if self._braking is None and self.phase is Phase.EXCITING and self._excited_enough():
             self.estimate = self._estimator.estimate()
-            if self._verification > 0.0 and self.estimate.state is State.ESTIMATED:
-                self.phase, self._switched = Phase.VERIFYING, self.elapsed
-                self._driven = self._check()
-                self._teach(self._driven)
-            else:
+            if not self._begin_verification():
                 self._come_to_rest()
-        elif self._stopping is None and self.phase is Phase.VERIFYING and self._verified_enough():
+        elif self._braking is None and self.phase is Phase.VERIFYING and self._verified_enough():
             self._verify()
             self._come_to_rest()
-        elif self._stopping is not None and self._stopping.is_over(velocity, self._period):
+        elif self._braking is not None and self._braking.is_over(velocity, self._period):
             self.phase = Phase.DONE
+
+    def _begin_verification(self) -> bool:
+        """Drive on by another excitation, if there is anything to verify, and by what."""
+        known = self.estimate.state is State.ESTIMATED and self._nominal is not None
+        if self._verification <= 0.0 or self._check is None or not known:
+            return False
+        self.phase, self._switched = Phase.VERIFYING, self.elapsed
+        self._driven = self._check()
+        self._driven.learn(self.estimate)
+        return True
 
     def _come_to_rest(self) -> None:
         """Brake, by what is known of the robot; let go one of which nothing may be believed."""
@@ -332,12 +313,12 @@ class Identification:
         elif self.estimate.state is State.UNESTIMATED and self._nominal is not None:
             values = self._nominal.values
         elif self.estimate.state is State.INVALID:
-            self._stop(self.estimate.reason)
+            self.stop(self.estimate.reason)
             return
         else:
             self.phase = Phase.DONE
             return
-        self._stopping = Stopping(self._geometry, self._limits.torque, values[2], values[3])
+        self._braking = _Braking(self._geometry, self._limits.torque, values[2], values[3])
 
     def _verified_enough(self) -> bool:
         driven = self.elapsed - self._switched
@@ -351,16 +332,15 @@ class Identification:
     def _excited_enough(self) -> bool:
         if self.elapsed >= self._duration - ROUNDING:
             return True
-        if self._until is None or self.elapsed < LEAST_TIME or self._last_look != self.excited:
+        if self._until is None or self.elapsed < MIN_TIME or self._last_look != self.excited:
             return False
-        return not self._until.missing(self.estimate)
+        return self._until.is_reached(self.estimate)
 
     def _verify(self) -> None:
-        found = self.estimate
-        model = Model.of(found.values, found.friction, found.delay)
-        self.verified = self._held_out.verify(model, self._nominal)
+        model = Model.of(self.estimate)
+        self.verified = self._held_out.verify(model, self._nominal or model)
 
-    def _beyond_limits(self) -> str:
+    def _beyond_limits(self) -> str | None:
         """What to say when the guards could not keep the robot inside its speed limits."""
         limits = self._limits
         for name, value, limit, unit in (
@@ -373,9 +353,4 @@ class Identification:
                     f"'{limits.robot}' has for its excitation; lower amplitude, or raise the "
                     "limit in its YAML"
                 )
-        return ""
-
-    def _suspicion(self) -> str:
-        """What the estimator thinks is wrong, for a run that ends too fast."""
-        cause = self._estimator.suspicion()
-        return f". Probable cause: {cause}" if cause else ""
+        return None

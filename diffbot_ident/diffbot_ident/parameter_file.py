@@ -1,10 +1,14 @@
-"""The file of identified parameters, in the form of a ROS parameter file."""
+"""The files that an identification leaves for others: parameters, patched robot, xacro.
+
+The parameters are a ROS parameter file. ROS parameters are numbers, texts and flat lists of one
+kind, so that what is unknown is NaN and what is empty is left out.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ from diffbot_ident.torque.estimate import (
     State,
 )
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, physical_quantities
+from diffbot_ident.verification import Verification, VerificationState
 
 HEADER = """\
 # Dynamic parameters of a differential-drive robot, for dv/dt = k5 w^2 + k7 (Tl + Tr),
@@ -41,12 +46,9 @@ def parameter_document(
     version: str,
     seconds: float,
     physical: Mapping[str, PhysicalQuantity] | None = None,
-    verification: Mapping[str, Any] | None = None,
+    verification: Verification | None = None,
 ) -> dict[str, Any]:
     """The document that is written, as nested dictionaries.
-
-    ROS parameters are numbers, texts and flat lists of one kind, so that what is unknown is NaN and
-    what is empty is left out.
 
     Args:
         estimate: what was identified.
@@ -55,8 +57,7 @@ def parameter_document(
         version: version of this software.
         seconds: robot time that the estimate rests on, s.
         physical: quantities that follow, see physical.physical_quantities.
-        verification: what a held-out motion said: `state` ("verified", "refuted" or
-            "not_verified") and the fields of diffbot_msgs/Verification that are numbers or text.
+        verification: what a held-out motion said; None: there was none.
     """
     section: dict[str, Any] = {
         **dict(zip(NAMES, map(float, estimate.values), strict=True)),
@@ -77,7 +78,7 @@ def parameter_document(
         section["friction"] = _friction(estimate.friction)
     if physical:
         section["physical"] = {key: _physical(quantity) for key, quantity in physical.items()}
-    section["verification"] = _plain(verification or {"state": "not_verified"})
+    section["verification"] = verification_section(verification)
     section |= {"robot": robot, "date": date, "version": version, "seconds": float(seconds)}
     return {"/**": {"ros__parameters": _without_empty(section)}}
 
@@ -90,7 +91,7 @@ def save_parameters(path: Path, document: dict[str, Any]) -> None:
     write_atomically(path, text)
 
 
-def _floats(values: Any) -> list[float]:
+def _floats(values: Iterable[float]) -> list[float]:
     return [float(value) for value in values]
 
 
@@ -112,26 +113,26 @@ def _physical(quantity: PhysicalQuantity) -> dict[str, Any]:
     }
 
 
-def _plain(section: Mapping[str, Any]) -> dict[str, Any]:
-    """The section with Python's own numbers, and lists for all kinds of sequences."""
-    plain: dict[str, Any] = {}
-    for key, value in section.items():
-        if isinstance(value, (str, bool)):
-            plain[key] = value
-        elif hasattr(value, "__len__"):
-            plain[key] = _floats(value)
-        else:
-            plain[key] = float(value) if value is not None else math.nan
-    return plain
+def verification_section(found: Verification | None) -> dict[str, Any]:
+    """A verification as a dictionary of texts, numbers and lists of numbers."""
+    if found is None:
+        return {"state": VerificationState.NOT_VERIFIED.name.lower()}
+    section: dict[str, Any] = {
+        "state": found.state.name.lower(),
+        "decided": found.decided,
+        "passed": found.passed,
+        "reason": found.reason,
+    }
+    for key, value in asdict(found).items():
+        if key not in section:
+            section[key] = _floats(value) if isinstance(value, tuple) else float(value)
+    return section
 
 
 def _without_empty(section: Mapping[str, Any]) -> dict[str, Any]:
     """ROS cannot tell of what kind an empty list is, and refuses the file."""
     return {key: value for key, value in section.items() if value != []}
 
-
-# ---
-# The files that an identification leaves for others: parameters, patched robot, xacro.
 
 FILE_NAME = "dynamic_parameters.yaml"
 LABELS = {
@@ -156,11 +157,11 @@ class Export:
 
     Attributes:
         paths: of the files; the parameter file is the first.
-        refusal: why there is no patched robot; empty when there is one.
+        refusal: why there is no patched robot; None when there is one.
     """
 
     paths: tuple[Path, ...]
-    refusal: str = ""
+    refusal: str | None = None
 
 
 def export_results(
@@ -171,7 +172,7 @@ def export_results(
     date: str,
     version: str,
     seconds: float,
-    verification: Mapping[str, Any] | None = None,
+    verification: Verification | None = None,
 ) -> Export:
     """Write dynamic_parameters.yaml, `<robot>_identified.yaml` and identified_inertial.xacro.
 

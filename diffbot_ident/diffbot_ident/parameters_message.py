@@ -1,22 +1,30 @@
-"""From estimates and verifications to messages."""
+"""Estimates and verifications as messages, and what `diagnostics` says of them."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from diffbot_ident.torque.estimate import Estimate
-from diffbot_ident.verification import Verification
+from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, State
+from diffbot_ident.verification import Verification, VerificationState
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_msgs.msg import Verification as VerificationMessage
 from diffbot_node import to_stamp
 
-NOT_VERIFIED = DynamicParameters.NOT_VERIFIED
+LEVELS = {
+    State.UNESTIMATED: DiagnosticStatus.WARN,
+    State.ESTIMATED: DiagnosticStatus.OK,
+    State.INVALID: DiagnosticStatus.ERROR,
+}
 
 
 def fill(
-    message: DynamicParameters, estimate: Estimate, stamp: float, verification: int = NOT_VERIFIED
+    message: DynamicParameters,
+    estimate: Estimate,
+    stamp: float,
+    verification: VerificationState = VerificationState.NOT_VERIFIED,
 ) -> None:
     """Put an estimate into a message.
 
@@ -24,7 +32,7 @@ def fill(
         message: to be filled.
         estimate: of the robot.
         stamp: of the newest joint state that it rests on, s.
-        verification: NOT_VERIFIED, VERIFIED or REFUTED.
+        verification: whether it predicts a motion that it was not identified from.
     """
     message.header.stamp = to_stamp(stamp)
     message.header.frame_id = "base_link"
@@ -36,10 +44,10 @@ def fill(
     message.friction_variance[:] = (math.inf,) * 4 if friction is None else friction.variances
     message.state = int(estimate.state)
     message.reason = estimate.reason
-    message.parameter_state[:] = np.array(list(map(int, estimate.parameter_states)), np.uint8)
+    message.parameter_state[:] = np.array(estimate.parameter_states, np.uint8)
     message.parameter_reason = list(estimate.parameter_reasons)
     message.warnings = list(estimate.warnings)
-    message.verification = verification
+    message.verification = int(verification)
     message.samples = estimate.samples
     message.residual_std[:] = estimate.residual_std
     message.coverage[:] = estimate.coverage
@@ -57,9 +65,45 @@ def verification_message(found: Verification, stamp: float) -> VerificationMessa
     )
     message.header.stamp = to_stamp(stamp)
     message.header.frame_id = "base_link"
-    for name in ("one_step", "horizon"):
-        own = name if name == "one_step" else "horizon_error"
-        getattr(message, own)[:] = getattr(found, own)
-        for other in ("no_model", "nominal"):
-            getattr(message, f"{name}_{other}")[:] = getattr(found, f"{name}_{other}")
+    message.one_step[:] = found.one_step
+    message.one_step_no_model[:] = found.one_step_no_model
+    message.one_step_nominal[:] = found.one_step_nominal
+    message.horizon_error[:] = found.horizon_error
+    message.horizon_no_model[:] = found.horizon_no_model
+    message.horizon_nominal[:] = found.horizon_nominal
     return message
+
+
+def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:
+    """One status about the parameters K5..K8.
+
+    Args:
+        estimate: of the robot.
+        stamp: of the newest joint state, s.
+        name: of the node.
+        hardware: name of the robot.
+    """
+    status = DiagnosticStatus(
+        level=LEVELS[estimate.state],
+        name=f"{name}: dynamic parameters",
+        message=estimate.reason or "; ".join(estimate.warnings) or "estimated",
+        hardware_id=hardware,
+    )
+    if status.level == DiagnosticStatus.OK and estimate.warnings:
+        status.level = DiagnosticStatus.WARN
+    for key, value, variance, state, reason in zip(
+        NAMES,
+        estimate.values,
+        estimate.variances,
+        estimate.parameter_states,
+        estimate.parameter_reasons,
+        strict=True,
+    ):
+        half = NORMAL_95 * variance**0.5
+        text = f"{value:.6g} +- {half:.2g}" if state is State.ESTIMATED else reason
+        status.values.append(KeyValue(key=key, value=f"{state.name.lower()}: {text}"))
+    status.values.append(KeyValue(key="samples", value=str(estimate.samples)))
+    status.values.append(KeyValue(key="torque delay, periods", value=f"{estimate.delay:g}"))
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = to_stamp(stamp)
+    return array

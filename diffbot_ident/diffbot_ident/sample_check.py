@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample
 from arc_odometry.joints import PLAUSIBLE
 from arc_odometry.odometry import MAX_WHEEL_SPEED
 
@@ -91,94 +90,3 @@ class SampleCheck:
                     f"angle of the {name} wheel jumps by {turn:.3g} rad in {step:.3g} s: must be "
                     f"at most {MAX_WHEEL_SPEED:g} rad/s; check the encoder"
                 )
-
-
-# ---
-# Whether a robot that somebody else drives changes its speeds enough to be identified.
-
-# Robot time over which a speed is averaged, s: an encoder of 4096 counts tells 0.2 mm/s then.
-BLOCK = 0.25
-# Blocks from one speed to the next that it is compared with, and comparisons that are kept.
-APART, KEPT = 2, 8
-
-
-class MotionWatch:
-    """Root mean squares of dv/dt and domega/dt over the last 2.5 s, from the wheels' angles.
-
-    An estimator cannot tell this by itself within its windows of 0.1 s: there a figure of 8 gains
-    10 mm/s at most, and the noise of encoders is not much less.
-
-    Args:
-        geometry: of the wheels.
-        acceleration: least rms of dv/dt that excites, m/s^2, > 0.
-        yaw_acceleration: least rms of domega/dt that excites, rad/s^2, > 0.
-    """
-
-    def __init__(
-        self, geometry: WheelGeometry, acceleration: float, yaw_acceleration: float
-    ) -> None:
-        self._geometry = geometry
-        self._least = (acceleration, yaw_acceleration)
-        self._check = SampleCheck()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the motion."""
-        self._check.reset()
-        self._last: JointSample | None = None
-        self._begin = 0.0
-        self._turned = [0.0, 0.0]
-        self._speeds: deque[tuple[float, float]] = deque(maxlen=APART)
-        self._squares: deque[tuple[float, float]] = deque(maxlen=KEPT)
-
-    def update(self, sample: JointSample) -> None:
-        """Take in a sample.
-
-        Raises:
-            ValueError: after a pause, a step back in time, or a jump of an encoder, which would
-                look like motion that excites. The motion begins anew with this sample. Values
-                that are not finite or absurd are refused, too, and nothing has changed then.
-        """
-        self._check.values(sample)
-        try:
-            self._check.follows(sample)
-        except ValueError:
-            self.reset()
-            self._check.follows(sample)
-            self._last, self._begin = sample, sample.stamp
-            raise
-        last, self._last = self._last, sample
-        if last is None:
-            self._begin = sample.stamp
-            return
-        for i in (0, 1):
-            change = sample.position[i] - last.position[i]
-            self._turned[i] += math.remainder(change, math.tau)
-        if sample.stamp - self._begin >= BLOCK - 1e-6:
-            self._end_block(sample.stamp - self._begin)
-            self._begin, self._turned = sample.stamp, [0.0, 0.0]
-
-    def _end_block(self, span: float) -> None:
-        v, omega = self._geometry.body_velocity(*(angle / span for angle in self._turned))
-        if len(self._speeds) == APART:
-            before_v, before_omega = self._speeds[0]
-            time = APART * span
-            self._squares.append(
-                (((v - before_v) / time) ** 2, ((omega - before_omega) / time) ** 2)
-            )
-        self._speeds.append((v, omega))
-
-    def lacks(self) -> str:
-        """What the motion lacks; empty when both speeds change enough.
-
-        Both are asked for: of a robot that goes straight, K6 and K8 would be fitted to noise.
-        """
-        if not self._squares:
-            return "too short a motion"
-        for i, (name, unit) in enumerate((("speed", "m/s^2"), ("yaw rate", "rad/s^2"))):
-            rms = math.sqrt(sum(square[i] for square in self._squares) / len(self._squares))
-            if not rms >= self._least[i]:
-                return (
-                    f"too little change of {name}: {rms:.2g} {unit} rms, limit {self._least[i]:g}"
-                )
-        return ""

@@ -9,6 +9,7 @@ import yaml
 from diffbot_description import closed_form, load_robot
 from diffbot_ident.parameter_file import estimate_physical, export_results, usable_friction
 from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.verification import Verification, VerificationState
 
 TWIL = load_robot("twil")
 K = closed_form(TWIL.model)
@@ -22,8 +23,9 @@ def estimate(values=None, unknown=(), state=GOOD, friction=None, warnings=()):
     reasons = tuple("too little yaw rate" if i in unknown else "" for i in range(4))
     covariance = np.diag((0.01 * np.array(values)) ** 2)
     return Estimate(
-        tuple(values), tuple(map(tuple, covariance.tolist())), states, reasons, state, "",
-        6000, (0.02, 0.1), warnings, (0.03, -0.04), (1.0, 0.9, 1.0, 1.0), 1.0, friction,
+        tuple(values), tuple(map(tuple, covariance.tolist())), states, reasons, state, samples=6000,
+        residual_std=(0.02, 0.1), warnings=warnings, residual_correlation=(0.03, -0.04),
+        coverage=(1.0, 0.9, 1.0, 1.0), delay=1.0, friction=friction,
     )  # fmt: skip
 
 
@@ -35,16 +37,18 @@ FRICTION = Friction((0.01, -1e-4, 0.02, 0.03), (1e-8, 1e-6, 1e-8, math.inf))
 
 
 def test_all_files(tmp_path):
-    verification = {
-        "state": "verified", "reason": "", "duration": 10.0, "one_step": np.array([0.01, 0.02]),
-        "one_step_nominal": (math.nan, math.nan), "horizon": 2,
-    }  # fmt: skip
+    verification = Verification(
+        VerificationState.VERIFIED, "", duration=np.float64(10.0), horizon=2,
+        one_step=(np.float64(0.01), 0.02), one_step_no_model=(0.1, 0.2),
+        one_step_nominal=(math.nan, math.nan), horizon_error=(0.01, 0.02),
+        horizon_no_model=(0.3, 0.4), horizon_nominal=(math.nan, math.nan),
+    )  # fmt: skip
     found = estimate(friction=FRICTION, warnings=("odd: 1",))
     export = export_results(tmp_path, TWIL, found, **WORDS, verification=verification)
     names = ["dynamic_parameters.yaml", "twil_identified.yaml", "identified_inertial.xacro"]
     assert [path.name for path in export.paths] == names
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
-    assert export.refusal == ""
+    assert export.refusal is None
     read = section(export.paths[0])
     assert [read[k] for k in ("k5", "k6", "k7", "k8")] == list(found.values)
     assert read["covariance_diagonal"] == list(found.variances)
@@ -102,7 +106,7 @@ def test_ros_reads_the_file_with_infinite_and_missing_numbers(tmp_path):
 def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
     found = estimate((k5, K.k6, K.k7, k8), unknown=(0, 1))
     export = export_results(tmp_path, TWIL, found, **WORDS)
-    assert export.refusal == ""
+    assert export.refusal is None
     x = load_robot(export.paths[1]).body.center_of_mass.x
     expected = TWIL.body.center_of_mass.x if "described" in offset else 0.0
     assert x == pytest.approx(expected)

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checked_course import GEOMETRY, OWN, PRIOR, SPEEDS, CheckedCourse, Robot
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_shield import PERIOD, TWIL
-from watched_course import GEOMETRY, OWN, PRIOR, SPEEDS, Robot, Watched
+from test_safety_filter import PERIOD, TWIL
 
+from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.excitation.shield import Arena
-from diffbot_ident.identification import LONGEST, Identification, Limits, Phase
+from diffbot_ident.identification import MAX_BRAKING, Identification, Limits, Phase
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -108,25 +108,25 @@ def drive(plan, seed):
     (kind, fenced, duration, verification, wires, wraps), segments = plan
     random = np.random.default_rng(seed)
     robot = Robot(random, WIRES[wires], wraps)
-    watched = Watched(make_course(kind, fenced, duration, verification, seed % 1000))
-    course, happened, over, last = watched.course, Counter(), 0, None
-    longest = len(segments) * LENGTH + (duration + 2.0 * verification + LONGEST) / PERIOD
+    checked = CheckedCourse(make_course(kind, fenced, duration, verification, seed % 1000))
+    course, happened, over, last = checked.course, Counter(), 0, None
+    longest = len(segments) * LENGTH + (duration + 2.0 * verification + MAX_BRAKING) / PERIOD
     for number in range(round(longest) + AFTER):
         trouble, share = segments[number // LENGTH] if number < LENGTH * len(segments) else ("", 0)
         now = trouble if random.random() < share else ""
         happened[now] += 1
         happen(now, robot, course, random)
-        sample = spoiled(robot.drive(watched.torque), now)
-        watched.answer(sample, robot)
+        sample = spoiled(robot.drive(checked.torque), now)
+        checked.answer(sample, robot)
         if now in ("twice", "late"):
-            watched.answer(last if now == "late" and last else sample, robot)
+            checked.answer(last if now == "late" and last else sample, robot)
         last = sample
         over += course.ended
         if over >= AFTER:
             break
     assert course.ended
     # After a stamp that is absurd: itself, one that may be late, and one that shows a reset.
-    assert watched.refused <= 3 * (happened.total() - happened[""])
+    assert checked.refused <= 3 * (happened.total() - happened[""])
     if wires == "straight" and not happened.keys() & {"push", "stop"}:
         assert course.phase is Phase.DONE and course.estimate.state is not State.INVALID
     # Nothing ends early, and where samples are lost the verification may take twice its time.
@@ -134,9 +134,9 @@ def drive(plan, seed):
     if course.phase is Phase.DONE:
         assert course.excited >= duration - rounding
     if course.verified is not None:
-        lasted = watched.braked_since() - course.excited
+        lasted = checked.braked_since() - course.excited
         assert verification - rounding <= lasted <= 2.0 * verification + 1.0
-    return watched
+    return checked
 
 
 def run(plan, seed):
@@ -153,16 +153,16 @@ def test_no_sequence_makes_a_course_do_what_it_must_not(plan, seed):
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_after_any_trouble_a_course_goes_on_or_says_why_not(trouble):
     """Not vacuous: with each trouble in one message of 50, a right robot's course is done."""
-    watched = drive((COURSES[0], [(trouble, 0.02)] * 2), 1)
+    checked = drive((COURSES[0], [(trouble, 0.02)] * 2), 1)
     stops = trouble in ("push", "stop")
-    assert watched.course.phase is (Phase.STOPPED if stops else Phase.DONE), watched.course.problem
-    assert stops or 0 < watched.refused < 20
+    assert checked.course.phase is (Phase.STOPPED if stops else Phase.DONE), checked.course.problem
+    assert stops or 0 < checked.refused < 20
 
 
 @pytest.mark.parametrize("trouble", ["nan angle", "late"])
 def test_what_is_refused_interrupts_the_held_out_motion(trouble):
-    watched = drive((COURSES[1], [("twice", 0.0)] * 2 + [(trouble, 0.05)] * 2), 1)
-    assert watched.course.verified is not None and watched.refused > 3
+    checked = drive((COURSES[1], [("twice", 0.0)] * 2 + [(trouble, 0.05)] * 2), 1)
+    assert checked.course.verified is not None and checked.refused > 3
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
@@ -170,14 +170,14 @@ def test_what_is_refused_interrupts_the_held_out_motion(trouble):
 def test_samples_that_are_refused_do_not_let_a_rolling_robot_go(trouble, share):
     """Braking has just begun when they come: a speed of 0 after them is that of a new beginning."""
     course = ("prbs", False, PERIOD * (LENGTH - 3), 0.0, "straight", True)
-    watched = drive((course, [("twice", 0.0), (trouble, share)]), 1)
-    assert watched.refused > 5
+    checked = drive((course, [("twice", 0.0), (trouble, share)]), 1)
+    assert checked.refused > 5
 
 
 def test_a_course_that_is_stopped_before_its_first_sample_stays_so():
     robot = Robot(np.random.default_rng(0), WIRES["straight"], False)
-    watched = Watched(make_course(*COURSES[0][:4], 0))
-    watched.course.stop("not now")
+    checked = CheckedCourse(make_course(*COURSES[0][:4], 0))
+    checked.course.stop("not now")
     for _ in range(2):
-        watched.answer(robot.drive(watched.torque), robot)
-    assert watched.course.problem == "not now"
+        checked.answer(robot.drive(checked.torque), robot)
+    assert checked.course.problem == "not now"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.excitation.body_model import (
+from diffbot_ident.excitation.information import (
     bits_each,
     joint_bits,
     marginal_information,

@@ -1,13 +1,12 @@
 """Rows of the integrated model: exact in the torque, nearly so in the products of velocities."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_regression import GEOMETRY, K7, K8, period, torque
+from test_regression import samples_of_linear_plant as linear_plant
 
-from arc_odometry import WheelGeometry
 from diffbot_ident.torque.integral_rows import (
     COLUMNS,
     DELAYS,
@@ -21,31 +20,15 @@ from diffbot_ident.torque.integral_rows import (
     SUM,
     V_OMEGA,
     IntegralRows,
-    Kinks,
+    TorqueResponse,
     V,
     delayed,
 )
 
-GEOMETRY = WheelGeometry(0.1, 0.1, 0.5)
-K7, K8 = 0.8, -3.0
-
-torque = st.floats(-2.0, 2.0)
-period = st.floats(0.002, 0.03)
-
 
 def samples_of_linear_plant(steps, wrap):
-    """Samples of dv/dt = K7 (tl + tr), domega/dt = K8 (tl - tr) in closed form, shape (n, 5)."""
-    time, left, right, v, omega = 0.0, 0.3, -0.2, 0.0, 0.0
-    samples = [(time, left, right, 0.0, 0.0)]
-    for length, tau_left, tau_right in steps:
-        dv, domega = K7 * (tau_left + tau_right), K8 * (tau_left - tau_right)
-        path, turn = length * (v + 0.5 * dv * length), length * (omega + 0.5 * domega * length)
-        v, omega, time = v + dv * length, omega + domega * length, time + length
-        turned = GEOMETRY.wheel_velocity(path, turn)
-        left, right = left + turned[0], right + turned[1]
-        angles = (left % math.tau, right % math.tau) if wrap else (left, right)
-        samples.append((time, *angles, tau_left, tau_right))
-    return np.array(samples)
+    """Samples of the plant of test_regression, shape (n, 5)."""
+    return np.array([(s.stamp, *s.position, *s.effort) for s in linear_plant(steps, wrap)])
 
 
 @settings(max_examples=50, deadline=None)
@@ -127,7 +110,7 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
     acting = torques[:count]
     samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
     samples[1:, 3:] = torques[delay:]
-    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, Kinks(K7, K8, delay))
+    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, TorqueResponse(K7, K8, delay))
     slopes = np.column_stack(
         (K7 * (acting[:, 0] + acting[:, 1]), K8 * (acting[:, 0] - acting[:, 1]))
     )

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_shield import PRIORS, TWIL, drive
+from test_safety_filter import PRIORS, TWIL, drive, estimate
 
-from diffbot_ident.excitation.body_model import BodyInformation, Motion, regressors
+from diffbot_ident.excitation.arena import Arena
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import KINDS, make_excitation
-from diffbot_ident.excitation.shield import LOOK_BACK, Arena
+from diffbot_ident.excitation.information import BodyInformation, regressors
+from diffbot_ident.excitation.safety_filter import LOOK_BACK
 from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 
 PRIOR = PRIORS["twil"]
@@ -18,7 +20,7 @@ OWN = TWIL.excitation
 
 
 def information():
-    return BodyInformation(PRIOR, 0.075, 0.136, 0.4, 9.0, 4096, 0.01, 0.2)
+    return BodyInformation(PRIOR, 0.075, 0.136, 0.4, 9.0, 4096, 0.01, 20)
 
 
 def test_optimised_tells_more_than_prbs_and_as_much_as_it_says():
@@ -70,11 +72,11 @@ def test_prbs_without_arena_is_the_guarded_one():
 
 
 def test_prbs_in_a_vast_arena_at_rest_is_the_prbs():
-    shielded = make_excitation("prbs", TWIL, 7, arena=Arena(1e3, 1e3), prior=PRIOR)
+    filtered = make_excitation("prbs", TWIL, 7, arena=Arena(1e3, 1e3), prior=PRIOR)
     plain = make_excitation("prbs", TWIL, 7)
     for _ in range(300):
-        assert shielded.torque(Motion()) == plain.torque(Motion())
-    assert shielded.guarded == shielded.interventions == 0
+        assert filtered.torque(Motion()) == plain.torque(Motion())
+    assert filtered.guarded == filtered.interventions == 0
 
 
 @settings(max_examples=30, deadline=None)
@@ -101,10 +103,11 @@ def test_gain_is_what_adding_gives():
 def test_learning_narrows_but_never_widens():
     excitation = make_excitation("optimised", TWIL, 0, arena=Arena(3, 3), prior=PRIOR)
     k = PRIOR.values
-    excitation.learn([1.1 * value for value in k], [math.inf, (0.01 * k[1]) ** 2, 1e9, math.nan])
-    low, high = excitation._shield._values.min(axis=1), excitation._shield._values.max(axis=1)
+    variances = [math.inf, (0.01 * k[1]) ** 2, 1e9, math.nan]
+    excitation.learn(estimate([1.1 * value for value in k], variances))
+    low, high = excitation._filter._values.min(axis=1), excitation._filter._values.max(axis=1)
     assert high[1] / low[1] == pytest.approx(0.95 / 1.05)  # negative: low is the larger in size
-    assert excitation._shield._values[1, 0] == pytest.approx(1.1 * k[1])
+    assert excitation._filter._values[1, 0] == pytest.approx(1.1 * k[1])
     for i in (0, 2, 3):
         assert sorted((low[i] / k[i], high[i] / k[i])) == pytest.approx([0.7, 1.3])
 

@@ -7,23 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.estimate import Friction
-from diffbot_ident.verification import Model, delayed
+from diffbot_ident.torque.estimate import Estimate, Friction
+from diffbot_ident.torque.integral_rows import delayed
+from diffbot_ident.verification import Model
 
 VALUES = (0.08, -3.8, 2.6, -16.0)
 
 
 def test_negative_and_unknown_friction_are_none():
     friction = Friction((-0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
-    assert Model.of(VALUES, friction, 1.0).friction == (0.0, 0.02, 0.03, 0.0)
-    assert Model.of(VALUES, None, 1.0).friction == (0.0,) * 4
+    assert Model.of(Estimate(VALUES, friction=friction)).friction == (0.0, 0.02, 0.03, 0.0)
+    assert Model.of(Estimate(VALUES)).friction == (0.0,) * 4
 
 
 @pytest.mark.parametrize(
     ("given_delay", "used"), [(1.4, 1.4), (2, 2.0), (math.nan, 0.0), (math.inf, 0.0), (-0.2, 0.0)]
 )
 def test_delay_of_an_estimate(given_delay, used):
-    assert Model.of(VALUES, None, given_delay).delay == used
+    assert Model.of(Estimate(VALUES, delay=given_delay)).delay == used
 
 
 @given(st.integers(0, 4), st.floats(0.0, 0.999))

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.verification import HORIZON, LEAST, SPACING, HeldOutMotion, Model
+from diffbot_ident.verification import HORIZON, MIN_PREDICTIONS, SPACING, HeldOutMotion, Model
 
 RADIUS, HALF = 0.075, 0.136
 GEOMETRY = WheelGeometry(RADIUS, RADIUS, 2.0 * HALF)
 TRUTH = (0.0834, -3.83, 2.64, -16.1)
 PERIOD, FINE = 0.01, 10  # s; steps of a period
-NEEDED = HORIZON + LEAST * SPACING + 0.1
+NEEDED = HORIZON + MIN_PREDICTIONS * SPACING + 0.1
 
 
 def derivative(state, torque, viscous):

@@ -7,48 +7,36 @@ still loads leaves no traceback.
 from __future__ import annotations
 
 import signal
+from importlib import import_module
+
+
+def _run(module: str, node: str) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_node import run_node
+
+    return run_node(getattr(import_module(f"diffbot_sim.{module}"), node))
 
 
 def simulator() -> int:
     """Run the simulator node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_sim.simulator_node import SimulatorNode
-
-    return run_node(SimulatorNode)
+    return _run("simulator_node", "SimulatorNode")
 
 
 def gz_simulator() -> int:
     """Run the simulator node for Gazebo; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_sim.gz.gz_simulator_node import GzSimulatorNode
-
-    return run_node(GzSimulatorNode)
+    return _run("gz.gz_simulator_node", "GzSimulatorNode")
 
 
 def ros2_control_simulator() -> int:
     """Run the simulator node for simulators with ros2_control inside; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_sim.ros2_control.ros2_control_simulator_node import Ros2ControlSimulatorNode
-
-    return run_node(Ros2ControlSimulatorNode)
+    return _run("gz.ros2_control_simulator_node", "Ros2ControlSimulatorNode")
 
 
 def velocity_simulator() -> int:
     """Run the velocity_simulator node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode
-
-    return run_node(VelocitySimulatorNode)
+    return _run("velocity_simulator_node", "VelocitySimulatorNode")
 
 
 def fault_injector() -> int:
     """Run the fault_injector node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_sim.faults.fault_injector_node import FaultInjectorNode
-
-    return run_node(FaultInjectorNode)
+    return _run("faults.fault_injector_node", "FaultInjectorNode")

@@ -1,4 +1,4 @@
-"""The interface that every physics engine offers, and the checks that all engines share."""
+"""The interface that every physics engine offers, and what the engines share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Protocol
 
 from diffbot_description import DynamicParameters
 
+# Longest step, s.
 LONGEST_STEP = 1.0
+# A robot put on a floor stands still after this, s.
+SETTLING_TIME = 0.5
+# A robot that has leaned over by this much since it was put down is falling.
+LARGEST_TILT = math.radians(3.0)
 
 
 class Simulator(Protocol):
@@ -111,3 +116,10 @@ def check_payload(mass: float, x: float, z: float, yaw_inertia: float) -> None:
             f"payload yaw_inertia = {yaw_inertia} kg m^2 without mass: "
             "set it to 0 to remove the payload, or give the payload's mass"
         )
+
+
+def roll_pitch_yaw(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """Angles about the axes x, y and z, in rad, of a body with this quaternion."""
+    roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
+    return roll, pitch, math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))

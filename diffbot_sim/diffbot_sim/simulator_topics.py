@@ -1,9 +1,10 @@
-"""What every simulator of the suite publishes: wheels, clock, true motion and true parameters."""
+"""What simulators of robots that take torques publish and obey, and what is true of any robot."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
@@ -15,33 +16,48 @@ from std_msgs.msg import Float64MultiArray
 from arc_odometry import JointSample
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
-from diffbot_msgs.msg import DynamicParameters
+from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+    DynamicParameters,
+    VelocityParameters,
+)
 from diffbot_node import KeptTopic, to_stamp
 from diffbot_node.answers import named_by
 from diffbot_node.state_sources import WithSender
 
+COMMANDS = "effort_controller/commands"
 
-class MotionTopic:
-    """Publisher of how a simulated robot truly moves; never an input of what drives it.
+OnCommand = Callable[[tuple[float, float], float | None, object], None]
+"""Called with a command, the stamp of the state that it names, s (None: no name), and who has sent
+it (None: not known)."""
 
-    `ground_truth` (nav_msgs/Odometry, base_link in odom).
+
+class TruthTopics:
+    """Publishers of what is true of a simulated robot; never an input of what drives it.
 
     Args:
         node: publishes.
+        parameters_type: DynamicParameters of a robot that takes torques, else VelocityParameters.
         resume: see KeptTopic; None: nobody is waited for.
 
     Attributes:
-        motion_topic: that it is sent on.
+        motion: `ground_truth` (nav_msgs/Odometry, base_link in odom).
+        parameters: `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`,
+            latched.
     """
 
-    def __init__(self, node: Node, resume: Callable[[], None] | None = None) -> None:
-        self.motion_topic = KeptTopic(node, Odometry, "ground_truth", resume)
+    NAMES = {DynamicParameters: "dynamic_parameters", VelocityParameters: "velocity_parameters"}
+
+    def __init__(
+        self,
+        node: Node,
+        parameters_type: type = DynamicParameters,
+        resume: Callable[[], None] | None = None,
+    ) -> None:
+        self.motion = KeptTopic(node, Odometry, "ground_truth", resume)
+        name = f"ground_truth/{self.NAMES[parameters_type]}"
+        self.parameters = KeptTopic(node, parameters_type, name, resume, latched=True)
         self._odometry = Odometry(child_frame_id="base_link")
         self._odometry.header.frame_id = "odom"
-
-    def is_watched(self) -> bool:
-        """Tell whether somebody listens to the true motion."""
-        return self.motion_topic.subscribers > 0
 
     def publish_motion(
         self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
@@ -55,74 +71,53 @@ class MotionTopic:
         message.pose.pose.orientation.w = math.cos(0.5 * theta)
         message.twist.twist.linear.x = float(velocity[0])
         message.twist.twist.angular.z = float(velocity[1])
-        self.motion_topic.publish(message)
+        self.motion.publish(message)
+
+    def publish_parameters(self, stamp: float, parameters: Any) -> None:
+        """Publish true parameters, a message without its header, which hold from a stamp on, s."""
+        parameters.header.stamp = to_stamp(stamp)
+        parameters.header.frame_id = "base_link"
+        self.parameters.publish(parameters)
 
 
-class TruthTopics(MotionTopic):
-    """Publishers of what is true of a robot that takes torques.
-
-    Besides its motion: `ground_truth/dynamic_parameters` (latched).
-
-    Args:
-        node: publishes.
-        resume: see KeptTopic; None: nobody is waited for.
-
-    Attributes:
-        parameters_topic: that the parameters are sent on.
-    """
-
-    def __init__(self, node: Node, resume: Callable[[], None] | None = None) -> None:
-        super().__init__(node, resume)
-        self.parameters_topic = KeptTopic(
-            node, DynamicParameters, "ground_truth/dynamic_parameters", resume, latched=True
-        )
-
-    def publish_parameters(self, stamp: float, truth: TrueParameters) -> None:
-        """Publish the closed-form K5..K8."""
-        message = DynamicParameters(
-            k5=truth.k5, k6=truth.k6, k7=truth.k7, k8=truth.k8, state=DynamicParameters.ESTIMATED
-        )
-        message.header.stamp = to_stamp(stamp)
-        message.header.frame_id = "base_link"
-        self.parameters_topic.publish(message)
+def closed_form_message(truth: TrueParameters) -> DynamicParameters:
+    """The closed-form K5..K8 without a header."""
+    return DynamicParameters(
+        k5=truth.k5, k6=truth.k6, k7=truth.k7, k8=truth.k8, state=DynamicParameters.ESTIMATED
+    )
 
 
-class SimulatorTopics(TruthTopics):
-    """All publishers of a simulator node that drives the robot itself.
-
-    Besides what is true: `joint_states` and `clock`, once per control period.
+class SimulatorTopics:
+    """`joint_states` and `clock`, once per control period.
 
     Args:
         node: publishes.
         robot: names the joints.
-        resume: see KeptTopic; None: nobody is waited for.
+
+    Attributes:
+        publishers: of these topics.
     """
 
-    def __init__(self, node: Node, robot: Robot, resume: Callable[[], None] | None = None) -> None:
-        super().__init__(node, resume)
-        self._node = node
-        self._clock_topic = node.create_publisher(ClockMessage, "clock", 10)
-        self._joints_topic = node.create_publisher(JointState, "joint_states", 10)
+    def __init__(self, node: Node, robot: Robot) -> None:
+        self._clock = node.create_publisher(ClockMessage, "clock", 10)
+        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._joints = JointState(name=[robot.joints.left, robot.joints.right])
+        self.publishers = (self._joint_states, self._clock)
 
     def publish_sample(self, sample: JointSample) -> None:
         """Publish the wheels' state and the time of it."""
         stamp = to_stamp(sample.stamp)
-        self._clock_topic.publish(ClockMessage(clock=stamp))
+        self._clock.publish(ClockMessage(clock=stamp))
         joints = self._joints
         joints.header.stamp = stamp
         joints.position = sample.position
         joints.velocity = sample.velocity
         joints.effort = sample.effort
-        self._joints_topic.publish(joints)
-
-    def rival(self) -> str | None:
-        """What is wrong when somebody else publishes joint states or the clock, too; else None."""
-        return rival_of(self._node, self._joints_topic, self._clock_topic)
+        self._joint_states.publish(joints)
 
 
-def rival_of(node: Node, *publishers: Publisher) -> str | None:
-    """What is wrong when somebody else publishes the same topics, too; else None."""
+def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str | None:
+    """What is wrong when another node publishes one of these topics, too; else None."""
     for publisher in publishers:
         topic = node.resolve_topic_name(publisher.topic)
         if node.count_publishers(topic) > 1:
@@ -133,29 +128,17 @@ def rival_of(node: Node, *publishers: Publisher) -> str | None:
     return None
 
 
-# ---
-# The torque commands that a simulator obeys.
-
-COMMANDS = "effort_controller/commands"
-
-
 class CommandTopic:
     """Subscription of `effort_controller/commands`, [left, right] in N m.
 
     Args:
         node: whose subscription it is.
         robot: more torque than its wheels carry without slip is warned of, once.
-        on_command: called with every command, the stamp of the state that it names, s (None: no
-            name), and who has sent it (None: not known); after one that is refused with the last
-            good one, which stays on, as with ros2_control's forward controller.
+        on_command: called with every command; after one that is refused with the last good one,
+            which stays on, as with ros2_control's forward controller.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        robot: Robot,
-        on_command: Callable[[tuple[float, float], float | None, object], None],
-    ) -> None:
+    def __init__(self, node: Node, robot: Robot, on_command: OnCommand) -> None:
         self._node = node
         self._robot = robot
         self._on_command = on_command
@@ -165,7 +148,7 @@ class CommandTopic:
     def _receive(self, message: Float64MultiArray, sender: object) -> None:
         command = tuple(message.data)
         if len(command) == 2 and all(map(math.isfinite, command)):
-            self._command = command
+            self._command = (command[0], command[1])
             self._check_traction()
         else:
             self._node.get_logger().warning(

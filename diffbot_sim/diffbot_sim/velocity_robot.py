@@ -1,4 +1,4 @@
-"""A robot that takes velocity commands, (1) and (3) of Siwek et al. (2023), without any noise.
+"""A robot that takes velocity commands, (1) and (3) of Siwek et al. (2023), and its odometry.
 
     x' = v cos theta     y' = v sin theta     theta' = omega
     sigma1 v' + sigma3 v = command of v       sigma2 omega' + sigma4 omega = command of omega
@@ -6,13 +6,15 @@
 Commands are held, pass the limits of the robot's driver and act after a dead time. Each piece of a
 step with one command is integrated by the Taylor series of order 18 that the ideal engine uses:
 exact to floats, for steps of any length.
+
+Its odometry has the sensors' errors (`VelocityOdometry`), and covariances as a robot's driver tells
+them (`DriverOdometry`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +22,16 @@ from numpy.typing import NDArray
 from arc_odometry import Arc, Pose, WheelGeometry
 from arc_odometry.odometry import propagate
 from diffbot_description.dynamics import Sigma
-from diffbot_sim.engines.ideal import evaluate, motion_series
+from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
 from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
+
+Velocity = tuple[float, float]
+"""v or a command of it in m/s, omega likewise in rad/s."""
 
 UNLIMITED = (math.inf, math.inf)
 # What is left of a dead time, s, when only rounding is left.
 ROUNDING = 1e-12
-# A robot that needs more pieces within one step is beyond any real one.
-MOST_PIECES = 1000
 
 
 class VelocityRobot:
@@ -97,18 +100,18 @@ class VelocityRobot:
         self._asked = (0.0, 0.0)
         self._acting = (0.0, 0.0)
         # Commands under way: time left until each acts, s, and the command.
-        self._under_way: deque[list] = deque()
+        self._under_way: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
 
     def pose(self) -> tuple[float, float, float]:
         """True x, y in m and theta in rad, which counts whole turns, in the odom frame."""
-        return tuple(self._pose)
+        return self._pose.x, self._pose.y, self._pose.theta
 
-    def velocity(self) -> tuple[float, float]:
+    def velocity(self) -> Velocity:
         """True v in m/s and omega in rad/s at this instant."""
         return self._v, self._omega
 
-    def step(self, command: tuple[float, float], duration: float) -> tuple[float, float]:
+    def step(self, command: Velocity, duration: float) -> Velocity:
         """Hold a command of (v, omega), m/s and rad/s, for a duration in s, 0 to 1.
 
         Returns:
@@ -122,28 +125,30 @@ class VelocityRobot:
         if not all(map(math.isfinite, command)):
             raise ValueError(f"command = {tuple(command)}: must be finite; send 0 to stop")
         remaining = check_duration(duration)
-        taken = tuple(
-            _within(_within(asked, speed) - before, slope * duration) + before
-            for asked, speed, before, slope in zip(
-                command, self._speed_limits, self._asked, self._acceleration_limits, strict=True
-            )
-        )
+        taken = (self._taken(0, command[0], duration), self._taken(1, command[1], duration))
         self._asked = taken
-        self._under_way.append([self._dead_time, self._disturbed(taken)])
+        self._under_way.append((self._dead_time, self._disturbed(taken)))
         while remaining > 0.0:
             while self._under_way and self._under_way[0][0] <= 0.0:
                 self._acting = self._under_way.popleft()[1]
             until = self._under_way[0][0] if self._under_way else math.inf
             piece = min(remaining, until)
             self._advance(piece)
-            for waiting in self._under_way:
-                left = waiting[0] - piece
-                waiting[0] = left if left > ROUNDING else 0.0
+            self._under_way = deque(
+                (left - piece if left - piece > ROUNDING else 0.0, waiting)
+                for left, waiting in self._under_way
+            )
             remaining -= piece
         self.time += duration
         return taken
 
-    def _disturbed(self, command: tuple[float, float]) -> tuple[float, float]:
+    def _taken(self, axis: int, command: float, duration: float) -> float:
+        """What the driver takes of a command for an axis, 0 for v or 1 for omega."""
+        before, slope = self._asked[axis], self._acceleration_limits[axis]
+        limited = _within(command, self._speed_limits[axis])
+        return _within(limited - before, slope * duration) + before
+
+    def _disturbed(self, command: Velocity) -> Velocity:
         if self._noise == (0.0, 0.0):
             return command
         noise = self._generator.standard_normal(2) * self._noise
@@ -174,10 +179,6 @@ class VelocityRobot:
 
 def _within(value: float, limit: float) -> float:
     return max(-limit, min(limit, value))
-
-
-# ---
-# What a velocity-commanded robot's odometry says: pose and velocity with the sensors' errors.
 
 
 class VelocityOdometry:
@@ -223,13 +224,13 @@ class VelocityOdometry:
     def reset(self) -> None:
         """Begin with the robot's true pose, as after a stop there."""
         self._pose = Pose(*self._robot.pose())
-        self._angles = None
+        self._angles: tuple[float, float] | None = None
         self._encoders.reset(self._true_angles())
 
-    def read(self) -> tuple[tuple[float, float, float], tuple[float, float]]:
+    def read(self) -> tuple[tuple[float, float, float], Velocity]:
         """Measured pose (x, y in m, theta in rad) and velocity (v in m/s, omega in rad/s)."""
         if self._exact:
-            pose, velocity = self._robot.pose(), self._robot.velocity()
+            pose, velocity = Pose(*self._robot.pose()), self._robot.velocity()
         else:
             angles, speeds = self._encoders.read(self._true_angles(), (0.0, 0.0))
             before = self._angles or angles
@@ -238,7 +239,7 @@ class VelocityOdometry:
             self._angles = angles
             pose, velocity = self._pose, self._geometry.body_velocity(*speeds)
         if not any(self._noise):
-            return tuple(pose), tuple(velocity)
+            return (pose.x, pose.y, pose.theta), velocity
         values = (*velocity, *pose) + self._generator.standard_normal(5) * self._noise
         v, omega, x, y, theta = values.tolist()
         return (x, y, theta), (v, omega)
@@ -248,31 +249,8 @@ class VelocityOdometry:
         return self._geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
 
 
-# ---
-# What a simulated robot's driver knows of the errors of its odometry.
-
-Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class MeasuredMotion:
-    """A reading of odometry.
-
-    Attributes:
-        pose: x, y in m and theta in rad.
-        velocity: v in m/s and omega in rad/s.
-        covariance: of the pose, (3, 3), m and rad.
-        velocity_covariance: of the velocity, (2, 2), m/s and rad/s.
-    """
-
-    pose: Pose
-    velocity: tuple[float, float]
-    covariance: Matrix
-    velocity_covariance: Matrix
-
-
-class OdometryCovariance:
-    """Puts covariances to the readings of a VelocityOdometry.
+class DriverOdometry:
+    """The newest reading of a VelocityOdometry, with covariances as a robot's driver tells them.
 
     The pose's grows with the way by dead reckoning, as DiffOdometry's does; noise is added.
 
@@ -283,6 +261,12 @@ class OdometryCovariance:
         period: between two readings, s, > 0.
         velocity_noise: standard deviations of (v, omega), m/s and rad/s.
         pose_noise: standard deviations of (x, y, theta), m and rad.
+
+    Attributes:
+        pose: x, y in m and theta in rad.
+        velocity: v in m/s and omega in rad/s.
+        covariance: of the pose, (3, 3), m and rad.
+        velocity_covariance: of the velocity, (2, 2), m/s and rad/s.
     """
 
     def __init__(
@@ -300,23 +284,24 @@ class OdometryCovariance:
         count = math.tau / counts if counts else 0.0
         speeds = (geometry.left_radius * count / period) ** 2 / 6.0
         quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
-        self._velocity = np.diag(quantised + np.square(velocity_noise))
-        self._grown = np.zeros((3, 3))
-        self._last: Pose | None = None
+        self._grown: NDArray[np.float64] = np.zeros((3, 3))
+        self._met = False
+        self.pose, self.velocity = Pose(0.0, 0.0, 0.0), (0.0, 0.0)
+        self.covariance: NDArray[np.float64] = self._pose_noise
+        self.velocity_covariance: NDArray[np.float64] = np.diag(
+            quantised + np.square(velocity_noise)
+        )
 
-    def measured(
-        self, pose: tuple[float, float, float], velocity: tuple[float, float]
-    ) -> MeasuredMotion:
+    def take(self, pose: tuple[float, float, float], velocity: Velocity) -> None:
         """Take in the next reading."""
-        now = Pose(*pose)
-        if self._last is not None:
-            turn = now.theta - self._last.theta
-            chord = math.hypot(now.x - self._last.x, now.y - self._last.y)
-            paths = (chord - 0.5 * turn * self._geometry.separation,
-                     chord + 0.5 * turn * self._geometry.separation)  # fmt: skip
-            variances = tuple(self._path_noise * abs(path) for path in paths)
+        before, self.pose, self.velocity = self.pose, Pose(*pose), velocity
+        if self._met:
             separation = self._geometry.separation
+            turn = self.pose.theta - before.theta
+            chord = math.hypot(self.pose.x - before.x, self.pose.y - before.y)
+            left = self._path_noise * abs(chord - 0.5 * turn * separation)
+            right = self._path_noise * abs(chord + 0.5 * turn * separation)
             arc = Arc(math.copysign(chord, velocity[0]), turn)
-            self._grown = propagate(self._grown, self._last, arc, variances, separation)
-        self._last = now
-        return MeasuredMotion(now, velocity, self._grown + self._pose_noise, self._velocity)
+            self._grown = propagate(self._grown, before, arc, (left, right), separation)
+        self._met = True
+        self.covariance = self._grown + self._pose_noise

@@ -1,25 +1,31 @@
-"""A simulated robot as its driver sees it: commands in, joint samples out, period by period."""
+"""A simulated robot as its driver sees it: commands in, joint samples out, period by period.
+
+Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` count, and a load may be
+put on it at a given robot time (`PayloadSchedule`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from numbers import Integral
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from arc_odometry import JointSample
 from diffbot_description import Robot
-from diffbot_node import Parameter
 from diffbot_sim.simulator import Simulator, check_payload
 
-# ---
-# Torque actuators of the two wheels: limit, delay and noise between a command and the wheels.
-
 LONGEST_DELAY = 1000
+NOTHING = "none"
+EXAMPLE = "give mass,x,z,yaw_inertia in kg, m, m, kg m^2, such as 2.5,0,0.05,0.06, or 50%, or none"
+# Stamps are multiples of the control period but for rounding, s.
+TOLERANCE = 1e-6
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, Integral)
 
 
 class Actuator:
@@ -44,7 +50,7 @@ class Actuator:
     ) -> None:
         if not (math.isfinite(limit) and limit > 0.0):
             raise ValueError(f"torque limit = {limit} N m: must be finite and > 0")
-        if not isinstance(delay_samples, Integral) or not 0 <= delay_samples <= LONGEST_DELAY:
+        if not _is_whole(delay_samples) or not 0 <= delay_samples <= LONGEST_DELAY:
             raise ValueError(
                 f"torque delay_samples = {delay_samples}: "
                 f"must be a whole number from 0 to {LONGEST_DELAY}"
@@ -92,10 +98,6 @@ class Actuator:
         return max(-self._limit, min(self._limit, float(value)))
 
 
-# ---
-# Incremental wheel encoders: positions in whole counts, velocities from their differences.
-
-
 class Encoders:
     """Encoders of the two wheels, [left, right].
 
@@ -115,7 +117,7 @@ class Encoders:
 
     def __init__(self, counts_per_revolution: int, period: float, seed: int = 0) -> None:
         counts = counts_per_revolution
-        if not isinstance(counts, Integral) or not 0 <= counts < 2**31:
+        if not _is_whole(counts) or not 0 <= counts < 2**31:
             raise ValueError(
                 f"encoder counts_per_revolution = {counts}: "
                 "must be a whole number from 0 (exact) to 2^31 - 1"
@@ -211,124 +213,6 @@ class VirtualRobot:
         return JointSample(self._start + self._steps * self._period, position, velocity, reported)
 
 
-# ---
-# A robot in a simulator that stands still between control periods: which torque acted when.
-
-NANOSECONDS = 1_000_000_000
-# A wheel at rest that changes its speed by less than this in a period was not driven, rad/s.
-AT_REST = 1e-6
-# Torques below this move too little to be sure of that, N m.
-SURE_TORQUE = 0.01
-
-
-@dataclass(frozen=True)
-class WheelReading:
-    """What the simulator says of the wheels; pairs are ordered [left, right].
-
-    Attributes:
-        stamp: simulated time, ns.
-        angles: rad, unwrapped.
-        velocities: rad/s.
-    """
-
-    stamp: int
-    angles: tuple[float, float]
-    velocities: tuple[float, float]
-
-
-class SteppedRobot:
-    """Makes the samples of the suite's contract from a simulator that is advanced by periods.
-
-    A period begins with a command. Its torque has to be in the simulator before the simulator is
-    advanced by one period (`step`); the first reading at or after the end of the period gives the
-    sample. Every sample so has one torque that acted over the whole of its period, and which one
-    is known and not guessed.
-
-    Args:
-        actuator: from commanded to reported and acting torque.
-        encoders: from wheel angles to measured angles and speeds.
-        period: control period, s; a whole number of the simulator's steps.
-        grips: whether a torque of 0.01 N m always moves a wheel (no friction in its bearing).
-    """
-
-    def __init__(
-        self, actuator: Actuator, encoders: Encoders, period: float, grips: bool = True
-    ) -> None:
-        self._actuator = actuator
-        self._encoders = encoders
-        self._period = round(period * NANOSECONDS)
-        self._grips = grips
-        self._reading: WheelReading | None = None
-        self._reported = (0.0, 0.0)
-        self._target: int | None = None
-        self._driven = False
-        self.acting = (0.0, 0.0)
-        """Torque [left, right] in N m that the simulator has to hold in the present period."""
-        self.ignored = 0
-        """Periods in which the torque was sent and did not act; it was reported as 0."""
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether the simulator has been asked to advance and has not said so yet."""
-        return self._target is not None
-
-    @property
-    def stamp(self) -> int:
-        """Time of the newest sample, ns; 0 before the first."""
-        return 0 if self._reading is None else self._reading.stamp
-
-    def begin(self, reading: WheelReading) -> JointSample:
-        """Take the first reading; returns the first sample, in which no torque has acted."""
-        self._encoders.reset(reading.angles)
-        return self._sample(reading, (0.0, 0.0))
-
-    def command(self, torque: tuple[float, float]) -> tuple[float, float]:
-        """Begin a period with a command [left, right] in N m; returns the torque to send.
-
-        Raises:
-            ValueError: a command is not finite; nothing has changed then.
-        """
-        self._reported, self.acting = self._actuator.apply(torque)
-        return self.acting
-
-    def step(self) -> None:
-        """The simulator is about to be advanced by one period."""
-        self._target = self.stamp + self._period
-
-    def read(self, reading: WheelReading) -> JointSample | None:
-        """Take a reading; returns the sample if the period has ended with it."""
-        if self._target is None or reading.stamp < self._target:
-            return None
-        self._target = None
-        return self._sample(reading, self._torque_that_acted(reading))
-
-    def _torque_that_acted(self, reading: WheelReading) -> tuple[float, float]:
-        # The first torque of a run may be lost where two programs have just met.
-        if self._driven or not self._grips or max(map(abs, self.acting)) < SURE_TORQUE:
-            return self._reported
-        before = (0.0, 0.0) if self._reading is None else self._reading.velocities
-        changes = (abs(b - a) for a, b in zip(before, reading.velocities, strict=True))
-        if max(changes) < AT_REST:
-            self.ignored += 1
-            return 0.0, 0.0
-        self._driven = True
-        return self._reported
-
-    def _sample(self, reading: WheelReading, effort: tuple[float, float]) -> JointSample:
-        self._reading = reading
-        position, velocity = self._encoders.read(reading.angles, reading.velocities)
-        return JointSample(reading.stamp / NANOSECONDS, position, velocity, effort)
-
-
-# ---
-# A load that is put on a simulated robot at a given robot time.
-
-NOTHING = "none"
-EXAMPLE = "give mass,x,z,yaw_inertia in kg, m, m, kg m^2, such as 2.5,0,0.05,0.06, or 50%, or none"
-# Stamps are multiples of the control period but for rounding, s.
-TOLERANCE = 1e-6
-
-
 class Payload(NamedTuple):
     """A load; see Simulator.set_payload. mass in kg, x and z in m, yaw_inertia in kg m^2."""
 
@@ -401,44 +285,3 @@ class PayloadSchedule:
         load, self._load = self._load, None
         engine.set_payload(*load)
         return True
-
-
-# ---
-# Parameters that the simulator nodes have in common.
-
-ROBOT = Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML")
-START = Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
-LEAVE_WHEN_ALONE = Parameter(
-    "leave_when_alone", False, "end when nobody publishes commands any more"
-)
-PAYLOAD = (
-    Parameter(
-        "payload",
-        "none",
-        "load put on the robot at payload_time: mass,x,z,yaw_inertia in kg, m, m, kg m^2; or a "
-        "share such as 50%, by which it makes equivalent mass and yaw inertia larger; none: none",
-    ),
-    Parameter("payload_time", -1.0, "robot time of that, s; below 0: never"),
-)
-SEED = Parameter("seed", 0, "seed of the sensors' and actuators' noise", minimum=0)
-SENSORS_AND_MOTORS = (
-    SEED,
-    Parameter(
-        "encoder_counts", -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
-    ),
-    Parameter(
-        "torque_noise", 0.0, "standard deviation of the torque, as a share of it", minimum=0.0
-    ),
-    Parameter("torque_delay", 0, "control periods between command and torque", minimum=0),
-)
-
-
-def make_actuator(robot: Robot, values: SimpleNamespace) -> Actuator:
-    """The robot's motors with SENSORS_AND_MOTORS' values."""
-    return Actuator(robot.limits.torque, values.torque_delay, values.torque_noise, values.seed)
-
-
-def make_encoders(robot: Robot, values: SimpleNamespace) -> Encoders:
-    """The robot's encoders with SENSORS_AND_MOTORS' values, and `period`."""
-    counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
-    return Encoders(counts, values.period, values.seed)

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_sim.faults import Fault, Relay, load_script, read_script
+from diffbot_sim.faults import Fault, Relay, load_script
 from diffbot_sim.faults.fault import ARRAYS, KINDS
 
 EXAMPLE = Path(__file__).parents[2] / "config" / "faults.yaml"
@@ -74,10 +74,10 @@ def test_the_example_shows_each_kind():
 @given(st.lists(SETTINGS, max_size=3))
 def test_what_is_written_is_read_again(entries):
     text = yaml.safe_dump({"faults": entries}, default_flow_style=False)
-    faults = read_script(text + "\n")
+    faults = load_script(text + "\n").faults
     # Read once more from what they became: nothing is lost, and NaN equals itself.
     plain = [{k: list(v) if type(v) is tuple else v for k, v in asdict(f).items()} for f in faults]
-    assert read_script(yaml.safe_dump({"faults": plain}) + "\n") == faults
+    assert load_script(yaml.safe_dump({"faults": plain}) + "\n").faults == faults
     for fault, entry in zip(faults, entries, strict=True):
         for name, value in entry.items():
             got = getattr(fault, name)
@@ -90,7 +90,7 @@ def test_what_is_written_is_read_again(entries):
 
 
 def test_off_needs_no_quotes_and_defaults_hold():
-    (fault,) = read_script("faults:\n  - {topic: joint_states, kind: off}\n")
+    (fault,) = load_script("faults:\n  - {topic: joint_states, kind: off}\n").faults
     assert fault == Fault("joint_states", "off")
     assert (fault.start, fault.duration, fault.probability) == (0.0, math.inf, 1.0)
 
@@ -237,4 +237,4 @@ def test_a_number_beyond_all_floats_is_refused():
     with pytest.raises(ValueError, match="scale: is beyond all"):
         Fault("joint_states", "wrong", scale=10**400)
     with pytest.raises(ValueError, match="line 2: a value is not of its kind .a whole number of"):
-        read_script(f"faults:\n  - {{topic: joint_states, kind: wrong, scale: {10**400}}}\n")
+        load_script(f"faults:\n  - {{topic: joint_states, kind: wrong, scale: {10**400}}}\n")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from diffbot_sim.gz.gz_simulator_node import GzPose
+from diffbot_sim.gz.stepped_robot import GzPose
 
 STEP, PERIOD = 0.001, 0.01
 

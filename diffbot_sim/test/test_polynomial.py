@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from diffbot_sim.engines.ideal import evaluate, first_root, shifted
+from diffbot_sim.engines.motion_series import evaluate, first_root, shifted
 
 root = st.floats(-2, 2)
 

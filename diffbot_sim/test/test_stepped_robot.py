@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_sim.virtual_robot import Actuator, Encoders, SteppedRobot, WheelReading
+from diffbot_sim.gz.stepped_robot import SteppedRobot, WheelReading
+from diffbot_sim.virtual_robot import Actuator, Encoders
 
 MS = 1_000_000
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from arc_odometry import DiffOdometry, JointSample, WheelGeometry
 from diffbot_description import DynamicParameters, Robot, load_robot
+from diffbot_ident.excitation.arena import Arena, extent, outline
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
-from diffbot_ident.excitation.shield import Arena, extent, outline
 from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 from diffbot_ident.torque.estimate import Estimate, Estimator, State
 from diffbot_ident.torque.estimators import make_estimator
@@ -184,8 +184,7 @@ def _teach(source: Excitation, estimator: Estimator) -> None:
     """Let the excitation predict with what is known by now, as the ident node does."""
     found = estimator.estimate()
     if found.state is State.ESTIMATED:
-        pairs = (found.friction.values[:2], found.friction.values[2:]) if found.friction else ()
-        source.learn(found.values, found.variances, *pairs)
+        source.learn(found)
 
 
 # ---

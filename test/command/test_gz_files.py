@@ -11,11 +11,10 @@ from ament_index_python.packages import get_package_share_directory
 
 from diffbot_bringup.xml_launch import Resolver, check, declared, read
 from diffbot_description import load_robot, urdf
-from diffbot_sim.gz import program as gz_commands
+from diffbot_sim.gz import launches
+from diffbot_sim.gz.bridge import SIDES
 from diffbot_sim.gz.gz_simulator_node import PARAMETERS as GZ_PARAMETERS
-from diffbot_sim.gz.gz_simulator_node import SIDES
-from diffbot_sim.ros2_control import program as ros2_control_commands
-from diffbot_sim.ros2_control.ros2_control_simulator_node import (
+from diffbot_sim.gz.ros2_control_simulator_node import (
     PARAMETERS as ROS2_CONTROL_PARAMETERS,
 )
 
@@ -37,7 +36,7 @@ def offered_by_gz(robot):
         kind = plugin.get("name").rpartition("::")[2]
         if kind == "ApplyJointForce":
             joint = plugin.findtext("joint_name")
-            heard.add(f"/model/{gz_commands.MODEL}/joint/{joint}/cmd_force")
+            heard.add(f"/model/{launches.MODEL}/joint/{joint}/cmd_force")
         elif kind == "JointStatePublisher":
             said.add(plugin.findtext("topic"))
         elif kind == "OdometryPublisher":
@@ -49,9 +48,9 @@ def test_bridge_names_each_topic_once_and_only_what_the_systems_offer():
     entries = yaml.safe_load((BRINGUP / "config" / "gz_bridge.yaml").read_text())
     ros = [entry["ros_topic_name"] for entry in entries]
     assert len(ros) == len(set(ros))
-    assert all(name.startswith(gz_commands.PREFIX) for name in ros)
+    assert all(name.startswith(launches.PREFIX) for name in ros)
     assert all(PAIRS[entry["ros_type_name"]] == entry["gz_type_name"] for entry in entries)
-    main, second = gz_commands.split_bridge(entries)
+    main, second = launches.split_bridge(entries)
     heard, said = offered_by_gz(TWIL)
     topics = {
         way: [entry["gz_topic_name"] for entry in main if entry["direction"] == way]
@@ -73,17 +72,17 @@ def test_names_of_the_robots_own_joints_reach_bridge_and_controllers(tmp_path):
     file.write_text(text.replace("right_wheel_joint", "wheel_r"))
     robot = load_robot(file)
     heard, _ = offered_by_gz(robot)
-    main, _ = gz_commands.split_bridge(gz_commands.bridge_entries(robot))
+    main, _ = launches.split_bridge(launches.bridge_entries(robot))
     assert {e["gz_topic_name"] for e in main if e["direction"] == "ROS_TO_GZ"} == heard
-    controllers = yaml.safe_load(ros2_control_commands.controllers_text(robot))
+    controllers = yaml.safe_load(launches.config_text("ros2_control.yaml", robot))
     joints = controllers["effort_controller"]["ros__parameters"]["joints"]
     assert joints == ["wheel_l", "wheel_r"]
 
 
 def test_controllers_are_the_ones_that_are_spawned():
-    settings = yaml.safe_load(ros2_control_commands.controllers_text(TWIL))
+    settings = yaml.safe_load(launches.config_text("ros2_control.yaml", TWIL))
     manager = settings["controller_manager"]["ros__parameters"]
-    for name in ros2_control_commands.CONTROLLERS:
+    for name in launches.CONTROLLERS:
         assert name in settings
         assert "type" in manager[name]
     period = settings["joint_state_broadcaster"]["ros__parameters"]["update_rate"]
@@ -92,10 +91,10 @@ def test_controllers_are_the_ones_that_are_spawned():
 
 
 def test_world_is_the_one_that_the_commands_name():
-    world = ElementTree.fromstring(gz_commands.world_text(2.5)).find("world")
-    assert world.get("name") == gz_commands.WORLD
+    world = ElementTree.fromstring(launches.world_text("gz_floor.sdf", 2.5)).find("world")
+    assert world.get("name") == launches.WORLD
     assert world.findtext("physics/real_time_factor") == "2.5"
-    assert float(world.findtext("physics/max_step_size")) == gz_commands.STEP
+    assert float(world.findtext("physics/max_step_size")) == launches.STEP
     systems = {plugin.get("filename")[7:-7] for plugin in world.findall("plugin")}
     assert systems == {"physics", "user-commands", "scene-broadcaster"}
     friction = float(world.findtext("model/link/collision/surface/friction/ode/mu"))
@@ -103,17 +102,17 @@ def test_world_is_the_one_that_the_commands_name():
 
 
 def test_world_of_gazebo_11_goes_at_the_speed_asked_for():
-    world = ElementTree.fromstring(ros2_control_commands.gazebo_world_text(0.5)).find("world")
+    world = ElementTree.fromstring(launches.world_text("gazebo_ros_floor.world", 0.5)).find("world")
     assert world.findtext("physics/real_time_update_rate") == "500"
 
 
 @pytest.mark.parametrize("sim", ["gz_ros2_control", "gazebo_ros"])
 def test_description_for_ros2_control_has_its_hardware_and_no_comments(sim, tmp_path):
-    text = ros2_control_commands.description(TWIL, sim, tmp_path / "c.yaml")
+    text = launches.description(TWIL, sim, tmp_path / "c.yaml")
     assert "<!--" not in text
     root = ElementTree.fromstring(text)
     plugin = root.findtext("ros2_control/hardware/plugin")
-    assert plugin == ros2_control_commands.HARDWARE[sim]
+    assert plugin == launches.HARDWARE[sim]
 
 
 @pytest.mark.parametrize(
@@ -140,15 +139,15 @@ def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
 def test_what_is_not_installed_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     with pytest.raises(ImportError, match=r"sim:=gz needs ros_gz_sim of a ROS 2 install: sudo apt"):
-        gz_commands.require_packages("gz", "ros_gz_sim")
+        launches.require_packages("gz", "ros_gz_sim")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ImportError, match="needs the program 'gz', which comes with ros_gz_sim"):
-        gz_commands.require_program("gz", "gz", "ros_gz_sim")
+        launches.require_program("gz", "gz", "ros_gz_sim")
 
 
 def test_spawning_gives_ros_numbers_with_a_decimal_point(prefix):
     prefix.executable("create", package="ros_gz_sim")
-    words = gz_commands.spawn_command(Path("/r.urdf"), TWIL, (1.0, -1e-7, 0.5))[2:]
+    words = launches.gz_spawn_command(Path("/r.urdf"), TWIL, (1.0, -1e-7, 0.5))[2:]
     given = dict(word.split(":=") for word in words if ":=" in word)
     assert given["x"] == "1.000000000"
     assert given["y"] == "-0.000000100"

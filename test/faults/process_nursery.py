@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing import forkserver
 from pathlib import Path
 
-from diffbot_sim.companions import PR_SET_PDEATHSIG
+from diffbot_sim.child_processes import PR_SET_PDEATHSIG
 
 PRELOADED = (
     "faults.process_nursery",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +17,7 @@ import diffbot_node.running
 from arc_odometry.odometry_node import OdometryNode
 from diffbot_bringup.workspace.arguments import find_packages
 from diffbot_bringup.xml_launch.node import executables
+from pose2d_trajectories import pose_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = ROOT / "config" / "sros2_policy.xml"
@@ -105,8 +108,11 @@ def made(executable, monkeypatch):
     if package == "arc_odometry":
         created.append(OdometryNode)
     else:
-        for module in (diffbot_node, diffbot_node.running):
+        for module in (diffbot_node, diffbot_node.running, pose_nodes):
             monkeypatch.setattr(module, "run_node", lambda create, *_, **__: created.append(create))
+        # What an executable does to its own process is not for this one.
+        monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
+        monkeypatch.setattr(signal, "signal", lambda *_: None)
         getattr(importlib.import_module(f"{package}.executables"), executable)()
     rclpy.init(args=sys.argv, signal_handler_options=SignalHandlerOptions.NO)
     try:

@@ -11,7 +11,7 @@ from diffbot_description import load_robot
 from diffbot_description.files import LARGEST, read_regular, read_text
 from diffbot_description.show_parameters import main as show_parameters
 from diffbot_ident.recording.sysid import read_sysid
-from diffbot_sim.faults.injector import load_script
+from diffbot_sim.faults.script import load_script
 
 READERS = {
     ".yaml": (load_robot, read_text, load_script, lambda path: read_dynamics(str(path), "twil")),

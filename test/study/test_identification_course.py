@@ -8,12 +8,11 @@ import pytest
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
+from diffbot_ident.excitation.arena import Arena, extent, outline
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.shield import Arena, extent, outline
 from diffbot_ident.identification import Identification, Limits, Phase
-from diffbot_ident.torque.estimate import Precision, State
+from diffbot_ident.torque.estimate import Estimate, Precision, State
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_estimator import nothing_yet
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
@@ -130,7 +129,7 @@ class Estimating:
 
     def estimate(self):
         state = State.UNESTIMATED if self._left > 0 else self._state
-        return replace(nothing_yet(0, 1), state=state, reason="the seventh wheel")
+        return replace(Estimate.unknown(0, 1), state=state, reason="the seventh wheel")
 
 
 def standing(estimator, duration=1.0):
@@ -150,7 +149,7 @@ def at(step, left=0.0, right=0.0):
 
 @pytest.mark.parametrize(
     ("state", "phase", "problem"),
-    [(State.INVALID, Phase.STOPPED, "the seventh wheel"), (State.UNESTIMATED, Phase.DONE, "")],
+    [(State.INVALID, Phase.STOPPED, "the seventh wheel"), (State.UNESTIMATED, Phase.DONE, None)],
 )
 def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, problem):
     """Though only its very last look says so."""

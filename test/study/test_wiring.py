@@ -7,7 +7,7 @@ import pytest
 
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.judgement import PATTERNS
+from diffbot_ident.torque.wiring import Wiring
 from diffbot_study.identification import Setting, record
 
 # What a wheel's torque is reported as, given those that they got.
@@ -52,4 +52,4 @@ def test_wiring_is_named_within_two_seconds(words, delay):
 
 
 def test_patterns_are_all_different():
-    assert len(set(PATTERNS.values())) == len(PATTERNS) == 8
+    assert len({(w.total, w.difference) for w in Wiring}) == len(Wiring) == 8

@@ -1,8 +1,17 @@
-"""Pseudo-random binary sequences (PRBS) from a shift register.
+"""Torques of the two wheels that excite a robot: guarded PRBS and multisines.
 
-A register of n bits whose feedback polynomial is primitive runs through all 2^n - 1 non-zero
-states before it repeats (Press et al., Numerical Recipes, reference [21] of Lages (2017)). The
-sequence is white but for its period: its autocorrelation at any other lag is -1 / (2^n - 1).
+Pseudo-random binary sequences (PRBS) come from a shift register of n bits. One whose feedback
+polynomial is primitive runs through all 2^n - 1 non-zero states before it repeats (Press et al.,
+Numerical Recipes, reference [21] of Lages (2017)). The sequence is white but for its period: its
+autocorrelation at any other lag is -1 / (2^n - 1).
+
+Lages (2017), section 5.3, applies an independent PRBS torque to each wheel. White torque makes
+the wheels' speeds walk at random, so a guard replaces the torque of a wheel that comes near its
+speed limit by one that brakes it. The identification must be fed the torque that really acted.
+
+Multisines are sums of sines at chosen frequencies with a small peak for their power. Schroeder
+(1970), "Synthesis of low-peak-factor signals and binary sequences with low autocorrelation", gives
+the phases -pi k (k - 1) / K for K sines of equal amplitude.
 """
 
 from __future__ import annotations
@@ -13,6 +22,8 @@ from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
+
+from diffbot_ident.torque.estimate import Array
 
 # Exponents of one primitive feedback polynomial per register length.
 PRIMITIVE_TAPS = {
@@ -67,12 +78,63 @@ class Prbs:
         return bit
 
 
-# ---
-# Wheel torques that excite the robot, inside its speed limits.
-#
-# Lages (2017), section 5.3, applies an independent PRBS torque to each wheel. White torque makes
-# the wheels' speeds walk at random, so a guard replaces the torque of a wheel that comes near its
-# speed limit by one that brakes it. The identification must be fed the torque that really acted.
+class HeldPrbs:
+    """PRBS torque of one wheel; iterate it for the torque of the next control period, N m.
+
+    Args:
+        amplitude: torque of either sign, N m, > 0.
+        hold: control periods for which each bit is held, >= 1. Longer holds excite the velocities
+            more, shorter ones give more changes a second.
+        prbs: the binary sequence.
+    """
+
+    def __init__(self, amplitude: float, hold: int, prbs: Prbs) -> None:
+        if not (math.isfinite(amplitude) and amplitude > 0.0):
+            raise ValueError(f"amplitude = {amplitude} N m: must be finite and > 0")
+        if hold < 1:
+            raise ValueError(f"hold = {hold} samples: must be 1 or more; 20 suits 100 Hz")
+        self.amplitude = amplitude
+        self._hold = hold
+        self._prbs = prbs
+        self._left_to_hold = 0
+        self._bit = 0
+
+    def __iter__(self) -> HeldPrbs:
+        return self
+
+    def __next__(self) -> float:
+        """The torque of the next control period, N m."""
+        if self._left_to_hold == 0:
+            self._bit = next(self._prbs)
+            self._left_to_hold = self._hold
+        self._left_to_hold -= 1
+        return self.amplitude if self._bit else -self.amplitude
+
+
+class PrbsPair:
+    """PRBS torques of both wheels, [left, right].
+
+    The wheels use one sequence half a period apart, so they are uncorrelated over any run
+    shorter than half a period.
+
+    Args:
+        amplitude: torque of either sign on each wheel, N m, > 0.
+        hold: control periods for which each bit is held, >= 1.
+        register: bits of the shift register, 7 to 15.
+        seed: chooses where in its period the sequence begins, >= 0.
+    """
+
+    def __init__(self, amplitude: float, hold: int, register: int, seed: int) -> None:
+        first = Random(seed).randrange(2**register)
+        half = 2 ** (register - 1)
+        self.left, self.right = (
+            HeldPrbs(amplitude, hold, Prbs(register, start)) for start in (first, first + half)
+        )
+
+    def take(self, count: int) -> Array:
+        """The next `count` torques [left, right], N m, shape (2, count)."""
+        return np.array([(next(self.left), next(self.right)) for _ in range(count)]).T
+
 
 # Control periods by which the speed guards look back.
 GUARD_DELAY = 2
@@ -80,7 +142,7 @@ GUARD_DELAY = 2
 # torque is commanded for, and as much again for what the fastest change so far was short of.
 BRAKING_PERIODS = 6
 # Coarse encoders make speeds jump; below this share of the limit nothing is braked.
-LEAST_ENGAGE = 0.3
+MIN_ENGAGE = 0.3
 
 
 class SpeedGuard:
@@ -116,58 +178,13 @@ class SpeedGuard:
             self._fastest_change = max(self._fastest_change, abs(speed - self._last))
         self._last = speed
         engage = self._limit - BRAKING_PERIODS * self._fastest_change
-        engage = max(LEAST_ENGAGE * self._limit, min(self._engage, engage))
+        engage = max(MIN_ENGAGE * self._limit, min(self._engage, engage))
         self._braking = abs(speed) >= (self._release * engage if self._braking else engage)
         return self._braking
 
 
-class WheelExcitation:
-    """PRBS torque of one wheel under its speed guard.
-
-    Args:
-        amplitude: torque of either sign, N m, > 0.
-        hold: control periods for which each bit is held, >= 1. Longer holds excite the velocities
-            more, shorter ones give more changes a second.
-        prbs: the binary sequence.
-        guard: the wheel's speed guard.
-    """
-
-    def __init__(self, amplitude: float, hold: int, prbs: Prbs, guard: SpeedGuard) -> None:
-        if not (math.isfinite(amplitude) and amplitude > 0.0):
-            raise ValueError(f"amplitude = {amplitude} N m: must be finite and > 0")
-        if hold < 1:
-            raise ValueError(f"hold = {hold} samples: must be 1 or more; 20 suits 100 Hz")
-        self._amplitude = amplitude
-        self._hold = hold
-        self._prbs = prbs
-        self._guard = guard
-        self._left_to_hold = 0
-        self._bit = 0
-        self.guarded = 0
-
-    def interrupt(self) -> None:
-        """The next speed does not follow the last one by one control period."""
-        self._guard.forget()
-
-    def torque(self, speed: float) -> float:
-        """Torque for the next control period, N m, given the wheel's speed in rad/s."""
-        if self._left_to_hold == 0:
-            self._bit = next(self._prbs)
-            self._left_to_hold = self._hold
-        self._left_to_hold -= 1
-        wanted = self._amplitude if self._bit else -self._amplitude
-        if not self._guard.brakes(speed):
-            return wanted
-        brake = -math.copysign(self._amplitude, speed)
-        self.guarded += wanted != brake
-        return brake
-
-
 class GuardedPrbs:
-    """PRBS torques for both wheels, [left, right].
-
-    The wheels use one sequence half a period apart, so they are uncorrelated over any run
-    shorter than half a period.
+    """PRBS torques of both wheels, each under its speed guard, [left, right]; see PrbsPair.
 
     The guards look at the speeds of two periods ago. Those of now share their encoder's noise
     with the acceleration that the torque is paired with; a torque chosen by them would depend on
@@ -179,35 +196,39 @@ class GuardedPrbs:
         register: bits of the shift register, 7 to 15.
         speed_limit: wheel speed that should not be exceeded, rad/s, > 0.
         seed: chooses where in its period the sequence begins, >= 0.
+
+    Attributes:
+        guarded: wheel torques that the speed guards have replaced so far.
     """
 
     def __init__(
         self, amplitude: float, hold: int, register: int, speed_limit: float, seed: int = 0
     ) -> None:
-        first = Random(seed).randrange(2**register)
-        half = 2 ** (register - 1)
-        self._wheels = tuple(
-            WheelExcitation(amplitude, hold, Prbs(register, start), SpeedGuard(speed_limit))
-            for start in (first, first + half)
-        )
+        pair = PrbsPair(amplitude, hold, register, seed)
+        self._wheels = tuple((wheel, SpeedGuard(speed_limit)) for wheel in (pair.left, pair.right))
         self._speeds = deque([(0.0, 0.0)] * (GUARD_DELAY + 1), maxlen=GUARD_DELAY + 1)
         self._interrupted = False
-
-    @property
-    def guarded(self) -> int:
-        """Wheel torques that the speed guard has replaced so far."""
-        return sum(wheel.guarded for wheel in self._wheels)
+        self.guarded = 0
 
     def torque(self, speeds: tuple[float, float]) -> tuple[float, float]:
         """Wheel torques [left, right] for the next control period, N m, from speeds in rad/s."""
         self._speeds.append(speeds)
-        (left, right), (old_left, old_right) = self._wheels, self._speeds[0]
-        torques = left.torque(old_left), right.torque(old_right)
+        left, right = (
+            self._guarded(next(wheel), wheel.amplitude, guard, speed)
+            for (wheel, guard), speed in zip(self._wheels, self._speeds[0], strict=True)
+        )
         if self._interrupted:
             # These speeds are means over the gap, of no use for how fast speeds change.
             self._forget()
             self._interrupted = False
-        return torques
+        return left, right
+
+    def _guarded(self, wanted: float, most: float, guard: SpeedGuard, speed: float) -> float:
+        if not guard.brakes(speed):
+            return wanted
+        brake = -math.copysign(most, speed)
+        self.guarded += wanted != brake
+        return brake
 
     def interrupt(self) -> None:
         """Samples were lost: nothing is known of the time in between, zero torque was commanded.
@@ -219,8 +240,8 @@ class GuardedPrbs:
 
     def _forget(self) -> None:
         self._speeds.clear()
-        for wheel in self._wheels:
-            wheel.interrupt()
+        for _, guard in self._wheels:
+            guard.forget()
 
 
 def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: float) -> float:
@@ -231,18 +252,12 @@ def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: 
     return min(linear, angular * half_track) / radius
 
 
-# ---
-# Multisines: sums of sines at chosen frequencies with a small peak for their power.
-#
-# Schroeder, M. R. (1970), "Synthesis of low-peak-factor signals and binary sequences with low
-# autocorrelation", gives the phases -pi k (k - 1) / K for K sines of equal amplitude.
-
 # Period of the multisine in stretches of `hold` samples, and its lines in each wheel.
 STRETCHES_PER_PERIOD = 64
 LINES = 12
 
 
-def schroeder(lines: NDArray[np.int64], samples: int) -> NDArray[np.float64]:
+def schroeder(lines: NDArray[np.int64], samples: int) -> Array:
     """One period of a multisine with equal amplitudes and Schroeder's phases, peak 1.
 
     Args:
@@ -258,10 +273,11 @@ def schroeder(lines: NDArray[np.int64], samples: int) -> NDArray[np.float64]:
     phases = -math.pi * order * (order - 1) / len(lines)
     time = math.tau * np.arange(samples) / samples
     signal = np.cos(np.outer(time, lines) + phases).sum(axis=1)
-    return signal / np.abs(signal).max()
+    scaled: Array = signal / np.abs(signal).max()
+    return scaled
 
 
-def crest_factor(signal: NDArray[np.float64]) -> float:
+def crest_factor(signal: Array) -> float:
     """Largest size over root mean square; sqrt(2) for a sine, 1 for a binary signal."""
     return float(np.abs(signal).max() / math.sqrt(np.mean(signal**2)))
 
@@ -290,7 +306,7 @@ class Multisine:
             [sign * schroeder(own, samples) for sign, own in zip(signs, lines, strict=True)]
         )
 
-    def take(self, count: int) -> NDArray[np.float64]:
+    def take(self, count: int) -> Array:
         """The next `count` torques [left, right], N m, shape (2, count)."""
         samples = self._signals.shape[1]
         indices = (self._index + np.arange(count)) % samples

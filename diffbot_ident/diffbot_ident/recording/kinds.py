@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +20,7 @@ from diffbot_ident.parameter_file import (
     export_results,
     parameter_document,
     save_parameters,
+    verification_section,
 )
 from diffbot_ident.recording.pictures import draw, draw_axes, draw_sysid
 from diffbot_ident.recording.resample import FRESH, StretchStore, UniformStretch, continuous
@@ -31,7 +31,7 @@ from diffbot_ident.recording.verdict import Evidence, Findings, Outcome, Value, 
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
 from diffbot_ident.torque.physical import friction_quantities
 from diffbot_ident.velocity.first_order import Stretch
-from diffbot_ident.verification import BETTER, Verification
+from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
 
 # Units of what cannot be negative.
 MASSES = ("kg", "kg m²", "kg m^2")
@@ -118,7 +118,7 @@ def _evidence(verified: Verification) -> tuple[Evidence, ...]:
         test = (
             f"held-out error of {name} after {verified.horizon:.2g} s, share of that without model"
         )
-        found.append(Evidence(test, share, f"<= {BETTER:g}", share <= BETTER))
+        found.append(Evidence(test, share, f"<= {MAX_ERROR_SHARE:g}", share <= MAX_ERROR_SHARE))
     found.append(
         Evidence("verification", float(verified.passed), "1: all its rules", verified.passed)
     )
@@ -145,13 +145,6 @@ def _impossible(verdict: Verdict) -> list[str]:
         for value in verdict.values
         if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
     ]
-
-
-def _verification(verified: Verification | None) -> dict[str, Any]:
-    if verified is None:
-        return {"state": "not_verified"}
-    state = "verified" if verified.passed else "refuted" if verified.decided else "not_verified"
-    return {"state": state, **asdict(verified)}
 
 
 def _summary(result: TorqueResult) -> dict[str, Any]:
@@ -184,7 +177,7 @@ def _summary(result: TorqueResult) -> dict[str, Any]:
                 strict=True,
             )
         },
-        "verification": _verification(result.verification),
+        "verification": verification_section(result.verification),
         "samples": estimate.samples,
         "torque_delay": estimate.delay,
         "warnings": list(estimate.warnings),
@@ -196,7 +189,7 @@ def _write_torque(
 ) -> Sequence[Path]:
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
     about = {"date": date, "version": version("diffbot_ident"), "seconds": result.learnt}
-    verified = _verification(result.verification)
+    verified = result.verification
     if robot is not None:
         return export_results(
             directory, robot, result.estimate, verification=verified, **about

@@ -30,9 +30,9 @@ from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, HeldOut
 from diffbot_ident.recording.verdict import Verdict
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
-from diffbot_ident.torque.integral_rows import turns
+from diffbot_ident.torque.integral_rows import delayed, turns
 from diffbot_ident.velocity.first_order import Stretch
-from diffbot_ident.verification import Model, delayed
+from diffbot_ident.verification import Model
 
 # ---
 # Pictures of velocity axes: what was measured, what unseen samples were told to be, dead times.
@@ -330,7 +330,7 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     rates = np.array(geometry.body_velocity(turned[:, 0], turned[:, 1])) / np.diff(motion[:, 0])
     kernel = np.ones(AVERAGE) / AVERAGE
     measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
-    model = Model.of(estimate.values, estimate.friction, estimate.delay)
+    model = Model.of(estimate)
     torque = delayed(motion[1:, 3:5].T, model.delay)
     middle = AVERAGE // 2
     period = float(np.median(np.diff(motion[:, 0])))

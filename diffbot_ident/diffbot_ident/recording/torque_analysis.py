@@ -190,7 +190,7 @@ class TorqueAnalysis:
         )
 
     def _verify(self, estimate: Estimate) -> Verification:
-        model = Model.of(estimate.values, estimate.friction, estimate.delay)
+        model = Model.of(estimate)
         # Without a description, the model is compared with itself, and no figure is shown.
         found = self._held_out.verify(model, self._nominal or model)
         if self._nominal is None:

@@ -1,15 +1,25 @@
-"""Least squares of one axis of the integrated model, with the covariance that its noise gives."""
+"""Least squares of one axis of the integrated model, with the covariance that its noise gives.
+
+Each axis, v or omega, has six parameters: of its product of velocities, its torque, v, omega and
+the signs of both wheels' speeds. The last four come from the wheels' friction (`friction_terms`),
+so that friction is what both axes say together (`fuse_friction`).
+
+`ResidualCorrelation` tells whether the residuals are what noise leaves, or the model misses
+something.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Friction
+from diffbot_ident.torque.estimate import Array, Friction
 from diffbot_ident.torque.integral_rows import (
     DELAYS,
     DIFFERENCE,
@@ -21,7 +31,7 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_RIGHT,
     SUM,
     V_OMEGA,
-    Array,
+    Flags,
     RowSums,
     V,
     kernels,
@@ -30,9 +40,9 @@ from diffbot_ident.torque.integral_rows import (
 # Factor on the standard deviations for what the two noises do not describe, such as the errors of
 # rows in which a wheel turns round: without it 94.3 % of the 95 % intervals held the truth, over
 # 4 settings, 4 parameters and 200 runs (benchmarks/trust.py coverage).
-SLACK = 1.05
+STD_INFLATION = 1.05
 # Information of the weakest prior, as a share of what the rows hold about each regressor alone.
-WEAK = 1e-9
+WEAK_PRIOR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -98,14 +108,17 @@ class AxisFit:
     noise: tuple[float, float]
 
 
-def residual_sums(sums: RowSums, axis: Axis, delays: Sequence[float] = range(DELAYS)) -> Array:
+def residual_sums(
+    sums: RowSums, axis: Axis, delays: Sequence[float] | Array = range(DELAYS)
+) -> Array:
     """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
     columns = axis.regressors(0)
     moments = np.array([sums.moments_at(float(delay)) for delay in delays])
     information, scale = _scaled(moments[:, columns][:, :, columns])
     b = moments[:, columns, axis.output] / scale
     explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
-    return np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
+    left: Array = np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
+    return left
 
 
 def solution(sums: RowSums, axis: Axis) -> Array:
@@ -120,7 +133,7 @@ def _scaled(a: Array) -> tuple[Array, Array]:
     scale = np.sqrt(np.einsum("...ii->...i", a))
     scale[scale == 0.0] = 1.0
     scaled = a / (scale[..., :, None] * scale[..., None, :])
-    return scaled + WEAK * np.eye(a.shape[-1]), scale
+    return scaled + WEAK_PRIOR * np.eye(a.shape[-1]), scale
 
 
 def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
@@ -136,11 +149,11 @@ def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
     information, scale = _scaled(sums.moments[block])
     b = sums.moments[columns, axis.output] / scale
     shape = np.outer(scale, scale)
-    weak = WEAK * np.eye(len(columns))
+    weak = WEAK_PRIOR * np.eye(len(columns))
     torque, reading = sums.torque[block] / shape, sums.reading[block] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, axis, columns, theta / scale, (torque, reading), p, scale)
+    noise, variance = _noise(sums, axis, theta / scale, (torque, reading), p, scale)
     omega = (noise[0] * torque + noise[1] * reading) * _small_sample(sums, len(columns))
     # Variance of the noise that rows without correlation would need for the same precision.
     per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)
@@ -161,21 +174,20 @@ def _small_sample(sums: RowSums, size: int) -> float:
     The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     # Rows in which a wheel turns round tell nothing about the noise.
-    independent = sums.pairs[0] / (sums.window + sums.smoothing)
-    return (SLACK * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
+    independent = float(sums.pairs[0]) / (sums.window + sums.smoothing)
+    return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
 
 
 def _noise(
     sums: RowSums,
     axis: Axis,
-    columns: list[int],
     theta: Array,
     spread: tuple[Array, Array],
-    p: Array,
+    p: NDArray[np.floating[Any]],
     scale: Array,
 ) -> tuple[tuple[float, float], float]:
     """Variances of the two noises from the residuals' autocovariances, and the residuals' own."""
-    window = sums.lags[-1]
+    columns, window = axis.regressors(0), sums.window
     full = np.append(-theta, 1.0)
     both = [*columns, axis.output]
     shape = np.outer(scale, scale)
@@ -209,24 +221,25 @@ def _nonnegative(matrix: Array, found: Array) -> tuple[float, float]:
     return float(best[0]), float(best[1])
 
 
-# ---
-# Friction of the wheels from the friction terms of both axes, and priors the other way round.
-#
-# With w_l = (v - b omega) / r, w_r = (v + b omega) / r and T = tau - c w - f sign(w):
-#
-#   K7 (T_l + T_r):  v: -K7 (c_l + c_r) / r,  omega: K7 b (c_l - c_r) / r,  signs: -K7 f_l, -K7 f_r
-#   K8 (T_l - T_r):  v: -K8 (c_l - c_r) / r,  omega: K8 b (c_l + c_r) / r,  signs: -K8 f_l, +K8 f_r
-
-# Least eigenvalue of the correlations of friction that are told apart.
-LEAST_SHARE = 1e-9
+# Least eigenvalue of the correlations of friction coefficients that are told apart.
+MIN_EIGENVALUE = 1e-9
 # Standard deviations below this, in N m s/rad and N m, are those of no noise at all.
-SMALLEST = 1e-15
+NO_NOISE_STD = 1e-15
 
-UNKNOWN = Friction((0.0,) * 4, (np.inf,) * 4)
+UNKNOWN_FRICTION = Friction((0.0,) * 4, (np.inf,) * 4)
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    """What [c_l, c_r, f_l, f_r] times K7 and K8 make of [v, omega, sign left, sign right]."""
+    """What [c_l, c_r, f_l, f_r] times K7 and K8 make of [v, omega, sign left, sign right].
+
+    With w_l = (v - b omega) / r, w_r = (v + b omega) / r and T = tau - c w - f sign(w):
+
+        K7 (T_l + T_r):  -K7 (c_l + c_r) / r,  K7 b (c_l - c_r) / r,  -K7 f_l,  -K7 f_r
+        K8 (T_l - T_r):  -K8 (c_l - c_r) / r,  K8 b (c_l + c_r) / r,  -K8 f_l,  +K8 f_r
+
+    Returns:
+        Shape (4, 4) each, for the linear and the angular axis.
+    """
     r = 0.5 * (geometry.left_radius + geometry.right_radius)
     b = geometry.half_track
     linear = np.array(
@@ -247,47 +260,50 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
         with np.errstate(all="ignore"):
             values = inverse @ fit.theta[2:] / gain
             jacobian = np.column_stack((-values / gain, inverse / gain))
-            covariance = jacobian @ fit.covariance[1:, 1:] @ jacobian.T
-            scale = np.sqrt(np.diag(covariance))
-            correlation = covariance / np.outer(scale, scale)
+            own = _inverse(jacobian @ fit.covariance[1:, 1:] @ jacobian.T, NO_NOISE_STD)
         # A wheel that did not turn, or no torque: this axis has nothing to say.
-        known = np.isfinite(correlation).all() and (scale > SMALLEST).all()
-        if not known or np.linalg.eigvalsh(correlation)[0] < LEAST_SHARE:
-            continue
-        own = np.linalg.inv(correlation) / np.outer(scale, scale)
-        information += own
-        weighted += own @ values
-    size = np.sqrt(np.diag(information))
-    if not (size > 0.0).all():
-        return UNKNOWN
-    relative = information / np.outer(size, size)
-    if not np.isfinite(relative).all() or np.linalg.eigvalsh(relative)[0] < LEAST_SHARE:
-        return UNKNOWN
-    covariance = np.linalg.inv(relative) / np.outer(size, size)
+        if own is not None:
+            information += own
+            weighted += own @ values
+    covariance = _inverse(information, 0.0)
+    if covariance is None:
+        return UNKNOWN_FRICTION
     values = covariance @ weighted
     return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))
 
 
-# ---
-# Are the residuals what noise leaves, or does the model miss something?
-#
-# Rows that share no torque and no angle must have uncorrelated residuals. A correlation at such
-# lags says that something moves the robot that the model does not know of: slopes, slip, a flexible
-# load, a friction of another kind, or a delay that is no whole number of control periods.
+def _inverse(matrix: Array, min_scale: float) -> Array | None:
+    """Inverse by way of the correlations; None where that would be rounding."""
+    with np.errstate(all="ignore"):
+        scale = np.sqrt(np.diag(matrix))
+        shape = np.outer(scale, scale)
+        correlation = matrix / shape
+    if not (np.isfinite(correlation).all() and (scale > min_scale).all()):
+        return None
+    if np.linalg.eigvalsh(correlation)[0] < MIN_EIGENVALUE:
+        return None
+    inverse: Array = np.linalg.inv(correlation) / shape
+    return inverse
+
 
 # Lags, in lengths of a row from its first reading to its last, at which residuals should be
 # uncorrelated.
 LAGS = (1, 2, 3)
 # Correlation that is worth a warning, and how many standard deviations of chance it has to exceed.
-NOTABLE, WHITENESS_SIGMAS = 0.25, 4.0
+NOTABLE_CORRELATION, CHANCE_STDS = 0.25, 4.0
 # Rows, in lengths of one, before which the parameters are too poor for residuals to mean anything.
-FEWEST_ROWS = 20
+MIN_LENGTHS = 20
 # New rows, as a share of those that count, after which the parameters are taken anew.
-AGAIN = 0.4
+REFIT_SHARE = 0.4
 
 
-class Whiteness:
-    """Autocorrelations of the residuals, with the parameters known when the rows came."""
+class ResidualCorrelation:
+    """Autocorrelations of the residuals, with the parameters known when the rows came.
+
+    Rows that share no torque and no angle must have uncorrelated residuals. A correlation at such
+    lags says that something moves the robot that the model does not know of: slopes, slip, a
+    flexible load, a friction of another kind, or a delay that is no whole number of periods.
+    """
 
     def __init__(self) -> None:
         # Of the products at each lag, and of the squares of either factor.
@@ -309,11 +325,11 @@ class Whiteness:
         self._last = np.empty((0, 2))
         self._clear = np.empty(0)
 
-    def add(self, rows: Array, turning: Array, sums: RowSums, delay: float) -> None:
+    def add(self, rows: Array, turning: Flags, sums: RowSums, delay: float) -> None:
         """Take in new rows; sums hold them already."""
         self._length = sums.window + sums.smoothing + 1
         self._unfitted += len(rows)
-        if self._unfitted > max(FEWEST_ROWS * self._length, AGAIN * sums.rows):
+        if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
             seen = sums.delayed(delay)
             self._theta = (solution(seen, LINEAR), solution(seen, ANGULAR))
             self._unfitted, self._delay = 0, delay
@@ -356,7 +372,7 @@ class Whiteness:
         found = []
         for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
             chance = math.sqrt(self._length / max(self._pairs[0], 1.0))
-            if abs(value) > max(NOTABLE, WHITENESS_SIGMAS * chance):
+            if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * chance):
                 found.append(
                     f"residuals of {name} are not white (correlation {value:+.2f}): something "
                     "moves the robot that the model does not know of; check for slopes, slip, a "

@@ -1,19 +1,29 @@
-"""What an estimator of K5..K8 gives: values, confidence, and whether they may be used."""
+"""What an estimator of K5..K8 gives: values, confidence, and whether they may be used.
+
+`Estimate` is the one type that estimators, identification, verification, parameter file and message
+share. `Estimator` is what makes it, `Precision` says when it is good enough to stop.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from arc_odometry import JointSample
+
+Array = NDArray[np.float64]
+Four = tuple[float, float, float, float]
+"""One number for each of K5..K8, or for each friction coefficient."""
 
 NAMES = ("k5", "k6", "k7", "k8")
 UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")
-# 95 % of a normal distribution, in standard deviations.
 NORMAL_95 = 1.959964
+"""Half width of the 95 % interval of a normal distribution, in standard deviations."""
 FRICTION_NAMES = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
 FRICTION_UNITS = ("N m s/rad", "N m s/rad", "N m", "N m")
 
@@ -35,8 +45,11 @@ class Friction:
         variances: of the values, in their units squared; infinite where not identifiable.
     """
 
-    values: tuple[float, float, float, float]
-    variances: tuple[float, float, float, float]
+    values: Four
+    variances: Four
+
+
+NOTHING_KNOWN = tuple(tuple(math.inf if i == j else 0.0 for j in range(4)) for i in range(4))
 
 
 @dataclass(frozen=True)
@@ -52,9 +65,9 @@ class Estimate:
         state: whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are
             not identifiable: the centre of mass is then on the axle, and 0 may be used for both.
         reason: why the state is not ESTIMATED and what to do; empty when it is.
-        warnings: what is odd though the values may be used.
         samples: joint samples that the estimate rests on.
         residual_std: standard deviations of the prediction errors, [m/s^2, rad/s^2].
+        warnings: what is odd though the values may be used.
         residual_correlation: largest autocorrelation of the prediction errors, [linear, angular],
             over lags that should have none; NaN before there are enough.
         coverage: share of the excitation that each parameter needs that was seen, 0 to 1.
@@ -62,30 +75,52 @@ class Estimate:
         friction: of the wheels; None where the estimator does not model it.
     """
 
-    values: tuple[float, float, float, float]
-    covariance: tuple[tuple[float, ...], ...]
-    parameter_states: tuple[State, State, State, State]
-    parameter_reasons: tuple[str, str, str, str]
-    state: State
-    reason: str
-    samples: int
-    residual_std: tuple[float, float]
+    values: Four = (0.0, 0.0, 0.0, 0.0)
+    covariance: tuple[tuple[float, ...], ...] = NOTHING_KNOWN
+    parameter_states: tuple[State, ...] = (State.UNESTIMATED,) * 4
+    parameter_reasons: tuple[str, ...] = ("",) * 4
+    state: State = State.UNESTIMATED
+    reason: str = ""
+    samples: int = 0
+    residual_std: tuple[float, float] = (math.inf, math.inf)
     warnings: tuple[str, ...] = ()
     residual_correlation: tuple[float, float] = (math.nan, math.nan)
-    coverage: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    coverage: Four = (0.0, 0.0, 0.0, 0.0)
     delay: float = math.nan
-    friction: Friction | None = field(default=None)
+    friction: Friction | None = None
+
+    @classmethod
+    def unknown(cls, samples: int, min_samples: int) -> Estimate:
+        """The estimate while there are samples, but too few for any value."""
+        reason = f"{samples} of {max(min_samples, samples + 1)} samples; wait"
+        return cls(samples=samples).as_a_whole(State.UNESTIMATED, reason)
 
     @property
-    def variances(self) -> tuple[float, float, float, float]:
+    def variances(self) -> Four:
         """Variances of the values, in their units squared; infinite where not identifiable."""
-        found: Sequence[float] = [
+        k5, k6, k7, k8 = (
             math.inf if state is State.UNESTIMATED else row[i]
             for i, (state, row) in enumerate(
                 zip(self.parameter_states, self.covariance, strict=True)
             )
-        ]
-        return (found[0], found[1], found[2], found[3])
+        )
+        return k5, k6, k7, k8
+
+    def with_values(self, values: Array, covariance: Array) -> Estimate:
+        """This estimate with other values, shape (4,), and covariance, shape (4, 4)."""
+        k5, k6, k7, k8 = values.tolist()
+        rows = tuple(map(tuple, covariance.tolist()))
+        return replace(self, values=(k5, k6, k7, k8), covariance=rows)
+
+    def as_a_whole(self, state: State, reason: str) -> Estimate:
+        """This estimate, none of whose parameters may be used, for the same reason."""
+        return replace(
+            self,
+            state=state,
+            reason=reason,
+            parameter_states=(state,) * 4,
+            parameter_reasons=(reason,) * 4,
+        )
 
 
 class Estimator(Protocol):
@@ -109,29 +144,26 @@ class Estimator(Protocol):
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
 
-    def suspicion(self) -> str:
-        """What is probably wrong with a robot that ran away from its guard; empty: no idea."""
+    def suspicion(self) -> str | None:
+        """What is probably wrong with a robot that ran away from its guard; None: no idea."""
 
-
-# ---
-# The precision at which an identification may stop, such as "K5 5% K6 5% K7 1% K8 1%".
 
 EXAMPLE = "K5 5% K6 5% K7 1% K8 1%"
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Largest half widths of the 95 % intervals, relative to the values.
+    """Precision at which an identification may stop: half widths of the 95 % intervals.
 
     Attributes:
-        limits: by parameter, "k5" to "k8", each > 0.
+        limits: largest half width, relative to the value, by parameter, "k5" to "k8", each > 0.
     """
 
     limits: dict[str, float]
 
     @classmethod
     def parse(cls, text: str) -> Precision | None:
-        """Read names and percentages; None where the text is empty.
+        """Read names and percentages, such as `EXAMPLE`; None where the text is empty.
 
         Raises:
             ValueError: the text is not pairs of a parameter and a percentage > 0.
@@ -167,19 +199,16 @@ class Precision:
             )
         return share
 
-    def missing(self, estimate: Estimate) -> str:
-        """What is not precise enough yet; empty when everything is.
+    def is_reached(self, estimate: Estimate) -> bool:
+        """Whether everything is precise enough.
 
         K5 and K6 of a robot whose centre of mass is on the axle are as precise as can be.
         """
         if estimate.state is not State.ESTIMATED:
-            return estimate.reason
+            return False
         for name, value, variance in zip(NAMES, estimate.values, estimate.variances, strict=True):
             half = NORMAL_95 * math.sqrt(variance)
             limit = self.limits.get(name, math.inf)
             if math.isfinite(half) and half > limit * abs(value):
-                return (
-                    f"{name.upper()} = {value:.4g} is known to +- {half:.2g}, asked for "
-                    f"{100.0 * limit:g} %"
-                )
-        return ""
+                return False
+        return True

@@ -2,15 +2,15 @@
 
 What the paper's estimator (rls) lacks: torques that are matched to the encoders' intervals, the
 wheels' viscous and Coulomb friction, the torque's delay, intervals that hold the truth as often
-as they say, and the knowledge of when a parameter cannot be known. Lages (2017), (41), integrated;
-see integral_rows, row_sums, axis_fit, consistency and judgement for the steps.
+as they say, and the knowledge of when a parameter cannot be known. Lages (2017), (41), integrated:
+integral_rows makes the rows, axis_fit the values, wiring and judgement say if they may be used.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,48 +21,40 @@ from diffbot_ident.torque.axis_fit import (
     LINEAR,
     AxisFit,
     AxisPrior,
-    Whiteness,
+    ResidualCorrelation,
     fit,
     friction_terms,
     fuse_friction,
     residual_sums,
 )
-from diffbot_ident.torque.estimate import Estimate, State
+from diffbot_ident.torque.estimate import Array, Estimate, Four, State
 from diffbot_ident.torque.integral_rows import (
     DELAYS,
     DOMEGA,
     DV,
-    NO_KINKS,
-    Array,
     Coverage,
+    Decimation,
     IntegralRows,
-    Kinks,
     MotionScale,
     RowSums,
-    Thinning,
+    TorqueResponse,
 )
-from diffbot_ident.torque.judgement import (
-    LIKELIER_RUNAWAY,
-    MATURE,
-    VAGUE,
-    conclude,
-    standing_wheel,
-    wiring_problem,
-)
+from diffbot_ident.torque.judgement import MAX_RELATIVE_STD, MIN_WINDOWS, judge
+from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
 
 # Samples after which the control period is known.
-FIRST = 12
-# Windows that share nothing after which the kinks of the velocities are looked at first.
-FIRST_LOOK = 5
+PERIOD_SAMPLES = 12
 # Samples that are worked off together where nobody asks for an estimate.
-BLOCK = 2048
+BLOCK_SAMPLES = 2048
+# Least time between two samples that are worked off, s; faster ones are decimated.
+MIN_PERIOD = 0.008
+# Windows that share nothing after which the response to the torques is first taken from the rows.
+RESPONSE_WINDOWS = 5
 # Gain in minus twice the log likelihood that makes a delay sure, and the least part of a control
 # period that is told from none.
-SURE, LEAST_PART = 25.0, 0.05
-# Whole delays farther than this from the one found are others, in control periods.
-ANOTHER = 0.75
-# Least time between two samples that are worked off, s; faster ones are thinned.
-PACE = 0.008
+SURE_GAIN, MIN_DELAY_PART = 25.0, 0.05
+# Whole delays farther than this from the one found are other ones, in control periods.
+DELAY_TOLERANCE = 0.75
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
 # away; relative standard deviation of K5..K8 that stands for them, up to a control period of
 # FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
@@ -81,10 +73,23 @@ class Prior:
         friction_std: standard deviations of the friction, > 0.
     """
 
-    values: tuple[float, float, float, float]
-    relative: tuple[float, float, float, float] = (0.5, 0.5, 0.5, 0.5)
-    friction: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    friction_std: tuple[float, float, float, float] = (math.inf,) * 4
+    values: Four
+    relative: Four = (0.5, 0.5, 0.5, 0.5)
+    friction: Four = (0.0, 0.0, 0.0, 0.0)
+    friction_std: Four = (math.inf,) * 4
+
+    def of_axes(self, geometry: WheelGeometry) -> tuple[AxisPrior, AxisPrior]:
+        """The same of the parameters of the linear and of the angular axis."""
+        k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
+        friction, std = np.array(self.friction), np.array(self.friction_std)
+        found = []
+        for product, gain, terms in zip((0, 1), (2, 3), friction_terms(geometry), strict=True):
+            mean = np.concatenate((k[[product, gain]], k[gain] * terms @ friction))
+            # Zero coefficients keep an infinite uncertainty out.
+            spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
+            variance = np.square(spreads).sum(axis=1)
+            found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
+        return found[0], found[1]
 
 
 class IntegralEstimator:
@@ -135,32 +140,24 @@ class IntegralEstimator:
         """Forget everything."""
         self._check.reset()
         self._pending: list[tuple[float, float, float, float, float]] = []
-        self._tail = np.empty((0, 5))
-        self._rows: IntegralRows | None = None
-        self._coverage = Coverage(self._scale)
-        self._white = Whiteness()
-        self._delay = 0.0
-        self._kinks = NO_KINKS
-        self._samples = 0
-        self._seen = 0  # rows, forgotten ones too
         # Samples to wait for before they are worked off.
-        self._block = FIRST
+        self._block = PERIOD_SAMPLES
+        self._regression: _Regression | None = None
+        self._samples = 0
         self._estimate: Estimate | None = None
 
     @property
     def velocity(self) -> tuple[float, float] | None:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
-        if len(self._pending) > 1:
-            before, after = self._pending[-2:]
-        elif self._pending and len(self._tail):
-            before, after = self._tail[-1].tolist(), self._pending[-1]
-        elif len(self._tail) > 1:
-            before, after = self._tail[-2:].tolist()
-        else:
+        newest = self._pending[-2:]
+        if len(newest) < 2 and self._regression is not None:
+            newest = [*self._regression.tail[-2:].tolist(), *newest][-2:]
+        if len(newest) < 2:
             return None
+        before, after = newest
         period = after[0] - before[0]
-        turned = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
-        return self._geometry.body_velocity(*turned)
+        left, right = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
+        return self._geometry.body_velocity(left, right)
 
     def update(self, sample: JointSample) -> bool:
         """Take in one joint sample; see Estimator.update."""
@@ -193,70 +190,150 @@ class IntegralEstimator:
     def _interrupt(self) -> None:
         """The next sample does not follow those before."""
         self._work_off()
-        self._tail = self._tail[:0]
-        if self._rows is not None:
-            self._thinning.interrupt()
-            self._sums.interrupt()
-            self._white.interrupt()
+        if self._regression is not None:
+            self._regression.interrupt()
 
     def _work_off(self) -> None:
         if not self._pending:
             return
         samples = np.array(self._pending)
         self._pending.clear()
-        if self._rows is None and not self._start(samples):
-            return
-        for part in self._parts(self._thinning.take(samples)):
-            self._learn(part)
+        if self._regression is None:
+            if len(samples) < PERIOD_SAMPLES:
+                return
+            self._regression = self._begin(float(np.median(np.diff(samples[:, 0]))))
+        if self._regression.add(samples):
+            self._estimate = None
 
-    def _parts(self, samples: Array) -> Iterator[Array]:
-        """Cut where the kinks are looked at, whoever asks for an estimate in between."""
+    def _begin(self, period: float) -> _Regression:
+        """Choose the windows by the control period, s."""
+        decimation = Decimation(max(1, round(MIN_PERIOD / period)))
+        period *= decimation.factor
+        window = max(2, round(self._window / period))
+        smoothing = min(window, max(1, round(self._smoothing / period)))
+        self._block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        return _Regression(
+            IntegralRows(self._geometry, window, smoothing),
+            decimation,
+            period,
+            self._geometry,
+            self._scale,
+            self._forgetting,
+            self._prior,
+        )
+
+    def estimate(self) -> Estimate:
+        """The estimate as it stands."""
+        if self._regression is not None:
+            self._work_off()
+        if self._estimate is None:
+            self._estimate = self._judged()
+        return self._estimate
+
+    def suspicion(self) -> str | None:
+        """What is probably wired wrongly in a robot that ran away; see Estimator.suspicion."""
+        if self._regression is None:
+            return None
+        self._work_off()
+        return likely_wiring(self._regression.sums, runaway=True).problem
+
+    def _judged(self) -> Estimate:
+        regression = self._regression
+        if regression is None or not regression.has_rows:
+            return Estimate.unknown(self._samples, self._min_samples)
+        found = regression.estimate(self._samples)
+        problem = likely_wiring(regression.sums).problem
+        if problem is None and regression.windows >= MIN_WINDOWS:
+            problem = standing_wheel(regression.sums)
+        judged = judge(
+            found,
+            self._geometry.half_track,
+            problem=problem,
+            min_samples=self._min_samples,
+            windows=regression.windows,
+        )
+        if judged.state is not State.ESTIMATED:
+            return judged
+        return replace(judged, warnings=regression.warnings(judged.delay))
+
+
+class _Regression:
+    """The regression of both axes, once the control period is known.
+
+    Attributes:
+        sums: of the rows so far.
+        tail: newest samples, decimated: those that the next rows begin with, shape (n, 5).
+    """
+
+    def __init__(
+        self,
+        rows: IntegralRows,
+        decimation: Decimation,
+        period: float,
+        geometry: WheelGeometry,
+        scale: MotionScale,
+        forgetting: float,
+        prior: Prior | None,
+    ) -> None:
+        self._rows = rows
+        self._decimation = decimation
+        self._period = period  # of decimated samples, s
+        self._geometry = geometry
+        self._scale = scale
+        self._forgetting = forgetting
+        self._priors = (None, None) if prior is None else prior.of_axes(geometry)
+        self._coverage = Coverage(scale)
+        self._residuals = ResidualCorrelation()
+        self._length = rows.window + rows.smoothing
+        self._seen = 0  # rows, forgotten ones too
+        self._delay = 0.0  # as last estimated, rows
+        self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
+        self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
+        self.sums = RowSums(rows.window, rows.smoothing, period)
+        self.tail = np.empty((0, 5))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are enough to fit anything to."""
+        return self.sums.rows >= 2 * self._rows.overlap
+
+    @property
+    def windows(self) -> float:
+        """Windows so far that share nothing."""
+        return self._seen / self._length
+
+    def interrupt(self) -> None:
+        """The next sample does not follow those before."""
+        self.tail = self.tail[:0]
+        self._decimation.interrupt()
+        self.sums.interrupt()
+        self._residuals.interrupt()
+
+    def add(self, samples: Array) -> bool:
+        """Take in samples, shape (n, 5); returns whether they gave rows."""
+        samples = self._decimation.take(samples)
+        learnt = False
+        # The response is updated at the same samples, whoever asks for an estimate in between.
         while len(samples):
-            part, samples = samples[: self._until_look], samples[self._until_look :]
-            self._until_look -= len(part)
-            yield part
-            if not self._until_look:
-                self._look_at_kinks()
+            part, samples = samples[: self._until_update], samples[self._until_update :]
+            self._until_update -= len(part)
+            learnt = self._learn(part) or learnt
+            if not self._until_update:
+                self._update_response()
+        return learnt
 
-    def _learn(self, samples: Array) -> None:
-        samples = np.concatenate((self._tail, samples))
-        rows, turning = self._rows.make(samples, self._kinks)
-        self._tail = samples[-self._rows.overlap :]
+    def _learn(self, samples: Array) -> bool:
+        samples = np.concatenate((self.tail, samples))
+        rows, turning = self._rows.make(samples, self._response)
+        self.tail = samples[-self._rows.overlap :]
         if not len(rows):
-            return
-        self._estimate = None
+            return False
         if self._forgetting < 1.0:
             self._forget(rows)
-        self._sums.add(rows, turning)
+        self.sums.add(rows, turning)
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
-        self._white.add(rows, turning, self._sums, self._delay)
-
-    def _look_at_kinks(self) -> None:
-        """Take what the torques do to the velocities from what is known by now."""
-        if self._has_rows():
-            delay = self._best_delay()[0]
-            linear, angular = (_known_gain(axis) for axis in self._fit(delay))
-            self._kinks = Kinks(linear, angular, delay)
-            if self._forgetting == 1.0:
-                self._between *= 2
-        self._until_look = self._between
-
-    def _start(self, samples: Array) -> bool:
-        """Choose the windows by the control period; whether it is known now."""
-        if len(samples) < FIRST:
-            return False
-        period = float(np.median(np.diff(samples[:, 0])))
-        self._thinning = Thinning(max(1, round(PACE / period)))
-        self._period = period * self._thinning.factor
-        window = max(2, round(self._window / self._period))
-        smoothing = min(window, max(1, round(self._smoothing / self._period)))
-        self._rows = IntegralRows(self._geometry, window, smoothing)
-        self._sums = RowSums(window, smoothing, self._period)
-        self._block = window * self._thinning.factor if self._forgetting < 1.0 else BLOCK
-        self._between = self._until_look = math.ceil(FIRST_LOOK * (window + smoothing))
-        if self._prior is not None:
-            self._kinks = Kinks(*self._prior.values[2:])
+        self._residuals.add(rows, turning, self.sums, self._delay)
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -265,28 +342,22 @@ class IntegralEstimator:
         enough = gained > 0.01 * np.array([self._scale.velocity, self._scale.yaw_rate])
         if enough.any():
             factor = self._forgetting ** (len(rows) / self._rows.window)
-            self._sums.forget(factor)
+            self.sums.forget(factor)
             self._coverage.forget(factor)
-            self._white.forget(factor)
+            self._residuals.forget(factor)
 
-    def estimate(self) -> Estimate:
-        """The estimate as it stands."""
-        if self._rows is not None:
-            self._work_off()
-        if self._estimate is None:
-            self._estimate = self._judged()
-        return self._estimate
+    def _update_response(self) -> None:
+        """Take what the torques do to the velocities from what is known by now."""
+        if self.has_rows:
+            delay = self._best_delay()[0]
+            k7, k8 = (_known_gain(axis) for axis in self._fit(delay))
+            self._response = TorqueResponse(k7, k8, delay)
+            if self._forgetting == 1.0:
+                self._update_every *= 2
+        self._until_update = self._update_every
 
-    def suspicion(self) -> str:
-        """What is probably wired wrongly in a robot that ran away; see Estimator.suspicion."""
-        if self._rows is None:
-            return ""
-        self._work_off()
-        return wiring_problem(self._sums, LIKELIER_RUNAWAY)
-
-    def _judged(self) -> Estimate:
-        if self._rows is None or not self._has_rows():
-            return nothing_yet(self._samples, self._min_samples)
+    def estimate(self, samples: int) -> Estimate:
+        """What the rows say; not judged yet."""
         self._delay, sure = self._best_delay()
         linear, angular = self._fit(self._delay)
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
@@ -295,44 +366,30 @@ class IntegralEstimator:
         covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         covariance += np.diag((FLOOR * np.array([slow**2, slow**2, slow, slow]) * values) ** 2)
-        windows = self._windows()
-        problem = wiring_problem(self._sums)
-        if not problem and windows >= MATURE:
-            problem = standing_wheel(self._sums)
-        values, covariance, found = conclude(
-            values,
-            covariance,
-            self._geometry.half_track,
-            problem,
-            self._samples,
-            self._min_samples,
-            windows,
-        )
         span = self._rows.window * self._period
-        correlation = self._white.correlation()
         return Estimate(
-            values=tuple(values.tolist()),
-            covariance=tuple(map(tuple, covariance.tolist())),
-            parameter_states=found.parameter_states,
-            parameter_reasons=found.parameter_reasons,
-            state=found.state,
-            reason=found.reason,
-            samples=self._samples,
+            samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
-            warnings=self._warnings(sure) if found.state is State.ESTIMATED else (),
-            residual_correlation=correlation,
+            residual_correlation=self._residuals.correlation(),
             coverage=self._coverage.shares(),
-            delay=self._delay * self._thinning.factor if sure else math.nan,
+            delay=self._delay * self._decimation.factor if sure else math.nan,
             friction=fuse_friction(linear, angular, self._geometry),
-        )
+        ).with_values(values, covariance)
 
-    def _has_rows(self) -> bool:
-        """Whether there are enough to fit anything to."""
-        return self._sums.rows >= 2 * self._rows.overlap
-
-    def _windows(self) -> float:
-        """Windows so far that share nothing."""
-        return self._seen / (self._rows.window + self._rows.smoothing)
+    def warnings(self, delay: float) -> tuple[str, ...]:
+        """What is odd; the delay, control periods, is NaN where it is not sure."""
+        found = []
+        if delay > 0.0:
+            text = (
+                f"torque acts {delay:g} control periods "
+                f"({1e3 * self._delay * self._period:.0f} ms) after it is reported"
+            )
+            found.append(
+                f"{text} or more; shorten the delay"
+                if self._delay == DELAYS - 1
+                else f"{text}; the estimate takes that into account"
+            )
+        return (*found, *self._residuals.warnings())
 
     def _best_delay(self) -> tuple[float, bool]:
         """The delay of the torque with the least residuals, in rows, and whether it is sure."""
@@ -343,78 +400,26 @@ class IntegralEstimator:
         fine = self._cost(around)
         least = int(np.argmin(fine))
         found, lowest = float(best), cost[best]
-        if cost[best] - fine[least] > SURE and abs(around[least] - best) > LEAST_PART:
+        if cost[best] - fine[least] > SURE_GAIN and abs(around[least] - best) > MIN_DELAY_PART:
             found, lowest = float(around[least]), fine[least]
-        others = np.abs(np.arange(DELAYS) - found) > ANOTHER
-        return found, bool((cost[others] - lowest > SURE).all())
+        others = np.abs(np.arange(DELAYS) - found) > DELAY_TOLERANCE
+        return found, bool((cost[others] - lowest > SURE_GAIN).all())
 
-    def _cost(self, delays: Sequence[float]) -> Array:
+    def _cost(self, delays: Sequence[float] | Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
-        n = self._sums.rows / (self._rows.window + self._rows.smoothing)
+        n = self.sums.rows / self._length
         cost = np.zeros(len(delays))
         for axis in (LINEAR, ANGULAR):
-            left = residual_sums(self._sums, axis, delays)
-            cost += n * np.log(left + 1e-12 * self._sums.moments[axis.output, axis.output] + 1e-300)
+            left = residual_sums(self.sums, axis, delays)
+            cost += n * np.log(left + 1e-12 * self.sums.moments[axis.output, axis.output] + 1e-300)
         return cost
 
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
-        sums = self._sums.delayed(delay)
-        linear, angular = (
-            fit(sums, axis, prior)
-            for axis, prior in zip((LINEAR, ANGULAR), self._axis_priors(), strict=True)
-        )
-        return linear, angular
-
-    def _axis_priors(self) -> tuple[AxisPrior | None, AxisPrior | None]:
-        prior = self._prior
-        if prior is None:
-            return None, None
-        k, spread = np.array(prior.values), np.array(prior.relative) * np.abs(prior.values)
-        friction, std = np.array(prior.friction), np.array(prior.friction_std)
-        found = []
-        for product, gain, terms in zip(
-            (0, 1), (2, 3), friction_terms(self._geometry), strict=True
-        ):
-            mean = np.concatenate((k[[product, gain]], k[gain] * terms @ friction))
-            # Zero coefficients keep an infinite uncertainty out.
-            spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
-            variance = np.square(spreads).sum(axis=1)
-            found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
-        return found[0], found[1]
-
-    def _warnings(self, sure: bool) -> tuple[str, ...]:
-        found = []
-        if sure and self._delay:
-            text = (
-                f"torque acts {self._delay * self._thinning.factor:g} control periods "
-                f"({1e3 * self._delay * self._period:.0f} ms) after it is reported"
-            )
-            found.append(
-                f"{text} or more; shorten the delay"
-                if self._delay == DELAYS - 1
-                else f"{text}; the estimate takes that into account"
-            )
-        found.extend(self._white.warnings())
-        return tuple(found)
-
-
-def nothing_yet(samples: int, min_samples: int) -> Estimate:
-    """The estimate before there is one."""
-    reason = f"{samples} of {max(min_samples, samples + 1)} samples; wait"
-    unknown = tuple(tuple(math.inf if i == j else 0.0 for j in range(4)) for i in range(4))
-    return Estimate(
-        values=(0.0,) * 4,
-        covariance=unknown,
-        parameter_states=(State.UNESTIMATED,) * 4,
-        parameter_reasons=(reason,) * 4,
-        state=State.UNESTIMATED,
-        reason=reason,
-        samples=samples,
-        residual_std=(math.inf, math.inf),
-    )
+        sums, (linear, angular) = self.sums.delayed(delay), self._priors
+        return fit(sums, LINEAR, linear), fit(sums, ANGULAR, angular)
 
 
 def _known_gain(axis: AxisFit) -> float:
     """The torque's effect on an axis, m/s^2 or rad/s^2 per N m; 0 where it is too uncertain."""
     gain, variance = float(axis.theta[1]), float(axis.covariance[1, 1])
-    return gain if variance <= (VAGUE * gain) ** 2 else 0.0
+    return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0

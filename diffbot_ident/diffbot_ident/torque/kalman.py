@@ -3,53 +3,87 @@
 An integral estimator runs along: the filter starts from its values, since a linearised filter
 needs to be near the truth, and leaves to it the delay, the coverage and the wiring. Where readings
 do not fit the motion the filter leaves them out, and starts again after several.
+
+State, 12 numbers: wheel angles [left, right] beyond the last reading (rad), v (m/s), omega
+(rad/s), K5..K8, viscous friction [left, right] (N m s/rad), Coulomb friction [left, right] (N m).
+The last eight, theta, are constant. With W the map from u = [v, omega] to the wheels' speeds w =
+W u, Lages (2017), (41), with friction is
+
+    du/dt = a(u, theta) = [K5 omega^2, K6 v omega]' + M T,   M = [[K7, K7], [K8, -K8]]
+    T = tau - c w - f s,   s the mean sign of a wheel's speed over the period
+
+One step of length h is the midpoint rule for u, and the path and turn p that go with it are exact
+where du/dt changes evenly:
+
+    a_0 = a(u, theta),  a_m = a(u + h a_0 / 2, theta)
+    u'  = u + h a_m,    p = h u + h^2 (a_0 + 2 a_m) / 6,   angles' = angles + W p
+
+Hence, with A = da/du and B = da/dtheta at either place,
+
+    da_m/du = A_m (I + h A_0 / 2),   da_m/dtheta = B_m + h A_m B_0 / 2
+
+A torque n that acts without being reported moves u by h M n and the angles by h^2 W M n / 2. The
+filter predicts over a period and corrects with the wheels' angles:
+
+    x' = f(x, tau) + G n,   z = angles + q,   n ~ N(0, s^2 tau^2),   q ~ N(0, resolution^2 / 12)
+
+    P-  = F P F' + G N G'               S = H P- H' + R,   K = P- H' / S
+    P   = (I - K H) P- (I - K H)' + K R K'                 (Joseph's form: never negative)
+
+The relative noise s of the torque is not known. Too small an s leaves innovations that drift, so
+s is adapted until the mean square of sums of whitened innovations over BATCH periods is what
+white noise gives. Whatever the model misses counts as torque noise that way, and widens the
+intervals.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.torque.estimate import Array, Estimate, Friction, State
 from diffbot_ident.torque.integral_estimator import FLOOR, IntegralEstimator, Prior
-from diffbot_ident.torque.integral_rows import DELAYS, Array, MotionScale
-from diffbot_ident.torque.judgement import conclude
-
-# ---
-# The model of the extended Kalman filter: one control period of the wheels, and its Jacobian.
-#
-# State, 12 numbers: wheel angles [left, right] beyond the last reading (rad), v (m/s), omega
-# (rad/s), K5..K8, viscous friction [left, right] (N m s/rad), Coulomb friction [left, right] (N m).
-# The last eight, theta, are constant. With W the map from u = [v, omega] to the wheels' speeds w =
-# W u, Lages (2017), (41), with friction is
-#
-#     du/dt = a(u, theta) = [K5 omega^2, K6 v omega]' + M T,   M = [[K7, K7], [K8, -K8]]
-#     T = tau - c w - f s,   s the mean sign of a wheel's speed over the period
-#
-# One step of length h is the midpoint rule for u, and the path and turn [p] that go with it are
-# exact where du/dt changes evenly:
-#
-#     a_0 = a(u, theta),  a_m = a(u + h a_0 / 2, theta)
-#     u'  = u + h a_m,    p = h u + h^2 (a_0 + 2 a_m) / 6,   angles' = angles + W p
-#
-# Hence, with A = da/du and B = da/dtheta at either place,
-#
-#     da_m/du = A_m (I + h A_0 / 2),   da_m/dtheta = B_m + h A_m B_0 / 2
-#
-# A torque n that acts without being reported moves u by h M n and the angles by h^2 W M n / 2.
+from diffbot_ident.torque.integral_rows import DELAYS, MotionScale
+from diffbot_ident.torque.judgement import judge
 
 STATES = 12
 ANGLES, VELOCITY, THETA = slice(0, 2), slice(2, 4), slice(4, 12)
 
-IDENTITY = np.eye(2)
+# Torque noise: start value and least value, shares of the torque, and the share of the usual
+# torque that is uncertain even where no torque is reported.
+START_NOISE, MIN_NOISE, BASE_NOISE = 0.1, 1e-4, 0.02
+# Periods over which innovations are summed to adapt the noise, and the memory of that in batches.
+BATCH, MEMORY = 20, 200
+# Largest mean square of a batch that counts, in what white noise gives; an outlier is no noise.
+MAX_BATCH_RATIO = 10.0
+# Coulomb friction of a wheel that turns round is uncertain by this share.
+TURNING_SHARE = 0.3
+# Square of an innovation, in variances of both wheels together, beyond which it is implausible.
+MAX_INNOVATION = 200.0
+# Variance of the readings of exact encoders, rad^2.
+EXACT_VARIANCE = 1e-16
+# Least weight of a period in the mean square of the prediction errors.
+ERROR_WEIGHT = 0.002
+# Samples before the first start, and between two attempts to start. Starts after 200 samples left
+# K8 up to 9 stated standard deviations off with 5 % torque noise.
+START_SAMPLES, ATTEMPT_SAMPLES = 500, 50
+# The start's covariance counts several times: its correlations are left out.
+START_INFLATION = 9.0
+# Readings in a row that did not fit after which the filter starts again.
+MAX_SKIPPED = 10
+# Samples without a change of either angle after which the robot is parked and teaches nothing.
+PARKED_SAMPLES = 20
+# Changes of an angle below this are rounding, rad.
+ROUNDING = 1e-9
 
 
 class KalmanModel:
-    """Moves the state on by one period.
+    """Moves the filter's state on by one period.
 
     Args:
         geometry: of the wheels.
@@ -86,7 +120,7 @@ class KalmanModel:
         new[ANGLES] += self.wheels @ (h * u + h * h / 6.0 * (a0 + 2.0 * am))
         jacobian[VELOCITY, VELOCITY] += h * dum
         jacobian[VELOCITY, THETA] = h * dthetam
-        path = h * IDENTITY + h * h / 6.0 * (du0 + 2.0 * dum)
+        path = h * np.eye(2) + h * h / 6.0 * (du0 + 2.0 * dum)
         jacobian[ANGLES, VELOCITY] = self.wheels @ path
         jacobian[ANGLES, THETA] = self.wheels @ (h * h / 6.0 * (dtheta0 + 2.0 * dthetam))
         effect = np.zeros((STATES, 2))
@@ -95,7 +129,7 @@ class KalmanModel:
         return new, jacobian, effect, 1.0 - np.square(sign)
 
     def _acceleration(
-        self, u: Array, state: Array, torque: tuple[float, float], sign: Array
+        self, u: Array, state: Array, torque: tuple[float, float], sign: Sequence[float]
     ) -> tuple[Array, Array, Array]:
         """a, da/du (2, 2) and da/dtheta (2, 8)."""
         v, omega = u.tolist()
@@ -138,47 +172,17 @@ def _gains(state: Array) -> Array:
     return np.array([[k7, k7], [k8, -k8]])
 
 
-# ---
-# Extended Kalman filter of kalman_model: predict over a period, correct with the wheels' angles.
-#
-#     x' = f(x, tau) + G n,   z = angles + q,   n ~ N(0, s^2 tau^2),   q ~ N(0, resolution^2 / 12)
-#
-#     P-  = F P F' + G N G'               S = H P- H' + R,   K = P- H' / S
-#     P   = (I - K H) P- (I - K H)' + K R K'                 (Joseph's form: never negative)
-#
-# The relative noise s of the torque is not known. Too small an s leaves innovations that drift, so
-# s is adapted until the mean square of sums of whitened innovations over BATCH periods is what
-# white noise gives. Whatever the model misses counts as torque noise that way, and widens the
-# intervals.
-
-# Torque noise: start value, least value (shares of the torque) and the share of the scale's
-# torque that is uncertain even where no torque is reported.
-NOISE, LEAST_NOISE, BASE = 0.1, 1e-4, 0.02
-# Periods over which innovations are summed to adapt the noise, and the memory of that in batches.
-BATCH, MEMORY = 20, 200
-# Largest mean square of a batch that counts, in what white noise gives; an outlier is no noise.
-LARGEST_BATCH = 10.0
-# Coulomb friction of a wheel that turns round is uncertain by this share.
-TURNING = 0.3
-# Square of an innovation, in variances of both wheels together, beyond which it is implausible.
-IMPLAUSIBLE = 200.0
-# Variance of the readings of exact encoders, rad^2.
-EXACT = 1e-16
-# Weight of a period in the mean square of the prediction errors.
-RECENT = 0.002
-
-
 class KalmanFilter:
     """Motion and parameters with their covariance.
 
     Args:
         geometry: of the wheels.
-        torque: of one wheel, as usual, N m; see BASE.
-        theta: parameters to start with, as in kalman_model, shape (8,).
+        torque: of one wheel, as usual, N m; see BASE_NOISE.
+        theta: parameters to start with, as in the state, shape (8,).
         covariance: of theta, shape (8, 8).
 
     Attributes:
-        state: see kalman_model, shape (12,).
+        state: see above, shape (12,).
         covariance: of the state, shape (12, 12); symmetric.
         errors: mean squares of the prediction errors of dv/dt and domega/dt, shape (2,).
     """
@@ -195,7 +199,7 @@ class KalmanFilter:
         self.covariance[THETA, THETA] = covariance
         self.errors = np.zeros(2)
         self._periods = self._batches = 0
-        self._noise = NOISE**2
+        self._noise = START_NOISE**2
         self._begin_batch()
 
     def _begin_batch(self) -> None:
@@ -243,8 +247,8 @@ class KalmanFilter:
         """
         with np.errstate(all="ignore"):  # what overflows is refused below
             state, jacobian, effect, turning = self._model.step(self.state, torque, period)
-            unknown = self._noise * (np.square(torque) + (BASE * self._torque) ** 2)
-            unknown += np.square(TURNING * turning * state[10:12])
+            unknown = self._noise * (np.square(torque) + (BASE_NOISE * self._torque) ** 2)
+            unknown += np.square(TURNING_SHARE * turning * state[10:12])
             p = jacobian @ self.covariance @ jacobian.T + (effect * unknown) @ effect.T
             # Angles count from the newest reading, so that they stay small however far it goes.
             state[ANGLES] -= turned
@@ -257,7 +261,7 @@ class KalmanFilter:
             left = p - gain @ p[ANGLES, :]
             p = left - left[:, ANGLES] @ gain.T + variance * gain @ gain.T
             p = 0.5 * (p + p.T)
-            plausible = whitened @ whitened < IMPLAUSIBLE
+            plausible = whitened @ whitened < MAX_INNOVATION
         finite = math.isfinite(float(state.sum())) and math.isfinite(float(p.sum()))
         if not (plausible and finite and p.diagonal().min() >= 0.0):
             return False
@@ -268,20 +272,20 @@ class KalmanFilter:
     def _learn(self, whitened: Array, squares: Array) -> None:
         """Adapt the noise and the errors' mean squares."""
         self._periods += 1
-        self.errors += max(RECENT, 1.0 / self._periods) * (squares - self.errors)
+        self.errors += max(ERROR_WEIGHT, 1.0 / self._periods) * (squares - self.errors)
         self._sum += whitened
         self._summed += 1
         if self._summed < BATCH:
             return
-        ratio = min(float(self._sum @ self._sum) / (2 * BATCH), LARGEST_BATCH)
+        ratio = min(float(self._sum @ self._sum) / (2 * BATCH), MAX_BATCH_RATIO)
         self._batches += 1
         weight = max(2.0 / (self._batches + 4.0), 1.0 / MEMORY)
-        self._noise = max(self._noise * math.exp((ratio - 1.0) * weight), LEAST_NOISE**2)
+        self._noise = max(self._noise * math.exp((ratio - 1.0) * weight), MIN_NOISE**2)
         self._begin_batch()
 
 
 def _reading_variance(resolution: float) -> float:
-    return max(resolution**2 / 12.0, EXACT)
+    return max(resolution**2 / 12.0, EXACT_VARIANCE)
 
 
 def _cholesky(a: float, b: float, c: float) -> Array:
@@ -290,19 +294,6 @@ def _cholesky(a: float, b: float, c: float) -> Array:
     rest = c - b * b / a if a > 0.0 else math.nan
     second = math.sqrt(rest) if rest > 0.0 else math.nan
     return np.array([[1.0 / first, 0.0], [-b / (a * second), 1.0 / second]])
-
-
-# Samples before the first start, and between two attempts to start. Starts after 200 samples left
-# K8 up to 9 stated standard deviations off with 5 % torque noise.
-LEARN, ATTEMPT = 500, 50
-# The start's covariance counts several times: its correlations are left out.
-START_INFLATION = 9.0
-# Readings in a row that did not fit after which the filter starts again.
-MOST_SKIPPED = 10
-# Samples without a change of either angle after which the robot is parked and teaches nothing.
-PARKED = 20
-# Changes of an angle below this are rounding, rad.
-ROUNDING = 1e-9
 
 
 class KalmanEstimator:
@@ -383,13 +374,17 @@ class KalmanEstimator:
         if self._given_resolution is None:
             changes = [abs(t) for t in turned if abs(t) > ROUNDING]
             self._resolution = min(self._resolution, *changes, math.inf)
-        if self.filter is None and self._samples >= LEARN and self._samples % ATTEMPT == 0:
+        if (
+            self.filter is None
+            and self._samples >= START_SAMPLES
+            and self._samples % ATTEMPT_SAMPLES == 0
+        ):
             self._start()
         if self.filter is None:
             return False
-        return self._follow(np.array(turned), sample.stamp - last.stamp)
+        return self._follow(self.filter, np.array(turned), sample.stamp - last.stamp)
 
-    def suspicion(self) -> str:
+    def suspicion(self) -> str | None:
         """The companion's; see Estimator.suspicion."""
         return self._companion.suspicion()
 
@@ -416,23 +411,23 @@ class KalmanEstimator:
         self.filter = KalmanFilter(self._geometry, torque, theta, covariance)
         self._placed = False
 
-    def _follow(self, turned: Array, period: float) -> bool:
+    def _follow(self, kalman: KalmanFilter, turned: Array, period: float) -> bool:
         """Let the filter learn from a period unless the robot is parked."""
-        if self._still > PARKED or len(self._torques) <= self._delay:
+        if self._still > PARKED_SAMPLES or len(self._torques) <= self._delay:
             self._placed = False
             return False
         if not self._placed:
-            self.filter.place(turned, period, self._resolution)
+            kalman.place(turned, period, self._resolution)
             self._placed = True
             return False
         torque = self._torques[-1 - self._delay]
-        if self.filter.follow(turned, torque, period, self._resolution):
+        if kalman.follow(turned, torque, period, self._resolution):
             self._in_a_row = 0
             return True
         self.skipped += 1
         self._in_a_row += 1
         self._placed = False
-        if self._in_a_row >= MOST_SKIPPED:
+        if self._in_a_row >= MAX_SKIPPED:
             self.restarts += 1
             self.filter, self._in_a_row = None, 0
         return False
@@ -444,25 +439,20 @@ class KalmanEstimator:
         if self.filter is None:
             return replace(companion, warnings=warnings)
         theta, variances = self.filter.state[4:], self.filter.covariance.diagonal()[4:]
-        values, covariance, found = conclude(
-            theta[:4],
-            self.filter.covariance[4:8, 4:8] + np.diag((FLOOR * theta[:4]) ** 2),
-            self._geometry.half_track,
-            companion.reason if companion.state is State.INVALID else "",
-            self._samples,
-            self._min_samples,
-        )
-        return replace(
+        v, omega = np.sqrt(self.filter.errors).tolist()
+        found = replace(
             companion,
-            values=tuple(values.tolist()),
-            covariance=tuple(map(tuple, covariance.tolist())),
-            parameter_states=found.parameter_states,
-            parameter_reasons=found.parameter_reasons,
-            state=found.state,
-            reason=found.reason,
             warnings=warnings,
-            residual_std=tuple(np.sqrt(self.filter.errors).tolist()),
+            residual_std=(v, omega),
             friction=Friction(tuple(theta[4:].tolist()), tuple(variances[4:].tolist())),
+        ).with_values(
+            theta[:4], self.filter.covariance[4:8, 4:8] + np.diag((FLOOR * theta[:4]) ** 2)
+        )
+        return judge(
+            found,
+            self._geometry.half_track,
+            problem=companion.reason if companion.state is State.INVALID else None,
+            min_samples=self._min_samples,
         )
 
     def _warnings(self) -> list[str]:

@@ -15,16 +15,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NORMAL_95
+from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NORMAL_95, Array
 
-# ---
-# A derived quantity with its 95 % interval, and how intervals are made.
-
+# How an interval was made.
 TRANSFORMED = "transformed end points"
 DELTA = "linearised (delta method)"
 FIELLER = "Fieller"
@@ -101,34 +100,29 @@ def fieller(
 
 
 # Relative standard deviation of a denominator up to which its ratio counts as linear.
-LINEAR = 0.10
+MAX_LINEAR_STD = 0.10
 # Step of the derivative along the imaginary axis, which loses no digits however small it is.
-STEP = 1e-30
+IMAGINARY_STEP = 1e-30
+
+Function = Callable[[NDArray[Any]], complex]
+"""Of [K5, K6, K7, K8] as a complex array."""
 
 
 @dataclass(frozen=True)
 class _Ratio:
-    """A way to the first moment of mass.
+    """A way to the first moment of mass: over K[numerator] / (under K[denominator])."""
 
-    function of [K5, K6, K7, K8] as a complex array; indices of numerator and denominator in it;
-    factor, the first moment over numerator / denominator.
-    """
-
-    function: Callable[[NDArray], complex]
     numerator: int
     denominator: int
-    factor: float
+    over: float
+    under: float
+
+    def __call__(self, k: NDArray[Any]) -> complex:
+        return complex(self.over * k[self.numerator] / (self.under * k[self.denominator]))
 
 
-class PhysicalEstimate:
-    """Physical quantities of one set of K5..K8.
-
-    Args:
-        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        covariance: of the values, (4, 4), in their units.
-        identifiable: whether each value may be used, (4,).
-        model: the robot's description; its wheels and track are used, never its body.
-    """
+class _Derivation:
+    """Derives the quantities; see physical_quantities for the arguments."""
 
     def __init__(
         self,
@@ -188,24 +182,23 @@ class PhysicalEstimate:
 
     def _ratios(self) -> list[_Ratio]:
         """The ways to m_b d that the data allow: K5 / (r K7) and b K6 / (r K8)."""
-        r, b = self._radius, self._half_track
         ways = [
-            _Ratio(lambda k: k[0] / (r * k[2]), 0, 2, 1.0 / r),
-            _Ratio(lambda k: b * k[1] / (r * k[3]), 1, 3, b / r),
+            _Ratio(0, 2, 1.0, self._radius),
+            _Ratio(1, 3, self._half_track, self._radius),
         ]
         return [way for way in ways if self._known[way.numerator] and self._known[way.denominator]]
 
     def _is_linear(self, index: int) -> bool:
-        return bool(self._std[index] <= LINEAR * abs(self._k[index]))
+        return bool(self._std[index] <= MAX_LINEAR_STD * abs(self._k[index]))
 
-    def _moment_function(self) -> Callable[[NDArray], complex] | None:
+    def _moment_function(self) -> Function | None:
         """m_b d as a function of K5..K8, both ways weighted for the least variance."""
         ways = [way for way in self._ratios() if self._is_linear(way.denominator)]
         if not ways:
             return None
         if len(ways) == 1:
-            return ways[0].function
-        first, second = (way.function for way in ways)
+            return ways[0]
+        first, second = ways
         gradients = np.array([self._gradient(first), self._gradient(second)])
         c = gradients @ self._covariance @ gradients.T
         spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
@@ -218,10 +211,11 @@ class PhysicalEstimate:
             return self._delta("m_b d", "kg m", self._moment)
         for way in self._ratios():
             n, d, c = way.numerator, way.denominator, self._covariance
+            factor = way.over / way.under
             return fieller(
                 "m_b d", "kg m",
-                (way.factor * self._k[n], self._k[d]),
-                (way.factor**2 * c[n, n], c[d, d], way.factor * c[n, d]),
+                (factor * self._k[n], self._k[d]),
+                (factor**2 * c[n, n], c[d, d], factor * c[n, d]),
             )  # fmt: skip
         return nothing("m_b d", "kg m")
 
@@ -232,7 +226,7 @@ class PhysicalEstimate:
         share = self._wheels_mass * self._radius
         rest = 1.0 - share * self._k[2]
         moment = self._moment
-        linear = self._is_linear(2) and share * self._std[2] <= LINEAR * abs(rest)
+        linear = self._is_linear(2) and share * self._std[2] <= MAX_LINEAR_STD * abs(rest)
         if moment is not None and linear:
             return self._delta("d", "m", lambda k: moment(k) / self._body_mass(k))
         if not self._known[0]:
@@ -242,8 +236,8 @@ class PhysicalEstimate:
             "d", "m", (self._k[0], rest), (c[0, 0], share**2 * c[2, 2], -share * c[0, 2])
         )
 
-    def _body_mass(self, k: NDArray) -> complex:
-        return 1.0 / (self._radius * k[2]) - self._wheels_mass
+    def _body_mass(self, k: NDArray[Any]) -> complex:
+        return complex(1.0 / (self._radius * k[2]) - self._wheels_mass)
 
     def _body_inertia(self) -> PhysicalQuantity:
         """I_b = I_e - wheels - (m_b d)^2 / m_b."""
@@ -262,16 +256,12 @@ class PhysicalEstimate:
             3.0 * root**4 / mass**2,
         )  # fmt: skip
 
-    def _gradient(self, function: Callable[[NDArray], complex]) -> NDArray[np.float64]:
-        steps = self._k + 1j * STEP * np.eye(4)
-        return np.array([complex(function(row)).imag / STEP for row in steps])
+    def _gradient(self, function: Function) -> Array:
+        steps = self._k + 1j * IMAGINARY_STEP * np.eye(4)
+        return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
 
     def _delta(
-        self,
-        symbol: str,
-        unit: str,
-        function: Callable[[NDArray], complex],
-        more_variance: float = 0.0,
+        self, symbol: str, unit: str, function: Function, more_variance: float = 0.0
     ) -> PhysicalQuantity:
         gradient = np.where(self._known, self._gradient(function), 0.0)
         variance = float(gradient @ self._covariance @ gradient) + more_variance
@@ -281,14 +271,20 @@ class PhysicalEstimate:
 def physical_quantities(
     values: ArrayLike, covariance: ArrayLike, identifiable: Sequence[bool], model: RobotModel
 ) -> dict[str, PhysicalQuantity]:
-    """Masses and inertias of K5..K8, by key; see PhysicalEstimate for the arguments.
+    """Masses and inertias of K5..K8, by key.
 
     Keys: equivalent_mass, equivalent_inertia, first_moment (m_b d), com_offset (d), body_mass,
     body_inertia (about the body's own centre of mass).
+
+    Args:
+        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
+        covariance: of the values, (4, 4), in their units.
+        identifiable: whether each value may be used, (4,).
+        model: the robot's description; its wheels and track are used, never its body.
     """
     # Numbers that overflow end as "not identifiable".
     with np.errstate(all="ignore"):
-        return PhysicalEstimate(values, covariance, identifiable, model).quantities()
+        return _Derivation(values, covariance, identifiable, model).quantities()
 
 
 def friction_quantities(

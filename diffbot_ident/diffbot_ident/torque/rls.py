@@ -1,6 +1,13 @@
-"""Recursive least squares for any model that is linear in its parameters.
+"""The paper's estimator: recursive least squares on the two halves of the robot's model.
 
-Lages (2017), (29)-(31), and (56)-(59) for the two halves of the robot's model:
+Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:
+
+    dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
+    domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
+
+"It is easier and more convenient to identify two models depending on two parameters each one than
+to identify a single model depending on four parameters" (section 2.2). Each half, (29)-(31) and
+(56)-(59):
 
     K(n)         = P(n-1) phi(n) / (1 + phi(n)' P(n-1) phi(n))            (57)
     theta(n+1)   = theta(n) + K(n) (y(n+1) - phi(n)' theta(n))            (58)
@@ -14,21 +21,28 @@ sample late gives two large errors of opposite sign. So the covariance used here
 Omega the covariance of the sum of phi e over the rows, correlations over a window included (Newey
 and West, 1987: the Bartlett weights of a window of m rows are those of the mean square of sums
 over m rows, which is how it is computed).
+
+The paper's Listing 4 takes wheel speeds for u and pairs an acceleration with a torque without
+saying over which interval either holds. Here the times are kept straight. The effort of the joint
+state at t_k acted over (t_{k-1}, t_k]. What a velocity stands for depends on where it comes from,
+hence PositionRegression and VelocityRegression. Both turn three moments into one row that is exact,
+in the torque, for any torque that is constant over each control period and for uneven periods too.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.sample_check import SampleCheck
-from diffbot_ident.torque.estimate import NAMES, Estimate, State
+from diffbot_ident.torque.estimate import NAMES, Array, Estimate, State
 
 
 class RecursiveLeastSquares:
@@ -49,10 +63,11 @@ class RecursiveLeastSquares:
         if window < 1:
             raise ValueError(f"window = {window}: must be 1 or more rows")
         self._initial_covariance = initial_covariance
-        self.theta: NDArray[np.float64] = np.zeros(size)
-        self.p: NDArray[np.float64] = initial_covariance * np.eye(size)
+        self.theta: Array = np.zeros(size)
+        self.p: Array = initial_covariance * np.eye(size)
         self.samples = 0
         self._residual_sum = 0.0
+        self._window = window
         self._scores = deque([np.zeros(size)] * window, maxlen=window)
         self._score_sum = np.zeros(size)
         self._omega = np.zeros((size, size))
@@ -87,7 +102,7 @@ class RecursiveLeastSquares:
         score = phi * (error / scale)
         self._score_sum += score - self._scores[0]
         self._scores.append(score)
-        self._omega += np.outer(self._score_sum, self._score_sum) / self._scores.maxlen
+        self._omega += np.outer(self._score_sum, self._score_sum) / self._window
         self.samples += 1
         return error
 
@@ -101,7 +116,7 @@ class RecursiveLeastSquares:
         return self._residual_sum / surplus if surplus > 0 else np.inf
 
     @property
-    def covariance(self) -> NDArray[np.float64]:
+    def covariance(self) -> Array:
         """Covariance of theta, shape (size, size), noise correlated over the window included."""
         surplus = self.samples - self.theta.size
         if surplus <= 0:
@@ -109,7 +124,7 @@ class RecursiveLeastSquares:
         return self.p @ self._omega @ self.p * (self.samples / surplus)
 
     @property
-    def variances(self) -> NDArray[np.float64]:
+    def variances(self) -> Array:
         """Variances of theta, shape (size,); infinite where the rows do not fix a parameter.
 
         A parameter counts as fixed when the rows have reduced its entry of P to a hundredth of
@@ -117,21 +132,6 @@ class RecursiveLeastSquares:
         """
         fixed = np.diag(self.p) < 0.01 * self._initial_covariance
         return np.where(fixed, np.diag(self.covariance), np.inf)
-
-
-# ---
-# From joint states to rows of the two linear regressions of the robot's model.
-#
-# Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:
-#
-#     dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
-#     domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
-#
-# The paper's Listing 4 takes wheel speeds for u and pairs an acceleration with a torque without
-# saying over which interval either holds. Here the times are kept straight. The effort of the joint
-# state at t_k acted over (t_{k-1}, t_k]. What a velocity stands for depends on where it comes from,
-# hence the two classes below. Both turn three moments into one row that is exact, in the torque,
-# for any torque that is constant over each control period and for uneven periods too.
 
 
 @dataclass(frozen=True)
@@ -149,16 +149,82 @@ class Row:
     velocity: tuple[float, float]
 
 
-class Regression(Protocol):
-    """Turns joint samples into rows."""
+class Regression(ABC):
+    """Turns joint samples into rows.
 
-    velocity: tuple[float, float] | None
+    Args:
+        geometry: of the wheels.
+
+    Attributes:
+        velocity: newest body velocity (v in m/s, omega in rad/s); None before there is one.
+    """
+
+    def __init__(self, geometry: WheelGeometry) -> None:
+        self._geometry = geometry
+        self.reset()
 
     def reset(self) -> None:
         """Forget the samples so far, as after a gap in time."""
+        self._last: JointSample | None = None
+        self._period = 0.0
+        self.velocity: tuple[float, float] | None = None
 
+    @abstractmethod
     def push(self, sample: JointSample) -> Row | None:
         """Take in the next sample; None while there are too few. Stamps must increase."""
+
+
+class PositionRegression(Regression):
+    """Velocities from differences of wheel angles, whatever the driver's velocities are.
+
+    A difference of angles is the mean velocity over a period, i.e. the velocity at its middle for
+    constant acceleration. Two of them are half of either period apart, and between them each
+    period's torque acted for half of its length: with dt_1, dt_2 the lengths,
+
+        u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
+
+    Pairing with one effort alone is half a sample off and biases K7 and K8.
+    """
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; the first row comes with the third one."""
+        last, before, period = self._last, self.velocity, self._period
+        self._last = sample
+        if last is None:
+            return None
+        self._period = sample.stamp - last.stamp
+        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
+        left, right = (
+            math.remainder(new - old, math.tau)
+            for new, old in zip(sample.position, last.position, strict=True)
+        )
+        length, turn = self._geometry.body_velocity(left, right)
+        self.velocity = (length / self._period, turn / self._period)
+        if before is None:
+            return None
+        total = period + self._period
+        left, right = (
+            (period * old + self._period * new) / total
+            for old, new in zip(last.effort, sample.effort, strict=True)
+        )
+        return _row(before, self.velocity, 0.5 * total, (left, right))
+
+
+class VelocityRegression(Regression):
+    """Velocities as the driver reports them, taken as momentary values at the stamp.
+
+    For drivers whose velocities are better than differences of their angles. A driver's filter
+    delays velocities, which biases K7 and K8.
+    """
+
+    def push(self, sample: JointSample) -> Row | None:
+        """Take in the next sample; the first row comes with the second one."""
+        last, before = self._last, self.velocity
+        self._last = sample
+        self.velocity = self._geometry.body_velocity(*sample.velocity)
+        if last is None or before is None:
+            return None
+        return _row(before, self.velocity, sample.stamp - last.stamp, sample.effort)
 
 
 def _row(
@@ -181,83 +247,8 @@ def _row(
     )
 
 
-class PositionRegression:
-    """Velocities from differences of wheel angles, whatever the driver's velocities are.
-
-    A difference of angles is the mean velocity over a period, i.e. the velocity at its middle for
-    constant acceleration. Two of them are half of either period apart, and between them each
-    period's torque acted for half of its length: with dt_1, dt_2 the lengths,
-
-        u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
-
-    Pairing with one effort alone is half a sample off and biases K7 and K8.
-    """
-
-    def __init__(self, geometry: WheelGeometry) -> None:
-        self._geometry = geometry
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the samples so far."""
-        self._last: JointSample | None = None
-        self._period = 0.0
-        self.velocity: tuple[float, float] | None = None
-
-    def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; the first row comes with the third one."""
-        last, before, period = self._last, self.velocity, self._period
-        self._last = sample
-        if last is None:
-            return None
-        self._period = sample.stamp - last.stamp
-        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
-        turned = [
-            math.remainder(new - old, math.tau)
-            for new, old in zip(sample.position, last.position, strict=True)
-        ]
-        length, turn = self._geometry.body_velocity(*turned)
-        self.velocity = (length / self._period, turn / self._period)
-        if before is None:
-            return None
-        total = period + self._period
-        left, right = (
-            (period * old + self._period * new) / total
-            for old, new in zip(last.effort, sample.effort, strict=True)
-        )
-        return _row(before, self.velocity, 0.5 * total, (left, right))
-
-
-class VelocityRegression:
-    """Velocities as the driver reports them, taken as momentary values at the stamp.
-
-    For drivers whose velocities are better than differences of their angles. A driver's filter
-    delays velocities, which biases K7 and K8.
-    """
-
-    def __init__(self, geometry: WheelGeometry) -> None:
-        self._geometry = geometry
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the samples so far."""
-        self._stamp = 0.0
-        self.velocity: tuple[float, float] | None = None
-
-    def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; the first row comes with the second one."""
-        before, period = self.velocity, sample.stamp - self._stamp
-        self._stamp = sample.stamp
-        self.velocity = self._geometry.body_velocity(*sample.velocity)
-        if before is None:
-            return None
-        return _row(before, self.velocity, period, sample.effort)
-
-
-# ---
-# On-line estimator of K5..K8: two recursive least squares with two parameters each.
-#
-# Lages (2017), section 2.2: "it is easier and more convenient to identify two models depending on
-# two parameters each one than to identify a single model depending on four parameters".
+# Largest standard deviation of K7 and K8, relative to the value, that may be used.
+MAX_RELATIVE_STD = 0.05
 
 
 class RlsEstimator:
@@ -267,10 +258,6 @@ class RlsEstimator:
         regression: turns joint samples into regression rows.
         initial_covariance: c of P(-1) = c I.
         min_samples: rows below which nothing is called estimated.
-        max_relative_deviation: largest standard deviation of K7 and K8, relative to the value,
-            with which the estimate is called estimated.
-        max_gap: longest period between samples that may be bridged, s.
-        min_step: shortest period between samples that can be told from a doubled one, s.
     """
 
     def __init__(
@@ -278,15 +265,11 @@ class RlsEstimator:
         regression: Regression,
         initial_covariance: float = 1e6,
         min_samples: int = 100,
-        max_relative_deviation: float = 0.05,
-        max_gap: float = 0.06,
-        min_step: float = 1e-4,
     ) -> None:
         self._regression = regression
         self._initial_covariance = initial_covariance
         self._min_samples = min_samples
-        self._max_relative_deviation = max_relative_deviation
-        self._check = SampleCheck(max_gap, min_step)
+        self._check = SampleCheck()
         self.reset()
 
     def reset(self) -> None:
@@ -306,7 +289,7 @@ class RlsEstimator:
 
         Raises:
             ValueError: the sample is not finite or absurdly large, or its stamp does not follow
-                the last one by [min_step, max_gap]. The estimate is unchanged and goes on from
+                the last one by 0.1 to 60 ms. The estimate is unchanged and goes on from
                 the next good sample.
         """
         try:
@@ -329,47 +312,38 @@ class RlsEstimator:
 
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
-        k5, k7 = map(float, self._linear.theta)
-        k6, k8 = map(float, self._angular.theta)
-        var5, var7 = map(float, self._linear.variances)
-        var6, var8 = map(float, self._angular.variances)
-        values, variances = (k5, k6, k7, k8), (var5, var6, var7, var8)
-        state, reason = self._judge(values, variances)
-        if state is State.INVALID:
-            states = (State.INVALID,) * 4
-        else:
-            states = tuple(
-                State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED
-                for variance in variances
-            )
-        return Estimate(
-            values=values,
-            covariance=self._covariance(),
-            parameter_states=states,
-            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
-            state=state,
-            reason=reason,
+        values, covariance = np.zeros(4), np.zeros((4, 4))
+        variances = np.zeros(4)
+        # The two regressions count as independent.
+        for half, own in ((self._linear, [0, 2]), (self._angular, [1, 3])):
+            values[own], variances[own] = half.theta, half.variances
+            covariance[np.ix_(own, own)] = half.covariance
+        found = Estimate(
             samples=self._linear.samples,
             residual_std=(
                 math.sqrt(self._linear.noise_variance),
                 math.sqrt(self._angular.noise_variance),
             ),
+        ).with_values(values, covariance)
+        state, reason = self._judge(values.tolist(), variances.tolist())
+        if state is State.INVALID:
+            return found.as_a_whole(state, reason)
+        states = tuple(
+            State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED for variance in variances
+        )
+        return replace(
+            found,
+            state=state,
+            reason=reason,
+            parameter_states=states,
+            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
         )
 
-    def suspicion(self) -> str:
+    def suspicion(self) -> str | None:
         """No idea; see Estimator.suspicion."""
-        return ""
+        return None
 
-    def _covariance(self) -> tuple[tuple[float, ...], ...]:
-        """Covariance of [K5, K6, K7, K8]; the two regressions count as independent."""
-        rows = [[0.0] * 4 for _ in range(4)]
-        for half, indices in ((self._linear, (0, 2)), (self._angular, (1, 3))):
-            for i, row in zip(indices, half.covariance.tolist(), strict=True):
-                for j, value in zip(indices, row, strict=True):
-                    rows[i][j] = value
-        return tuple(map(tuple, rows))
-
-    def _judge(self, values: tuple[float, ...], variances: tuple[float, ...]) -> tuple[State, str]:
+    def _judge(self, values: Sequence[float], variances: Sequence[float]) -> tuple[State, str]:
         samples = self._linear.samples
         if samples < self._min_samples:
             return State.UNESTIMATED, f"{samples} of {self._min_samples} samples; wait"
@@ -389,7 +363,7 @@ class RlsEstimator:
                     f"{name} = {value:.4g} has the wrong sign; check for a flipped torque sign "
                     "or swapped wheels"
                 )
-            if deviation > self._max_relative_deviation * abs(value):
+            if deviation > MAX_RELATIVE_STD * abs(value):
                 return State.UNESTIMATED, (
                     f"{name} = {value:.4g} +- {2.0 * deviation:.2g} is not precise enough; "
                     "excite longer or harder"

@@ -18,7 +18,7 @@ from scipy.linalg import expm
 from scipy.optimize import differential_evolution
 from scipy.special import ndtr, xlogy
 
-from diffbot_ident.excitation.body_model import joint_bits, sum_of_bits
+from diffbot_ident.excitation.information import joint_bits, sum_of_bits
 from diffbot_ident.torque.rls import RecursiveLeastSquares
 from diffbot_papers.compliant_base import model as order
 from diffbot_papers.compliant_base.excitation import (

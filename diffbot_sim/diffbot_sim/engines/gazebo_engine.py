@@ -10,13 +10,17 @@ from diffbot_description import DynamicParameters, Robot, RobotModel, closed_for
 from diffbot_description.loading import support_span
 from diffbot_sim.gazebo import server as protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
-from diffbot_sim.gazebo.server import GazeboServer, wait_for_picture
+from diffbot_sim.gazebo.server import GazeboServer
 from diffbot_sim.gazebo.world import PhysicsSettings, write_world
-from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
-
-SETTLING_TIME = 0.5
-# A robot that has leaned over by this much since it was put down is falling.
-LARGEST_TILT = math.radians(3.0)
+from diffbot_sim.simulator import (
+    LARGEST_TILT,
+    SETTLING_TIME,
+    check_duration,
+    check_payload,
+    check_pose,
+    check_torque,
+    roll_pitch_yaw,
+)
 
 
 class GazeboSimulator:
@@ -59,9 +63,10 @@ class GazeboSimulator:
         self._server = GazeboServer(
             installation, plugin(installation), world, gui, pictures is not None, seed
         )
+        self._stand = (0.0, 0.0, 0.0)
         try:
             if pictures is not None:
-                wait_for_picture(pictures, self._server.look_around)
+                self._server.wait_for_picture(pictures)
             self._settle()
         except BaseException:
             self.close()
@@ -173,9 +178,7 @@ class GazeboSimulator:
 
     def attitude(self) -> tuple[float, float, float]:
         """Height of the axle's midpoint above the floor (m), roll and pitch (rad) of the body."""
-        w, x, y, z = self._state.rotation
-        roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-        pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
+        roll, pitch, _ = roll_pitch_yaw(*self._state.rotation)
         return self._state.position[2], roll, pitch
 
     def close(self) -> None:
@@ -193,8 +196,7 @@ class GazeboSimulator:
         return left, right
 
     def _yaw(self) -> float:
-        w, x, y, z = self._state.rotation
-        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        return roll_pitch_yaw(*self._state.rotation)[2]
 
     def _settle(self) -> None:
         """Let the robot come to rest on the floor, and put it at the origin."""

@@ -1,4 +1,37 @@
-"""Full contact physics of a robot's URDF in MuJoCo."""
+"""Full contact physics of a robot's URDF on a floor in MuJoCo.
+
+How near identification from it comes to the closed form, and why. Errors in % of K5, K6, K7, K8
+by batch least squares from noise-free wheel speeds, 40 s (benchmarks/contact_settings.py prints
+this, and for agv --robot agv --amplitude 4.5 9):
+
+                                 twil, +-0.3 N m             twil, +-0.6 N m
+    settings                  K5    K6    K7    K8        K5    K6    K7    K8
+    default                 0.00  0.02 -0.01  0.04     -0.09  0.02 -0.01  0.04
+    friction solref 4 ms   -0.09  0.14 -0.03  0.26     -0.51  0.11  0.02  0.26
+    normal solref 20 ms    -0.02  0.00  0.03  0.08     -0.11  0.00  0.03  0.08
+    solimp 0.9 0.95        -0.03  0.00 -0.06  0.04     -0.13  0.00 -0.06  0.04
+    pyramidal cone         -0.44 -0.07  0.34  0.86     -0.98 -0.09  0.37  0.85
+    friction coefficient 1  0.00  0.02 -0.01  0.04    -19.28 -11.3 -0.31  5.87
+    MuJoCo's own settings  -0.14  0.37 -0.05  0.53      the wheels slip through
+
+    "MuJoCo's own": solref 4 ms for all, solimp 0.9 0.95, pyramidal cone, impratio 1, friction 1.
+    agv, default settings, +-4.5 N m 0.02 0.00 -0.01 0.01; +-9 N m -0.04 0.00 -0.01 0.01.
+    Speed: about 115,000 inner steps of 0.5 ms per second of one core, 57 x real time.
+
+What spoils K5 is sideways creep of the wheels. MuJoCo damps slip towards zero with the time
+constant T of solreffriction, but leaves out that the rolling direction turns under it. A wheel
+that should roll thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does
+work, and v' gets a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil
+for T = 4, 2 and 1 ms: -1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. It passes
+for a part of K5 omega^2 wherever the mean of v is not zero; a regression with the term v omega^2
+has K5 right within 0.06 %. The friction's own T (only contact pairs with elliptic cones have one)
+is therefore set to the least that is stable, 2 h; half of it makes the wheels lose their grip.
+Others, smaller: pyramidal cones push wheels up when friction acts (the axle moves 75 um instead
+of 0.3) and let them slip along 100 times faster; soft contacts (solref 20 ms, solimp 0.9) let the
+body pitch by 0.3 mrad and shift the load between the wheels, which is worth 0.05 %; sinking
+shortens the rolling radius by 0.002 %. Beyond the friction limit no setting helps: that is
+physics.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +40,18 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import DynamicParameters, Robot, closed_form, urdf
-from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
+from diffbot_sim.simulator import (
+    LARGEST_TILT,
+    SETTLING_TIME,
+    check_duration,
+    check_payload,
+    check_pose,
+    check_torque,
+    roll_pitch_yaw,
+)
 
 try:
     import mujoco
@@ -19,11 +61,35 @@ except ImportError as error:
         "install it with 'pip install mujoco', or use sim:=ideal"
     ) from error
 
-SETTLING_TIME = 0.5
-# A robot that has leaned over by this much since it was put down is falling.
-LARGEST_TILT = math.radians(3.0)
+FLOOR = "floor"
+PAYLOAD = "payload"
+FREE_JOINT = "floating_base"
 # Least part of the weight on each wheel for the robot to count as driven.
 LEAST_LOAD = 0.01
+
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """Settings of MuJoCo's soft contacts; the defaults are the best of the table above.
+
+    Attributes:
+        inner_step: longest integration step, s.
+        time_constant: of the contacts along their normal (solref), s, >= 2 inner_step.
+        friction_time_constant: of wheel slip (solreffriction), s; at least 2 inner_step, the
+            limit of stability, is used.
+        impedance: solimp's d0 and dmax, 0..1; the nearer to 1 the stiffer the contact.
+        elliptic: elliptic friction cones; pyramidal ones let a wheel climb on its own friction.
+        impratio: stiffness of friction relative to the normal force.
+        wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
+    """
+
+    inner_step: float = 0.0005
+    time_constant: float = 0.004
+    friction_time_constant: float = 0.0
+    impedance: tuple[float, float] = (0.99, 0.999)
+    elliptic: bool = True
+    impratio: float = 10.0
+    wheel_friction: float | None = None
 
 
 class MujocoSimulator:
@@ -143,16 +209,13 @@ class MujocoSimulator:
 
     def attitude(self) -> tuple[float, float, float]:
         """Height of the axle's midpoint above the floor (m), roll and pitch (rad) of the body."""
-        w, x, y, z = self._data.qpos[3:7].tolist()
-        roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-        pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
+        roll, pitch, _ = roll_pitch_yaw(*self._data.qpos[3:7].tolist())
         return float(self._data.qpos[2]), roll, pitch
 
     def _yaw(self) -> float:
-        w, x, y, z = self._data.qpos[3:7].tolist()
-        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        return roll_pitch_yaw(*self._data.qpos[3:7].tolist())[2]
 
-    def _settled(self) -> np.ndarray:
+    def _settled(self) -> NDArray[np.float64]:
         """Positions after SETTLING_TIME on the floor without torque, from level; checked."""
         data = mujoco.MjData(self._model)
         set_inner_step(self._model, self._settings.inner_step, self._settings)
@@ -169,7 +232,7 @@ class MujocoSimulator:
                 f"{wheels[1]:.3g} of {weight:.3g} N; bring the centre of mass between wheels and "
                 "casters, and the casters' lowest points to the height of the wheels'"
             )
-        return data.qpos.copy()
+        return np.array(data.qpos)
 
 
 def _contact_loads(
@@ -183,70 +246,6 @@ def _contact_loads(
         body = int(model.geom_bodyid[max(data.contact[i].geom)])
         loads[wheels.index(body) if body in wheels else 2] += float(force[0])
     return loads[0], loads[1], loads[2]
-
-
-# ---
-# MuJoCo model of a robot on a floor, made from its URDF.
-#
-# How near identification from it comes to the closed form, and why. Errors in % of K5, K6, K7, K8
-# by batch least squares from noise-free wheel speeds, 40 s (benchmarks/contact_settings.py prints
-# this, and for agv --robot agv --amplitude 4.5 9):
-#
-#                                  twil, +-0.3 N m             twil, +-0.6 N m
-#     settings                  K5    K6    K7    K8        K5    K6    K7    K8
-#     default                 0.00  0.02 -0.01  0.04     -0.09  0.02 -0.01  0.04
-#     friction solref 4 ms   -0.09  0.14 -0.03  0.26     -0.51  0.11  0.02  0.26
-#     normal solref 20 ms    -0.02  0.00  0.03  0.08     -0.11  0.00  0.03  0.08
-#     solimp 0.9 0.95        -0.03  0.00 -0.06  0.04     -0.13  0.00 -0.06  0.04
-#     pyramidal cone         -0.44 -0.07  0.34  0.86     -0.98 -0.09  0.37  0.85
-#     friction coefficient 1  0.00  0.02 -0.01  0.04    -19.28 -11.3 -0.31  5.87
-#     MuJoCo's own settings  -0.14  0.37 -0.05  0.53      the wheels slip through
-#
-#     "MuJoCo's own": solref 4 ms for all, solimp 0.9 0.95, pyramidal cone, impratio 1, friction 1.
-#     agv, default settings, +-4.5 N m 0.02 0.00 -0.01 0.01; +-9 N m -0.04 0.00 -0.01 0.01.
-#     Speed: about 115,000 inner steps of 0.5 ms per second of one core, 57 x real time.
-#
-# What spoils K5 is sideways creep of the wheels. MuJoCo damps slip towards zero with the time
-# constant T of solreffriction, but leaves out that the rolling direction turns under it. A wheel
-# that should roll thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does
-# work, and v' gets a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil
-# for T = 4, 2 and 1 ms: -1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. It passes
-# for a part of K5 omega^2 wherever the mean of v is not zero; a regression with the term v omega^2
-# has K5 right within 0.06 %. The friction's own T (only contact pairs with elliptic cones have one)
-# is therefore set to the least that is stable, 2 h; half of it makes the wheels lose their grip.
-# Others, smaller: pyramidal cones push wheels up when friction acts (the axle moves 75 um instead
-# of 0.3) and let them slip along 100 times faster; soft contacts (solref 20 ms, solimp 0.9) let the
-# body pitch by 0.3 mrad and shift the load between the wheels, which is worth 0.05 %; sinking
-# shortens the rolling radius by 0.002 %. Beyond the friction limit no setting helps: that is
-# physics.
-
-FLOOR = "floor"
-PAYLOAD = "payload"
-FREE_JOINT = "floating_base"
-
-
-@dataclass(frozen=True)
-class ContactSettings:
-    """Settings of MuJoCo's soft contacts; the defaults are the best of the table above.
-
-    Attributes:
-        inner_step: longest integration step, s.
-        time_constant: of the contacts along their normal (solref), s, >= 2 inner_step.
-        friction_time_constant: of wheel slip (solreffriction), s; at least 2 inner_step, the
-            limit of stability, is used.
-        impedance: solimp's d0 and dmax, 0..1; the nearer to 1 the stiffer the contact.
-        elliptic: elliptic friction cones; pyramidal ones let a wheel climb on its own friction.
-        impratio: stiffness of friction relative to the normal force.
-        wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
-    """
-
-    inner_step: float = 0.0005
-    time_constant: float = 0.004
-    friction_time_constant: float = 0.0
-    impedance: tuple[float, float] = (0.99, 0.999)
-    elliptic: bool = True
-    impratio: float = 10.0
-    wheel_friction: float | None = None
 
 
 def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujoco.MjModel:
@@ -351,7 +350,7 @@ def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
     return geoms
 
 
-def _first_entry(old: object, value: float) -> object:
+def _first_entry(old: ArrayLike, value: float) -> float | list[float]:
     """MuJoCo 4 keeps damping as polynomial coefficients, earlier versions as one number."""
     return value if np.ndim(old) == 0 else [value, *np.asarray(old)[1:]]
 

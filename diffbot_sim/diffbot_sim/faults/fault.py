@@ -14,24 +14,19 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field, fields
-from random import Random
 from typing import Any
-
-import numpy as np
 
 from diffbot_description.robot import Quantity
 
-# ---
-# Which settings each kind of fault has, and their limits.
+METADATA_KEY = "quantity"  # of a dataclass field that holds a Quantity
+from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
+FOR_EVER = 1e10  # s
 NUMBERS = (int, float)
 LISTS = (list, tuple)
 STAMPS = ("fresh", "old")
 VALUES = ("random", "nan", "inf", "-inf")
-METADATA_KEY = "quantity"  # of a dataclass field that holds a Quantity
 ARRAYS = ("", "reversed", "missing", "extra", "duplicated", "short", "empty")
 
 
@@ -68,164 +63,6 @@ KINDS = {
 def setting(unit: str, meaning: str, default: float | int, **limits: float) -> Any:
     """Return a dataclass field of a number with its default, unit, meaning and limits."""
     return field(default=default, metadata={METADATA_KEY: Quantity(unit, meaning, **limits)})
-
-
-# ---
-# Fields of messages by their paths: `header.stamp`, `position[1]`, `position[left_wheel_joint]`.
-#
-# Messages are ROS messages, or plain objects with attributes. A stamp (an object with `sec` and
-# `nanosec`) counts as one number.
-
-# `name`, or `name[entry]`; an entry is an index or the name of a joint.
-_PART = re.compile(r"([A-Za-z_]\w*)(?:\[([^\[\]]+)\])?")
-HEADER = "header"
-# Holds the names of the entries of its neighbours, as in sensor_msgs/JointState.
-NAMES = "name"
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One place in a message that holds a number, a text, a boolean or a stamp.
-
-    Attributes:
-        owner: the (sub)message or the array.
-        key: name of the field, or index in the array.
-        type: ROS type of the field, such as "double" or "sequence<int32>"; "" where unknown.
-    """
-
-    owner: Any
-    key: str | int
-    type: str = ""
-
-    @property
-    def value(self) -> Any:
-        """What it holds."""
-        return getattr(self.owner, self.key) if isinstance(self.key, str) else self.owner[self.key]
-
-    def put(self, value: Any) -> None:
-        """Let it hold something else.
-
-        Raises:
-            ValueError: it is part of a tuple or of a frozen object.
-        """
-        try:
-            if isinstance(self.key, str):
-                setattr(self.owner, self.key, value)
-            else:
-                self.owner[self.key] = value
-        except (AttributeError, TypeError):
-            owner = type(self.owner).__name__
-            raise ValueError(f"fields: {self.key!r} of a {owner} cannot be changed") from None
-
-
-def parse_path(path: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the parts of a path, each with its entry or None.
-
-    Raises:
-        ValueError: it is no path.
-    """
-    matches = [_PART.fullmatch(part) for part in path.split(".")]
-    if not all(matches):
-        raise ValueError(
-            f"fields: {path!r} is no path of a field; write such as header.stamp, position[1] or "
-            "position[left_wheel_joint]"
-        )
-    return tuple((match[1], match[2]) for match in matches)
-
-
-def field_types(message: Any) -> dict[str, str]:
-    """Return the names of a message's fields and their ROS types, "" in plain objects."""
-    if hasattr(message, "get_fields_and_field_types"):
-        return message.get_fields_and_field_types()
-    names = getattr(message, "__dict__", None) or getattr(message, "__slots__", ())
-    return dict.fromkeys(names, "")
-
-
-def is_stamp(value: Any) -> bool:
-    """Whether it is a time or duration such as builtin_interfaces/Time."""
-    return hasattr(value, "sec") and hasattr(value, "nanosec")
-
-
-def is_array(value: Any) -> bool:
-    """Whether it is an array field: list, array.array or NumPy array."""
-    return isinstance(value, (Sequence, MutableSequence, np.ndarray)) and not isinstance(
-        value, (str, bytes)
-    )
-
-
-def places(message: Any, path: str) -> list[Slot]:
-    """Return what a path leads to; nothing where an array is too short or lacks the name.
-
-    Raises:
-        ValueError: the message has no such field; says which it has.
-    """
-    owners = [message]
-    found: list[Slot] = []
-    for name, entry in parse_path(path):
-        found = [
-            slot
-            for owner in owners
-            for slot in _entry(owner, _field(owner, name, path), entry, path)
-        ]
-        values = [slot.value for slot in found]
-        owners = [owner for value in values for owner in (value if is_array(value) else [value])]
-    return found
-
-
-def slots(message: Any, path: str) -> list[Slot]:
-    """Return all that holds a value below a path; see places."""
-    return [leaf for slot in places(message, path) for leaf in _leaves(slot)]
-
-
-def all_slots(message: Any) -> list[Slot]:
-    """Return all places outside the header."""
-    return [
-        leaf
-        for name, kind in field_types(message).items()
-        if name != HEADER
-        for leaf in _leaves(Slot(message, name, kind))
-    ]
-
-
-def _field(owner: Any, name: str, path: str) -> Slot:
-    types = field_types(owner)
-    if name not in types:
-        raise ValueError(
-            f"fields: {path!r}: {type(owner).__name__} has no field {name!r}; it has "
-            f"{', '.join(types)}"
-        )
-    return Slot(owner, name, types[name])
-
-
-def _entry(owner: Any, slot: Slot, entry: str | None, path: str) -> list[Slot]:
-    """The field itself, or its entry."""
-    if entry is None:
-        return [slot]
-    array = slot.value
-    if not is_array(array):
-        raise ValueError(f"fields: {path!r}: {slot.key!r} of {type(owner).__name__} is no array")
-    if entry.isdecimal():
-        index = int(entry)
-    else:
-        names = list(getattr(owner, NAMES, ()))
-        index = names.index(entry) if entry in names else len(array)
-    return [Slot(array, index, slot.type)] if index < len(array) else []
-
-
-def _leaves(slot: Slot) -> Iterator[Slot]:
-    value = slot.value
-    if is_array(value):
-        for index in range(len(value)):
-            yield from _leaves(Slot(value, index, slot.type))
-    elif isinstance(value, (bool, int, float, str, np.generic)) or is_stamp(value):
-        yield slot
-    else:
-        for name, kind in field_types(value).items():
-            yield from _leaves(Slot(value, name, kind))
-
-
-NANOSECONDS = 1_000_000_000
-FOR_EVER = 1e10  # s
 
 
 @dataclass(frozen=True)
@@ -386,41 +223,12 @@ class Fault:
         if self.kind == "intermittent" and self.copies == 1:
             raise ValueError("copies = 1: does nothing; must be 0 (lost), 2 or more")
 
+    @property
+    def bends(self) -> bool:
+        """Whether it changes numbers by a rule."""
+        return (self.scale, self.offset, self.wrap) != (1.0, 0.0, 0.0)
+
     def covers(self, now: int) -> bool:
         """Whether it is on at a time, ns."""
         begin = round(self.start * NANOSECONDS)
         return begin <= now < begin + round(min(self.duration, FOR_EVER) * NANOSECONDS)
-
-
-# ---
-# Which messages a fault hits: a share of them, several in a row.
-
-
-class Chance:
-    """Hits messages in bursts.
-
-    A burst begins at a message outside of one with the probability that makes the share of hit
-    messages `probability` in the long run: of bursts of b messages between which (1 - q) / q pass
-    on the average, the share b / (b + (1 - q) / q) is `probability` with
-    q = probability / (probability + b (1 - probability)).
-
-    Args:
-        probability: share of messages that is hit, above 0 up to 1.
-        burst: messages in a row, >= 1.
-        random: source of chances.
-    """
-
-    def __init__(self, probability: float, burst: int, random: Random) -> None:
-        self._begin = probability / (probability + burst * (1.0 - probability))
-        self._burst = burst
-        self._random = random
-        self._left = 0
-
-    def hit(self) -> bool:
-        """Whether the next message is hit."""
-        if not self._left and self._random.random() < self._begin:
-            self._left = self._burst
-        if not self._left:
-            return False
-        self._left -= 1
-        return True

@@ -15,21 +15,41 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble: no clock_type
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from diffbot_node import Parameter, declare, subscribe_to_states
-from diffbot_sim.faults.content import check_fields
-from diffbot_sim.faults.fault import NANOSECONDS, Fault
-from diffbot_sim.faults.injector import CAPACITY, FaultInjector, Relay, load_script
+from diffbot_sim.faults.fault import Fault
+from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
+from diffbot_sim.faults.message_fields import NANOSECONDS
+from diffbot_sim.faults.script import Relay, load_script
 
-# ---
-# The ROS side of one relayed topic: its subscription, its injector and its publisher.
+PARAMETERS = (
+    Parameter("script", "", "path of the YAML that says which topics and which faults"),
+    Parameter("seed", -1, "seed of all chances; -1: the script's", minimum=-1),
+    Parameter(
+        "leave_when_alone",
+        False,
+        "end with status 0 when a topic has lost its publisher or its subscriber",
+    ),
+    Parameter(
+        "patience",
+        20.0,
+        "with leave_when_alone: wall time to wait for them, s; then status 1",
+        above=0.0,
+    ),
+)
 
+# How often it is looked whether messages are due, s of the node's clock, while some wait.
+RELEASE_PERIOD = 0.002
+# How often the node looks who is there and which faults are on, s of wall time.
+LOOK_PERIOD = 0.05
+# A clock that goes back by less, ns, is being set right; by more, it begins anew.
+DISORDER = NANOSECONDS // 10
 # Messages: what a delay has held back comes out at once where a clock jumps.
 DEPTH = 100
 # How long the last message may take to arrive, s of wall time: the process waits for it.
@@ -68,7 +88,11 @@ class RelayedTopic:
         self.relay, self._node = relay, node
         message_type = find_message_type(relay.type)
         for fault in faults:
-            _check(message_type, fault)
+            try:
+                check_fields(message_type(), fault)
+            except ValueError as error:
+                where = f"{fault.topic}, {fault.kind} at {fault.start:g} s"
+                raise ValueError(f"{where}: {error}") from None
         self.injector = FaultInjector(faults, seed)
         self._met = False
         take = partial(on_message, self)
@@ -78,7 +102,7 @@ class RelayedTopic:
         else:
             qos = QoSProfile(depth=DEPTH)
             self._input = subscribe_to_states(node, message_type, relay.input, take)
-        self._output = node.create_publisher(message_type, relay.output, qos)
+        self._output: Any = node.create_publisher(message_type, relay.output, qos)
         # As they are after remaps.
         self._names = (self._input.topic_name, self._output.topic_name)
         if self._names[0] == self._names[1]:
@@ -99,13 +123,13 @@ class RelayedTopic:
         """Whether messages wait for their time."""
         return self.injector.next_release is not None
 
-    def missing(self) -> str:
-        """Who is not there, in words; empty when there are a publisher and a subscriber."""
+    def missing(self) -> str | None:
+        """Who is not there, in words; None when there are a publisher and a subscriber."""
         if not self._node.count_publishers(self._names[0]):
             return f"a publisher of {self._names[0]}"
         if not self._output.get_subscription_count():
             return f"a subscriber of {self._names[1]}"
-        return ""
+        return None
 
     def has_met(self) -> bool:
         """Whether publisher and subscriber are there, or have been at one time."""
@@ -125,43 +149,12 @@ def find_message_type(name: str) -> type:
     """
     package, _, short = name.replace("/msg/", "/").partition("/")
     try:
-        return getattr(import_module(f"{package}.msg"), short)
+        return cast(type, getattr(import_module(f"{package}.msg"), short))
     except (ImportError, AttributeError):
         raise ValueError(
             f"type = {name!r}: there is no such message; write package/msg/Type of an installed "
             "and sourced package"
         ) from None
-
-
-def _check(message_type: type, fault: Fault) -> None:
-    try:
-        check_fields(message_type(), fault)
-    except ValueError as error:
-        raise ValueError(f"{fault.topic}, {fault.kind} at {fault.start:g} s: {error}") from None
-
-
-PARAMETERS = (
-    Parameter("script", "", "path of the YAML that says which topics and which faults"),
-    Parameter("seed", -1, "seed of all chances; -1: the script's", minimum=-1),
-    Parameter(
-        "leave_when_alone",
-        False,
-        "end with status 0 when a topic has lost its publisher or its subscriber",
-    ),
-    Parameter(
-        "patience",
-        20.0,
-        "with leave_when_alone: wall time to wait for them, s; then status 1",
-        above=0.0,
-    ),
-)
-
-# How often it is looked whether messages are due, s of the node's clock, while some wait.
-RELEASE_PERIOD = 0.002
-# How often the node looks who is there and which faults are on, s of wall time.
-LOOK_PERIOD = 0.05
-# A clock that goes back by less, ns, is being set right; by more, it begins anew.
-DISORDER = NANOSECONDS // 10
 
 
 class FaultInjectorNode(Node):

@@ -2,152 +2,42 @@
 
 from __future__ import annotations
 
+import array
 import copy
-import difflib
 import heapq
-import re
+import math
+import string
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
-from diffbot_description.files import parse_yaml, read_text
-from diffbot_sim.faults.content import Stuck, bend, spoil
-from diffbot_sim.faults.fault import NANOSECONDS, Chance, Fault
+import numpy as np
 
-# ---
-# What each kind of fault does with one message.
-
-
-@dataclass(frozen=True)
-class Parcel:
-    """A message on its way.
-
-    Attributes:
-        message: belongs to the injector alone.
-        release: time at which it comes out, ns.
-        overtakes: whether it may come before one that was sent earlier.
-    """
-
-    message: Any
-    release: int
-    overtakes: bool = False
-
-
-class Stage:
-    """One fault at work.
-
-    Args:
-        fault: which.
-        hit: makes of a parcel that is hit what comes instead of it.
-        pass_by: is told the message of each parcel that is not.
-        chance: decides which are hit while the fault is on.
-    """
-
-    def __init__(
-        self,
-        fault: Fault,
-        chance: Chance,
-        hit: Callable[[int, Parcel], list[Parcel]],
-        pass_by: Callable[[Any], None] | None = None,
-    ) -> None:
-        self._fault, self._chance, self._hit, self._pass_by = fault, chance, hit, pass_by
-
-    def take(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Return what a parcel becomes at a time, ns."""
-        if self._fault.covers(now) and self._chance.hit():
-            return self._hit(now, parcel)
-        if self._pass_by is not None:
-            self._pass_by(parcel.message)
-        return [parcel]
-
-
-def make_stage(fault: Fault, random: Random) -> Stage:
-    """Return the stage of a fault with its source of chances."""
-    chance = Chance(fault.probability, fault.burst, random)
-    if fault.kind == "stuck":
-        stuck = Stuck(fault)
-        return Stage(
-            fault,
-            chance,
-            lambda _, parcel: [_with(parcel, stuck.change(parcel.message))],
-            stuck.pass_by,
-        )
-    return Stage(fault, chance, _HITS[fault.kind](fault, random))
-
-
-def _with(parcel: Parcel, message: Any) -> Parcel:
-    return Parcel(message, parcel.release, parcel.overtakes)
-
-
-def _off(fault: Fault, random: Random) -> Callable[[int, Parcel], list[Parcel]]:
-    return lambda now, parcel: []
-
-
-def _garbage(fault: Fault, random: Random) -> Callable[[int, Parcel], list[Parcel]]:
-    def hit(now: int, parcel: Parcel) -> list[Parcel]:
-        spoil(parcel.message, fault, random)
-        return [parcel]
-
-    return hit
-
-
-def _wrong(fault: Fault, random: Random) -> Callable[[int, Parcel], list[Parcel]]:
-    def hit(now: int, parcel: Parcel) -> list[Parcel]:
-        bend(parcel.message, fault)
-        return [parcel]
-
-    return hit
-
-
-def _slow(fault: Fault, random: Random) -> Callable[[int, Parcel], list[Parcel]]:
-    period = NANOSECONDS / fault.rate
-    following = 0.0
-
-    def hit(now: int, parcel: Parcel) -> list[Parcel]:
-        nonlocal following
-        # Half a ns: times are rounded to whole ones.
-        if now + 0.5 < following:
-            return []
-        # On a grid, so that the mean rate is right where it does not divide that of the messages.
-        following += period
-        if following <= now:
-            following = now + period
-        return [parcel]
-
-    return hit
-
-
-def _delayed(fault: Fault, random: Random) -> Callable[[int, Parcel], list[Parcel]]:
-    def hit(now: int, parcel: Parcel) -> list[Parcel]:
-        delay = fault.delay + (random.uniform(0.0, fault.jitter) if fault.jitter else 0.0)
-        release = parcel.release + round(delay * NANOSECONDS)
-        return [Parcel(parcel.message, release, parcel.overtakes or fault.overtake)]
-
-    return hit
-
-
-def _intermittent(fault: Fault, random: Random) -> Callable[[int, Parcel], list[Parcel]]:
-    def hit(now: int, parcel: Parcel) -> list[Parcel]:
-        return [_with(parcel, copy.deepcopy(parcel.message)) for _ in range(fault.copies)]
-
-    return hit
-
-
-_HITS = {
-    "off": _off,
-    "garbage": _garbage,
-    "wrong": _wrong,
-    "slow": _slow,
-    "delayed": _delayed,
-    "intermittent": _intermittent,
-}
-
+from diffbot_sim.faults.fault import Fault
+from diffbot_sim.faults.message_fields import (
+    HEADER,
+    NANOSECONDS,
+    Slot,
+    all_slots,
+    field_types,
+    is_array,
+    is_stamp,
+    nanoseconds,
+    parse_path,
+    places,
+    slots,
+)
 
 # Messages that wait at most; more are lost, as in any queue, so that memory stays bounded.
 CAPACITY = 10_000
+# Of a text of garbage.
+LETTERS = string.ascii_letters + string.digits
+LENGTH = 8
+# Name of an entry that a fault adds to an array.
+STRANGER = "unknown_joint"
+NO_NUMBER = "scale, offset and wrap change numbers and stamps only"
 
 
 class FaultInjector:
@@ -187,7 +77,7 @@ class FaultInjector:
     def reset(self) -> None:
         """Begin anew: no message waits, chances are as at the first time."""
         self._stages: list[Stage] = [
-            make_stage(fault, Random(f"{self.seed}/{fault.topic}/{fault.seed}/{place}"))
+            STAGES[fault.kind](fault, Random(f"{self.seed}/{fault.topic}/{fault.seed}/{place}"))
             for place, fault in enumerate(self.faults)
         ]
         self._waiting: list[tuple[int, int, Any]] = []
@@ -249,158 +139,292 @@ class FaultInjector:
         heapq.heappush(self._waiting, (release, next(self._numbers), parcel.message))
 
 
-# ---
-# One topic that the fault injector hands on.
-
-# Where messages go without another name: the topic's own below this.
-FAULTY = "faulty"
-_TYPE = re.compile(r"[a-z]\w*/(msg/)?[A-Z]\w*")
+# What each kind of fault does with one message.
 
 
 @dataclass(frozen=True)
-class Relay:
-    """From where to where the messages of a topic go.
+class Parcel:
+    """A message on its way.
 
     Attributes:
-        topic: name by which the faults call it.
-        type: of its messages, such as sensor_msgs/msg/JointState.
-        input: ROS name where they come from; empty: the topic.
-        output: ROS name where they go to; empty: faulty/<topic>.
-        latched: whether late subscribers get the last message (durability transient local), as of
-            publishers of maps and parameters. Then the publisher has to be latched, too.
-
-    Raises:
-        ValueError: a field is wrong; names it, its value and what is allowed.
+        message: belongs to the injector alone.
+        release: time at which it comes out, ns.
+        overtakes: whether it may come before one that was sent earlier.
     """
 
-    topic: str
-    type: str
-    input: str = ""
-    output: str = ""
-    latched: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("topic", "type", "input", "output"):
-            if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be text")
-        if not self.topic:
-            raise ValueError("topic = '': must be the name of a topic")
-        if not _TYPE.fullmatch(self.type):
-            raise ValueError(
-                f"type = {self.type!r}: must be package/msg/Type such as sensor_msgs/msg/JointState"
-            )
-        if not isinstance(self.latched, bool):
-            raise ValueError(f"latched = {self.latched!r}: must be true or false")
-        root = "/" if self.topic.startswith("/") else ""
-        default = f"{root}{FAULTY}/{self.topic.removeprefix('/')}"
-        object.__setattr__(self, "input", self.input or self.topic)
-        object.__setattr__(self, "output", self.output or default)
-        if self.input == self.output:
-            raise ValueError(f"output = {self.output!r}: must differ from input")
+    message: Any
+    release: int
+    overtakes: bool = False
 
 
-# ---
-# Scripts of faults in YAML; config/faults.yaml of the suite shows all that they can hold.
-
-KEYS = ("seed", "relays", "faults")
-Entry = TypeVar("Entry", Fault, Relay)
-
-
-@dataclass(frozen=True)
-class Script:
-    """What a script says.
-
-    Attributes:
-        faults: in the order in which messages pass them.
-        relays: topics between a publisher and a subscriber; empty where only the faults are told.
-        seed: of all chances.
-    """
-
-    faults: tuple[Fault, ...]
-    relays: tuple[Relay, ...] = ()
-    seed: int = 0
-
-    def of(self, topic: str) -> tuple[Fault, ...]:
-        """The faults of one topic."""
-        return tuple(fault for fault in self.faults if fault.topic == topic)
-
-
-def read_script(source: Path | str) -> tuple[Fault, ...]:
-    """Return the faults of a script; see load_script."""
-    return load_script(source).faults
-
-
-def load_script(source: Path | str) -> Script:
-    """Return what a script says.
+class Stage:
+    """One fault at work; this one's kind is off.
 
     Args:
-        source: path of a YAML file; or its text, which has more than one line.
+        fault: which.
+        random: source of its chances.
+    """
+
+    def __init__(self, fault: Fault, random: Random) -> None:
+        self.fault, self.random = fault, random
+        self._chance = Chance(fault.probability, fault.burst, random)
+
+    def take(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Return what a parcel becomes at a time, ns."""
+        if self.fault.covers(now) and self._chance.hit():
+            return self.hit(now, parcel)
+        self.pass_by(parcel.message)
+        return [parcel]
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Return what comes instead of a parcel that is hit; it may be changed."""
+        return []
+
+    def pass_by(self, message: Any) -> None:
+        """Look at a message that is not hit."""
+
+
+class Chance:
+    """Hits messages in bursts.
+
+    A burst begins at a message outside of one with the probability that makes the share of hit
+    messages `probability` in the long run: of bursts of b messages between which (1 - q) / q pass
+    on the average, the share b / (b + (1 - q) / q) is `probability` with
+    q = probability / (probability + b (1 - probability)).
+
+    Args:
+        probability: share of messages that is hit, above 0 up to 1.
+        burst: messages in a row, >= 1.
+        random: source of chances.
+    """
+
+    def __init__(self, probability: float, burst: int, random: Random) -> None:
+        self._begin = probability / (probability + burst * (1.0 - probability))
+        self._burst = burst
+        self._random = random
+        self._left = 0
+
+    def hit(self) -> bool:
+        """Whether the next message is hit."""
+        if not self._left and self._random.random() < self._begin:
+            self._left = self._burst
+        if not self._left:
+            return False
+        self._left -= 1
+        return True
+
+
+class Stuck(Stage):
+    """Repeats what the last message before the fault said.
+
+    Where there was none before, the first one in it.
+    """
+
+    _last: Any = None
+
+    def pass_by(self, message: Any) -> None:
+        """Remember what it says."""
+        self._last = copy.deepcopy(message)
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Freeze all of it, or the fault's fields."""
+        if self._last is None:
+            self.pass_by(parcel.message)
+        elif self.fault.fields:
+            self._freeze_fields(parcel.message)
+        else:
+            frozen = copy.deepcopy(self._last)
+            if self.fault.stamps == "fresh" and hasattr(frozen, HEADER):
+                frozen.header.stamp = parcel.message.header.stamp
+            parcel = replace(parcel, message=frozen)
+        return [parcel]
+
+    def _freeze_fields(self, message: Any) -> None:
+        paths = self.fault.fields
+        if self.fault.stamps == "old" and hasattr(message, HEADER):
+            paths = (*paths, f"{HEADER}.stamp")
+        for path in paths:
+            # Arrays of another length than before: what both have.
+            for slot, before in zip(slots(message, path), slots(self._last, path), strict=False):
+                slot.put(before.value)
+
+
+class Garbage(Stage):
+    """Puts garbage into the fields."""
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Texts become random letters, booleans chance, numbers what the fault says."""
+        for slot in _chosen(parcel.message, self.fault):
+            before, value = slot.value, self.fault.value
+            if isinstance(before, str):
+                slot.put("".join(self.random.choices(LETTERS, k=LENGTH)))
+            elif isinstance(before, (bool, np.bool_)):
+                slot.put(self.random.random() < 0.5)
+            elif value == "random":
+                magnitude = self.fault.magnitude
+                slot.put_number(self.random.uniform(-magnitude, magnitude))
+            else:
+                slot.put_number(float(value))
+        return [parcel]
+
+
+class Wrong(Stage):
+    """Bends numbers, and edits arrays."""
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Arrays first; then numbers and stamps."""
+        message, fault = parcel.message, self.fault
+        if fault.arrays:
+            _fit_arrays(message, fault)
+        if fault.swap:
+            _swap_entries(message, fault)
+        for slot in _chosen(message, fault) if fault.bends else ():
+            if isinstance(slot.value, (str, bool, np.bool_)):
+                raise ValueError(f"fields: {slot.key!r} = {slot.value!r}: {NO_NUMBER}")
+            _bend(slot, fault)
+        return [parcel]
+
+
+class Slow(Stage):
+    """Lets not more than `rate` messages a second pass."""
+
+    _following = 0.0  # time of the next message that passes, ns
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Whether it is time for one."""
+        # Half a ns: times are rounded to whole ones.
+        if now + 0.5 < self._following:
+            return []
+        # On a grid, so that the mean rate is right where it does not divide that of the messages.
+        period = NANOSECONDS / self.fault.rate
+        self._following += period
+        if self._following <= now:
+            self._following = now + period
+        return [parcel]
+
+
+class Delayed(Stage):
+    """Holds messages back."""
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """Set its release."""
+        jitter = self.fault.jitter
+        delay = self.fault.delay + (self.random.uniform(0.0, jitter) if jitter else 0.0)
+        release = parcel.release + round(delay * NANOSECONDS)
+        return [Parcel(parcel.message, release, parcel.overtakes or self.fault.overtake)]
+
+
+class Intermittent(Stage):
+    """Loses messages, or repeats them."""
+
+    def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
+        """As many copies as the fault says."""
+        message = parcel.message
+        return [replace(parcel, message=copy.deepcopy(message)) for _ in range(self.fault.copies)]
+
+
+STAGES: dict[str, type[Stage]] = {
+    "off": Stage,
+    "stuck": Stuck,
+    "garbage": Garbage,
+    "wrong": Wrong,
+    "slow": Slow,
+    "delayed": Delayed,
+    "intermittent": Intermittent,
+}
+
+
+# Changes of what a message says.
+
+
+def check_fields(message: Any, fault: Fault) -> None:
+    """Look whether messages such as this one, which may be empty, have the fault's fields.
 
     Raises:
-        ValueError: names the file, the entry, the field, its value and what is allowed.
+        ValueError: they have not, or no numbers there where numbers are needed.
     """
-    is_text = isinstance(source, str) and "\n" in source
-    where = "the script" if is_text else Path(source).expanduser()
-    text = source if is_text else read_text(where)
-    try:
-        return _script(parse_yaml(text))
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+    for path in fault.fields:
+        for slot in places(message, path):
+            if fault.bends and any(word in slot.type for word in ("string", "boolean")):
+                raise ValueError(f"fields: {path!r} is {slot.type}: {NO_NUMBER}")
 
 
-def _script(data: Any) -> Script:
-    if not isinstance(data, dict):
-        raise ValueError(f"must hold {', '.join(KEYS)}, not {data!r}")
-    _check_keys(data, KEYS)
-    seed = data.get("seed", 0)
-    if type(seed) is not int or seed < 0:
-        raise ValueError(f"seed = {seed!r}: must be a whole number, at least 0")
-    script = Script(_entries(data, "faults", Fault), _entries(data, "relays", Relay), seed)
-    topics = [relay.topic for relay in script.relays]
-    for place, topic in enumerate(topics):
-        if topic in topics[:place]:
-            raise ValueError(f"relays[{place}]: topic = {topic!r}: is there twice; remove one")
-    for place, fault in enumerate(script.faults):
-        if topics and fault.topic not in topics:
-            raise ValueError(
-                f"faults[{place}]: topic = {fault.topic!r}: must be one of those in relays, "
-                f"{', '.join(topics)}"
-            )
-    return script
+def _chosen(message: Any, fault: Fault) -> list[Slot]:
+    """The places of the fault's fields; without any, all numbers outside the header."""
+    if fault.fields:
+        return [slot for path in fault.fields for slot in slots(message, path)]
+    return [slot for slot in all_slots(message) if _is_number(slot.value)]
 
 
-def _entries(data: dict[str, Any], section: str, kind: type[Entry]) -> tuple[Entry, ...]:
-    entries = data.get(section)
-    if entries is None:
-        return ()
-    if not isinstance(entries, list):
-        raise ValueError(f"{section} = {entries!r}: must be a list, each entry after a '-'")
-    return tuple(_entry(entry, f"{section}[{k}]", kind) for k, entry in enumerate(entries))
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-def _entry(data: Any, where: str, kind: type[Entry]) -> Entry:
-    if not isinstance(data, dict):
-        raise ValueError(
-            f"{where} = {data!r}: must hold named values such as 'topic: joint_states'"
-        )
-    # YAML takes a plain off for false.
-    data = {
-        key: "off" if key == "kind" and value is False else value for key, value in data.items()
-    }
-    needed = [entry.name for entry in fields(kind) if entry.default is MISSING]
-    try:
-        _check_keys(data, [entry.name for entry in fields(kind)])
-        missing = [name for name in needed if name not in data]
-        if missing:
-            raise ValueError(f"{', '.join(missing)} missing: needs {', '.join(needed)}")
-        return kind(**data)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+def _bend(slot: Slot, fault: Fault) -> None:
+    if is_stamp(slot.value):
+        before = slot.value.sec * NANOSECONDS + slot.value.nanosec
+        # Whole numbers where possible: a stamp of today in s has no ns left.
+        if fault.scale != 1.0:
+            before = nanoseconds(before / NANOSECONDS * fault.scale)
+        slot.put_stamp(before + nanoseconds(fault.offset))
+        return
+    number = slot.value * fault.scale + fault.offset
+    if fault.wrap and math.isfinite(number):
+        number = math.remainder(number, fault.wrap)  # exact; may be +wrap/2
+        number -= fault.wrap if number >= 0.5 * fault.wrap else 0.0
+    slot.put_number(number)
 
 
-def _check_keys(data: dict[Any, Any], known: Sequence[str]) -> None:
-    for key in data:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            advice = f"did you mean {near[0]}? " if near else ""
-            raise ValueError(f"{key!r}: is not known; {advice}known are {', '.join(known)}")
+def _fit_arrays(message: Any, fault: Fault) -> None:
+    """Do to each array of variable length what `fault.arrays` says."""
+    edit = _EDITS[fault.arrays]
+    for slot in _arrays(message, fault):
+        entries = list(slot.value)
+        if entries and not isinstance(slot.value, np.ndarray):
+            slot.put(_like(slot.value, edit(entries, fault.index)))
+
+
+def _swap_entries(message: Any, fault: Fault) -> None:
+    """Let two entries of each array of numbers change places."""
+    one, other = fault.swap
+    for slot in _arrays(message, fault):
+        entries = slot.value
+        if len(entries) > max(one, other) and not isinstance(entries[0], str):
+            entries[one], entries[other] = entries[other], entries[one]
+
+
+def _arrays(message: Any, fault: Fault) -> list[Slot]:
+    """The message's own arrays, or those of them that the fault names."""
+    wanted = {parse_path(path)[0][0] for path in fault.fields}
+    return [
+        Slot(message, name, kind)
+        for name, kind in field_types(message).items()
+        if name != HEADER and is_array(getattr(message, name)) and (not wanted or name in wanted)
+    ]
+
+
+def _like(before: Any, entries: list[Any]) -> Any:
+    if isinstance(before, array.array):
+        return array.array(before.typecode, entries)
+    return type(before)(entries)
+
+
+def _stranger(entry: Any) -> Any:
+    """An entry of unknown name with no value."""
+    if isinstance(entry, str):
+        return STRANGER
+    return type(entry)(0) if isinstance(entry, (bool, int, float)) else copy.deepcopy(entry)
+
+
+def _duplicated(entries: list[Any], index: int) -> list[Any]:
+    return entries + copy.deepcopy(entries[index : index + 1])
+
+
+_EDITS: dict[str, Callable[[list[Any], int], list[Any]]] = {
+    "reversed": lambda entries, _: entries[::-1],
+    "missing": lambda entries, index: entries[:index] + entries[index + 1 :],
+    "extra": lambda entries, _: [_stranger(entries[0]), *entries],
+    "duplicated": _duplicated,
+    "short": lambda entries, _: entries if isinstance(entries[0], str) else entries[:-1],
+    "empty": lambda entries, _: [],
+}

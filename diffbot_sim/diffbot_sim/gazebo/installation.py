@@ -1,4 +1,8 @@
-"""Where Gazebo 11 is: on this machine, or in a private folder that ./diffbot has made."""
+"""Where Gazebo 11 is, on this machine or in ./diffbot's private folder; its plugin, built once.
+
+As a program it builds the plugin, and ends with status 0 when it is ready and 3 where there is no
+Gazebo; with --find it only looks for Gazebo.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,16 @@ _LIBRARY_FOLDERS = (
     _LIBRARIES / "OGRE-1.9.0",
     Path("usr/lib"),
     Path("lib/x86_64-linux-gnu"),
+)
+
+SOURCE = Path(__file__).with_name("plugin") / "diffbot_gazebo.cc"
+NO_GAZEBO = 3
+
+_OPTIONS = ("-std=c++17", "-O2", "-fPIC", "-shared")
+_BUILT_LIBRARIES = (
+    "libgazebo_physics.so.11",
+    "libgazebo_transport.so.11",
+    "libgazebo_common.so.11",
 )
 
 
@@ -109,23 +123,6 @@ def find_installation() -> Installation | None:
         if headers and shutil.which(str(prefix / "usr/bin/gzserver")):
             return Installation(prefix, folder)
     return None
-
-
-# ---
-# Build the plugin for the Gazebo that is there, once.
-#
-# As a program it ends with status 0 when the plugin is ready and 3 where there is no Gazebo; with
-# --find it only looks for Gazebo.
-
-SOURCE = Path(__file__).with_name("plugin") / "diffbot_gazebo.cc"
-NO_GAZEBO = 3
-
-_OPTIONS = ("-std=c++17", "-O2", "-fPIC", "-shared")
-_BUILT_LIBRARIES = (
-    "libgazebo_physics.so.11",
-    "libgazebo_transport.so.11",
-    "libgazebo_common.so.11",
-)
 
 
 def plugin(installation: Installation) -> Path:

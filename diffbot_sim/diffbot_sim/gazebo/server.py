@@ -1,4 +1,8 @@
-"""A Gazebo server as a child process, driven over a socket that it inherits."""
+"""A Gazebo server as a child process, driven over a socket that it inherits.
+
+plugin/diffbot_gazebo.cc is the other end of the socket. Requests and answers are packed C
+structures with natural alignment, in the machine's byte order.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,13 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from diffbot_sim.companions import Companion, stop_all
+from diffbot_sim.child_processes import ChildProcess, stop_all
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.world import WORLD
-
-# ---
-# Messages between the engine and its plugin in Gazebo; plugin/diffbot_gazebo.cc is the other end.
-#
-# Both are packed C structures with natural alignment, in the machine's byte order.
 
 LOOK, STEP, PLACE, PAYLOAD, LINE = range(5)
 VALUES = 9
@@ -30,6 +28,20 @@ _REQUEST = struct.Struct(f"=II{VALUES}d")
 _ANSWER = struct.Struct("=II17d")
 
 ANSWER_SIZE = _ANSWER.size
+
+# Wall time that the server may take, s: to start (the first time its files come from a cold disk),
+# to answer, and to end by itself.
+START_PATIENCE = 60.0
+ANSWER_PATIENCE = 20.0
+END_PATIENCE = 2.0
+
+_PORT_TAKEN = "Address already in use"
+# Of sound, and of the solver, which mends what it complains of.
+_NOISE = ("ALSA", "ODE Message 3")
+_ATTEMPTS = 5
+# Wall time that the camera's first picture may take, s, and how often it is looked for.
+PICTURE_PATIENCE = 60.0
+LOOK_PERIOD = 0.05
 
 
 def request(kind: int, *values: float, steps: int = 0) -> bytes:
@@ -78,83 +90,6 @@ class Answer:
         )
 
 
-# ---
-# What the camera in Gazebo's world needs: a display to draw on, and time to begin.
-
-# Wall time that the first picture may take, s, and how often it is looked for.
-PATIENCE = 60.0
-LOOK_PERIOD = 0.05
-
-
-def start_display(run: Callable[..., object], last_words: Callable[[], str]) -> str:
-    """Start an X server that shows nothing, and return its name.
-
-    Args:
-        run: starts a program; its path, its arguments, and a file descriptor that it inherits.
-        last_words: gives what it has said.
-
-    Raises:
-        GazeboError: there is none on this machine, or it did not start.
-    """
-    program = shutil.which("Xvfb")
-    if program is None:
-        raise GazeboError(
-            "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which is "
-            "then used, or do without pictures"
-        )
-    ours, theirs = os.pipe()
-    with open(ours) as answer:
-        words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
-        run(program, words, theirs)
-        os.close(theirs)
-        number = answer.readline().strip()
-    if not number:
-        raise GazeboError(
-            "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
-            f"words:\n{last_words()}"
-        )
-    return f":{number}"
-
-
-def wait_for_picture(folder: Path, look_around: Callable[[], None]) -> None:
-    """Return when the camera has begun to fill the folder.
-
-    Args:
-        folder: of the pictures; it may hold older ones.
-        look_around: called again and again; raises what else goes wrong.
-
-    Raises:
-        GazeboError: there is no new picture after PATIENCE.
-    """
-    before = _newest(folder)
-    end = time.monotonic() + PATIENCE
-    while _newest(folder) == before:
-        look_around()
-        if time.monotonic() > end:
-            raise GazeboError(
-                f"the camera has taken no picture for {PATIENCE:g} s: Gazebo cannot draw on the "
-                "display; unset DISPLAY to draw on one that nobody sees"
-            )
-        time.sleep(LOOK_PERIOD)
-
-
-def _newest(folder: Path) -> float:
-    """When the newest file of a folder was written; 0 without one."""
-    return max((file.stat().st_mtime for file in folder.glob("*")), default=0.0)
-
-
-# Wall time that the server may take, s: to start (the first time its files come from a cold disk),
-# to answer, and to end by itself.
-START_PATIENCE = 60.0
-ANSWER_PATIENCE = 20.0
-END_PATIENCE = 2.0
-
-_PORT_TAKEN = "Address already in use"
-# Of sound, and of the solver, which mends what it complains of.
-_NOISE = ("ALSA", "ODE Message 3")
-_ATTEMPTS = 5
-
-
 class GazeboServer:
     """gzserver with a world that has the plugin; the two end together, however one of them ends.
 
@@ -182,15 +117,10 @@ class GazeboServer:
         self.paused = False
         self._installation = installation
         self._log = world.with_name("gzserver.log")
-        self._companions: list[Companion] = []
-        self._server: Companion | None = None
-        self._socket: socket.socket | None = None
-        self._variables: dict[str, str | None] = installation.variables(world.parent)
-        for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
-            path = f"GAZEBO_{name}_PATH"
-            self._variables[path] = f"{folder}{os.pathsep}{self._variables[path]}"
-        # Gazebo's newer half finds others by multicast; each run keeps to itself.
-        self._variables["IGN_PARTITION"] = f"diffbot_{uuid4().hex}"
+        self._processes: list[ChildProcess] = []
+        self._server: ChildProcess | None = None  # the socket is there before it
+        self._socket: socket.socket
+        self._variables = _variables(installation, plugin, world)
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
         display = os.environ.get("DISPLAY")
         try:
@@ -199,7 +129,7 @@ class GazeboServer:
                     "gui:=true needs a display, and DISPLAY is not set; use gui:=false"
                 )
             if camera and not display:
-                display = start_display(self._run_plainly, self._tail)
+                display = self._start_display()
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
             # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
@@ -216,7 +146,7 @@ class GazeboServer:
         """Send a request and return its answer; a pause does not keep it back.
 
         Args:
-            request: of protocol.request.
+            request: of the function of this name.
             steps: inner steps that it asks for.
 
         Raises:
@@ -248,15 +178,31 @@ class GazeboServer:
                 raise GazeboError(self._silence(ANSWER_PATIENCE))
             self._read()
 
+    def wait_for_picture(self, folder: Path) -> None:
+        """Return when the camera has begun to fill the folder, which may hold older pictures.
+
+        Raises:
+            GazeboError: the server has ended, or there is no new picture after PICTURE_PATIENCE.
+        """
+        before = _newest(folder)
+        end = time.monotonic() + PICTURE_PATIENCE
+        while _newest(folder) == before:
+            self.look_around()
+            if time.monotonic() > end:
+                raise GazeboError(
+                    f"the camera has taken no picture for {PICTURE_PATIENCE:g} s: Gazebo cannot "
+                    "draw on the display; unset DISPLAY to draw on one that nobody sees"
+                )
+            time.sleep(LOOK_PERIOD)
+
     def close(self) -> None:
         """End the server and its window; returns when both are gone."""
-        if self._socket is not None:
-            self._socket.close()
         if self._server is not None:
+            self._socket.close()
             # The plugin ends the server by itself, but not while the world is paused.
             self._server.wait(END_PATIENCE)
-        stop_all(self._companions, (END_PATIENCE, END_PATIENCE))
-        self._companions.clear()
+        stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
+        self._processes.clear()
 
     # The start.
 
@@ -267,7 +213,7 @@ class GazeboServer:
             self._variables["DIFFBOT_SOCKET"] = str(theirs.fileno())
             with theirs:
                 program = self._installation.program("gzserver")
-                self._server = self._run(program, words, theirs.fileno())
+                self._server = self._run(program, words, (theirs.fileno(),))
             try:
                 self._receive(START_PATIENCE)
                 return
@@ -280,28 +226,46 @@ class GazeboServer:
                 stop_all([self._server])
                 self._log.write_text("")
 
-    def _run(self, program: str, words: list[str], *inherited: int) -> Companion:
-        return self._run_plainly(program, words, *inherited, variables=self._variables)
+    def _start_display(self) -> str:
+        """Start an X server that shows nothing, and return its name."""
+        program = shutil.which("Xvfb")
+        if program is None:
+            raise GazeboError(
+                "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which "
+                "is then used, or do without pictures"
+            )
+        ours, theirs = os.pipe()
+        with open(ours) as answer:
+            words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+            # A program of the machine, which must not see Gazebo's older libraries.
+            self._run(program, words, (theirs,), variables={})
+            os.close(theirs)
+            number = answer.readline().strip()
+        if not number:
+            raise GazeboError(
+                "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
+                f"words:\n{self._tail()}"
+            )
+        return f":{number}"
 
-    def _run_plainly(
+    def _run(
         self,
         program: str,
         words: list[str],
-        *inherited: int,
+        inherited: tuple[int, ...] = (),
         variables: dict[str, str | None] | None = None,
-    ) -> Companion:
-        """Start a program of the machine, which must not see Gazebo's older libraries."""
-        companion = Companion(
+    ) -> ChildProcess:
+        process = ChildProcess(
             Path(program).name,
             [program, *words],
-            variables,
+            self._variables if variables is None else variables,
             self._log,
             inherited,
             # Gazebo's own ways to end may take long, and there is nothing to be saved.
             signal.SIGKILL,
         )
-        self._companions.append(companion)
-        return companion
+        self._processes.append(process)
+        return process
 
     # Answers.
 
@@ -335,15 +299,15 @@ class GazeboServer:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
         # Whether it has worked is seen by what the server says next.
-        companion = Companion("gz", command, self._variables, self._log)
-        if companion.wait(ANSWER_PATIENCE) is None:
-            stop_all([companion])
+        process = ChildProcess("gz", command, self._variables, self._log)
+        if process.wait(ANSWER_PATIENCE) is None:
+            stop_all([process])
 
     def _silence(self, patience: float) -> str:
         return f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
 
     def _ending(self) -> str:
-        status = self._server.wait(END_PATIENCE)
+        status = None if self._server is None else self._server.wait(END_PATIENCE)
         how = f"killed by signal {-status}" if status and status < 0 else f"status {status}"
         advice = ""
         if self._chosen and _PORT_TAKEN in self._log.read_text(errors="replace"):
@@ -357,6 +321,21 @@ class GazeboServer:
         lines = self._log.read_text(errors="replace").splitlines()
         words = [line for line in lines if line.strip() and not any(x in line for x in _NOISE)]
         return "\n".join(words)[-1500:]
+
+
+def _variables(installation: Installation, plugin: Path, world: Path) -> dict[str, str | None]:
+    variables: dict[str, str | None] = {**installation.variables(world.parent)}
+    for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
+        path = f"GAZEBO_{name}_PATH"
+        variables[path] = f"{folder}{os.pathsep}{variables[path]}"
+    # Gazebo's newer half finds others by multicast; each run keeps to itself.
+    variables["IGN_PARTITION"] = f"diffbot_{uuid4().hex}"
+    return variables
+
+
+def _newest(folder: Path) -> float:
+    """When the newest file of a folder was written; 0 without one."""
+    return max((file.stat().st_mtime for file in folder.glob("*")), default=0.0)
 
 
 def free_port() -> int:

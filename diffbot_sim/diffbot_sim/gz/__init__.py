@@ -1,4 +1,4 @@
-"""Gazebo (Ionic or newer) through its stock systems and ros_gz_bridge, in lock-step.
+"""Simulators of a ROS 2 install: sim:=gz, gz_ros2_control and gazebo_ros.
 
-Start reading at gz_simulator_node.py.
+Start reading at gz_simulator_node.py and ros2_control_simulator_node.py.
 """

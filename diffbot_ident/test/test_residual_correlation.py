@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import Whiteness
+from diffbot_ident.torque.axis_fit import ResidualCorrelation
 from diffbot_ident.torque.integral_rows import COLUMNS, DIFFERENCE, DOMEGA, DV, SUM, RowSums
 
 WINDOW, SMOOTHING = 10, 5
@@ -13,7 +13,7 @@ WINDOW, SMOOTHING = 10, 5
 def run(unknown, seed=1, blocks=30, size=200, clear=True):
     """Rows of dv = 2 sum + noise (+ something unknown), domega = -9 difference + noise."""
     generator = np.random.default_rng(seed)
-    sums, white = RowSums(WINDOW, SMOOTHING, 0.01), Whiteness()
+    sums, white = RowSums(WINDOW, SMOOTHING, 0.01), ResidualCorrelation()
     count = blocks * size
     noise = np.array(
         [np.convolve(n, np.ones(15), "valid") for n in generator.standard_normal((2, count + 14))]
@@ -49,8 +49,8 @@ def test_a_slow_unknown_force_is_named_with_its_axis():
 
 
 def test_nothing_is_said_too_early_or_where_wheels_always_turn_round():
-    assert all(map(math.isnan, Whiteness().correlation()))
-    assert Whiteness().warnings() == []
+    assert all(map(math.isnan, ResidualCorrelation().correlation()))
+    assert ResidualCorrelation().warnings() == []
     white = run(lambda k: 0.0, blocks=1)
     assert white.warnings() == []
     assert all(map(math.isnan, run(lambda k: 0.0, clear=False, blocks=4).correlation()))

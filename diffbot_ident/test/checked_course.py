@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 from test_estimator_sequences import check
-from test_shield import PERIOD, PRIORS, TWIL, step
+from test_safety_filter import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample
-from diffbot_ident.identification import LONGEST, Phase
+from diffbot_ident.identification import MAX_BRAKING, Phase
 from diffbot_ident.torque.estimate import State
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
@@ -55,7 +55,7 @@ class Robot:
         return JointSample(self.time, tuple(angles), (0.0, 0.0), torque)
 
 
-class Watched:
+class CheckedCourse:
     """A course, and in a few lines what it may say.
 
     Attributes:
@@ -120,7 +120,7 @@ class Watched:
     def _check_braking(self):
         since = self.braked_since()
         if since is not None:
-            assert self.course.elapsed - since <= LONGEST + PERIOD
+            assert self.course.elapsed - since <= MAX_BRAKING + PERIOD
             speeds = GEOMETRY.wheel_velocity(*self.course.velocity)
             assert all(t * w <= 0.0 for t, w in zip(self.torque, speeds, strict=True))
 
@@ -128,7 +128,7 @@ class Watched:
         """A robot is let go when it stands, has been braked for long, or nobody knows how to."""
         # One count of an encoder within a period is 0.15 rad/s, and speeds are means of a period.
         if max(map(abs, robot.speeds())) >= 1.0 and self.course.estimate.state is not State.INVALID:
-            assert self.course.elapsed - self.braked_since() >= LONGEST - PERIOD, robot.speeds()
+            assert self.course.elapsed - self.braked_since() >= MAX_BRAKING - PERIOD, robot.speeds()
 
     def braked_since(self):
         """Time of the run at which braking began, s; None before."""

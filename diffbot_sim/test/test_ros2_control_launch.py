@@ -6,8 +6,8 @@ import time
 import pytest
 
 from diffbot_description import load_robot
-from diffbot_sim.ros2_control import program as ros2_control_commands
-from diffbot_sim.ros2_control.program import Ros2ControlProgram
+from diffbot_sim.gz import launches
+from diffbot_sim.gz.launches import check_installed, launch_ros2_control
 
 # Writes down what it was called with; lasting programs wait, the others leave with CODE.
 # By way of the shell, as the path may have spaces.
@@ -40,8 +40,7 @@ def log(tmp_path, monkeypatch):
     text = SCRIPT.format(python=sys.executable, log=str(tmp_path / "log"))
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
-    packages = {p for names in ros2_control_commands.PACKAGES.values() for p in names}
-    for package in packages | set(ros2_control_commands.CONTROL_PACKAGES):
+    for package in {p for names in launches.PACKAGES.values() for p in names}:
         (index / package).touch()
     paths = [tmp_path / "lib" / package / name for package, name in EXECUTABLES.items()]
     for path in (*paths, tmp_path / "bin" / "gz", tmp_path / "bin" / "gzserver"):
@@ -53,20 +52,20 @@ def log(tmp_path, monkeypatch):
     return tmp_path / "log"
 
 
-def run(program, timeout=20.0):
-    """Look after the program until the robot can be driven; returns what went wrong."""
-    program.check()
-    program.start()
+def run(sim, timeout=20.0):
+    """Look after the launch until the robot can be driven; returns what went wrong."""
+    check_installed(sim)
+    launch = launch_ros2_control(sim, load_robot("twil"), (0.0, 0.0, 0.0), 1.0, False, 10.0)
     end = time.monotonic() + timeout
     try:
-        while not program.is_ready:
+        while not launch.is_ready:
             assert time.monotonic() < end
-            if said := program.fault():
+            if said := launch.fault():
                 return said
             time.sleep(0.02)
-        return program.fault()
+        return launch.fault()
     finally:
-        program.stop()
+        launch.stop()
 
 
 @pytest.mark.parametrize(
@@ -74,9 +73,8 @@ def run(program, timeout=20.0):
     [("gz_ros2_control", "gz sim", "create"), ("gazebo_ros", "gzserver", "spawn_entity.py")],
 )
 def test_torque_controller_before_joint_states_and_both_after_the_robot(log, sim, server, spawn):
-    program = Ros2ControlProgram(sim, load_robot("twil"), (0.0, 0.0, 0.0), 1.0, False, 10.0)
     (log.parent / "log.fail").touch()  # the first spawner fails and is tried again
-    assert run(program) is None
+    assert run(sim) is None
     called = log.read_text().splitlines()
     assert any(line.startswith(server) for line in called)
     steps = [line for line in called if line.startswith((spawn, "spawner"))]
@@ -86,7 +84,5 @@ def test_torque_controller_before_joint_states_and_both_after_the_robot(log, sim
 
 def test_server_that_ends_is_told(log):
     (log.parent / "bin" / "gz").write_text("#!/bin/sh\nexit 7\n")
-    robot = load_robot("twil")
-    program = Ros2ControlProgram("gz_ros2_control", robot, (0.0, 0.0, 0.0), 1.0, False, 10.0)
     (log.parent / "lib" / "ros_gz_sim" / "create").write_text("#!/bin/sh\nsleep 100\n")
-    assert run(program) == "gz server has ended with status 7"
+    assert run("gz_ros2_control") == "gz server has ended with status 7"

@@ -1,4 +1,4 @@
-"""Shield: predictions against scipy, and never outside nor too fast for priors that are wrong."""
+"""Safety filter: predictions against scipy; never outside nor too fast with wrong priors."""
 
 import math
 from dataclasses import replace
@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from diffbot_description import load_robot
+from diffbot_ident.excitation.arena import Arena, extent, outline, reach
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, brake_torque
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.shield import LOOK_BACK, Arena, extent, outline, reach
+from diffbot_ident.excitation.safety_filter import LOOK_BACK
+from diffbot_ident.torque.estimate import Estimate, State
 
 TWIL, AGV = load_robot("twil"), load_robot("agv")
 PRIORS = {robot.name: nominal_prior(robot) for robot in (TWIL, AGV)}
@@ -36,6 +38,14 @@ def step(truth, state, torque):
             omega + h * (k6 * v * omega + k8 * (left - right)),
         )
     return x, y, theta, v, omega, way
+
+
+def estimate(values, variances):
+    """An estimate whose parameters are identifiable where their variance is finite."""
+    known = np.isfinite(variances)
+    states = tuple(State.ESTIMATED if k else State.UNESTIMATED for k in known)
+    covariance = np.diag(np.where(known, variances, 1.0))
+    return Estimate(parameter_states=states).with_values(np.array(values), covariance)
 
 
 def drive(
@@ -64,7 +74,7 @@ def drive(
     prior = replace(prior, values=tuple(np.array(prior.values) * (1.0 + np.array(errors))))
     excitation = make_excitation(kind, robot, seed, arena=Arena(side, side), prior=prior)
     if learned:
-        excitation.learn(truth, [0.0] * 4)
+        excitation.learn(estimate(truth, [0.0] * 4))
     radius, half = robot.wheels.radius, robot.wheels.half_track
     corners = outline(robot)
     state, before = (*start, 0.0, 0.0, 0.0), None
@@ -166,15 +176,15 @@ def test_a_description_without_offset_may_be_wrong(robot, offset):
     for kind in ("prbs", "optimised"):
         farthest, excitation = drive(robot, kind, 0, errors, 6.0, truth=truth)
         assert (farthest[2:] <= [limits.linear_velocity, limits.angular_velocity]).all()
-        low, high = (f(excitation._shield._values, axis=1)[:2] for f in (np.min, np.max))
+        low, high = (f(excitation._filter._values, axis=1)[:2] for f in (np.min, np.max))
         assert (low <= truth[:2]).all() and (high >= truth[:2]).all()
 
 
 def test_what_is_learned_of_no_offset_narrows_it():
     prior = replace(PRIORS["twil"], values=(0.0, 0.0, *PRIORS["twil"].values[2:]))
     excitation = make_excitation("prbs", TWIL, 0, arena=Arena(3, 3), prior=prior)
-    excitation.learn((0.001, 0.0, *prior.values[2:]), (1e-6, math.inf, 1.0, 1.0))
-    k5, k6 = excitation._shield._values[:2]
+    excitation.learn(estimate((0.001, 0.0, *prior.values[2:]), (1e-6, math.inf, 1.0, 1.0)))
+    k5, k6 = excitation._filter._values[:2]
     assert (k5.min(), k5.max()) == pytest.approx((-0.002, 0.004))
     assert k6.max() == -k6.min() > 0.5
     assert (k6[1:] * (k5[1:] - 0.001) < 0.0).all()  # no model gains energy by turning
@@ -229,7 +239,7 @@ def test_brake_opposes_each_wheel(speeds):
         ({"values": (0.1, -3.0, -2.0, -16.0)}, "K7"),
         ({"values": (0.1, -3.0, 2.0, float("nan"))}, "finite"),
         ({"spread": (0.3, 0.3, 0.3, 1.0)}, "spread"),
-        ({"coulomb": (-1.0, 0.0)}, "coulomb"),
+        ({"friction": (0.0, 0.0, -1.0, 0.0)}, "coulomb"),
     ],
 )
 def test_bad_priors_are_named(change, field):

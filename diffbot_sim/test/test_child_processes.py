@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from diffbot_sim.companions import Companion, stop_all
+from diffbot_sim.child_processes import ChildProcess, stop_all
 
 
 def wait(condition, timeout=10.0):
@@ -27,19 +27,19 @@ def running(number):
 
 
 def test_status_and_environment():
-    one = Companion("one", ["sh", "-c", 'exit "$CODE"'], {"CODE": "3"})
+    one = ChildProcess("one", ["sh", "-c", 'exit "$CODE"'], {"CODE": "3"})
     wait(lambda: one.status is not None)
     assert one.status == 3
 
 
 def test_missing_program_is_an_error():
     with pytest.raises(OSError):
-        Companion("none", ["/no/such/program"])
+        ChildProcess("none", ["/no/such/program"])
 
 
 def test_stops_programs_and_their_children(tmp_path):
     script = f"sleep 100 & echo $! > {tmp_path}/child; wait"
-    one = Companion("one", ["sh", "-c", script])
+    one = ChildProcess("one", ["sh", "-c", script])
     wait(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip())
     child = int((tmp_path / "child").read_text())
     stop_all([one], grace=(0.3, 1.0))  # a shell's background job ignores SIGINT
@@ -50,18 +50,18 @@ def test_stops_programs_and_their_children(tmp_path):
 def test_stubborn_program_is_killed():
     script = "import signal, time\nfor s in (2, 15): signal.signal(s, signal.SIG_IGN)\n"
     script += "print('ready', flush=True)\ntime.sleep(100)"
-    one = Companion("one", [sys.executable, "-c", script])
+    one = ChildProcess("one", [sys.executable, "-c", script])
     time.sleep(0.5)
     stop_all([one], grace=(0.2, 0.2))
     wait(lambda: one.status is not None)
     assert one.status == -signal.SIGKILL
 
 
-def test_companions_of_a_killed_process_end(tmp_path):
+def test_children_of_a_killed_process_end(tmp_path):
     script = (
-        "from diffbot_sim.companions import Companion\n"
+        "from diffbot_sim.child_processes import ChildProcess\n"
         "import time\n"
-        "print(Companion('one', ['sleep', '100']).number, flush=True)\n"
+        "print(ChildProcess('one', ['sleep', '100']).pid, flush=True)\n"
         "time.sleep(100)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

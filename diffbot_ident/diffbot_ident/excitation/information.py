@@ -1,0 +1,246 @@
+"""How much is known about parameters, and how much a motion tells of K5..K8, in bits.
+
+Information is the inverse of a covariance. With the information matrices before and after an
+experiment, J0 and J1, a Gaussian estimate of n parameters gains
+
+    joint bits        (1/2) log2(det J1 / det J0)               (D-optimality)
+    sum of bits       sum_i (1/2) log2(var0_i / var1_i)
+
+One bit halves the standard deviation of one parameter. Both grow with every measurement. The sum
+counts each parameter by its own variance; the joint bits also count that errors of two parameters
+that go together cancel. Sujan and Dubowsky (2002) choose motions by the mutual information
+between measurement and parameter, but their (16) takes r^2 = 1 - rho + rho^2 for its correlation,
+which is smallest at rho = 1/2 and so prefers measurements that say little. Both measures here
+replace it. Scale the parameters to similar sizes, for example by their prior deviations, where
+units differ much.
+
+In a robot's motion friction of the wheels is unknown as well. Over windows of time the model (41)
+of Lages (2017) with friction is linear in its parameters, s being the signs of the wheels' speeds:
+
+    v_1 - v_0         = [int omega^2,  int(tau_l + tau_r)] [K5, K7]  + int[v, omega, s_l, s_r] f
+    omega_1 - omega_0 = [int v omega,  int(tau_l - tau_r)] [K6, K8]  + int[v, omega, s_l, s_r] g
+
+The noise is that of the two velocities, which come from differences of encoder angles, and that of
+the torques, which act a little differently than they are reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, Paths
+from diffbot_ident.torque.estimate import Array
+
+
+def marginal_information(information: Array, of: Sequence[int]) -> Array:
+    """Information about some parameters while all others are unknown, too (Schur complement).
+
+    Args:
+        information: of all n parameters, shape (..., n, n).
+        of: indices of the m parameters of interest; the rest are a nuisance.
+
+    Returns:
+        Shape (..., m, m), the inverse of these parameters' block of the covariance.
+
+    Raises:
+        ValueError: an index is not 0 to n - 1, or given twice.
+    """
+    size = information.shape[-1]
+    wanted = list(of)
+    if len(set(wanted)) != len(wanted) or not all(0 <= i < size for i in wanted):
+        raise ValueError(f"of = {wanted}: must be different indices from 0 to {size - 1}")
+    rest = [i for i in range(size) if i not in wanted]
+    own = information[..., wanted, :][..., wanted]
+    if not rest:
+        return own
+    mixed = information[..., rest, :][..., wanted]
+    others = information[..., rest, :][..., rest]
+    known: Array = own - np.swapaxes(mixed, -1, -2) @ np.linalg.solve(others, mixed)
+    return known
+
+
+def log2_determinant(information: Array) -> Array:
+    """log2 det of symmetric positive definite matrices, shape (...)."""
+    natural: Array = np.linalg.slogdet(information)[1]
+    bits: Array = natural / np.log(2.0)
+    return bits
+
+
+def joint_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
+    """Bits gained about parameters together, shape (...); D-optimality.
+
+    Args:
+        before: information before, shape (..., n, n), positive definite.
+        after: information afterwards, the same shape.
+        of: indices of the parameters that count, the others being a nuisance; None for all.
+    """
+    if of is None:
+        return 0.5 * (log2_determinant(after) - log2_determinant(before))
+    # det of a Schur complement = det of the whole / det of the rest.
+    rest = [i for i in range(before.shape[-1]) if i not in set(of)]
+    gained = joint_bits(before, after)
+    if rest:
+        gained = gained - joint_bits(
+            before[..., rest, :][..., rest], after[..., rest, :][..., rest]
+        )
+    return gained
+
+
+def bits_each(before: Array, after: Array) -> Array:
+    """Bits gained about every single parameter, all others unknown, shape (..., n)."""
+    variances = [
+        np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
+        for information in (before, after)
+    ]
+    bits: Array = 0.5 * np.log2(variances[0] / variances[1])
+    return bits
+
+
+def sum_of_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
+    """Sum of `bits_each` over the parameters `of` (None: all), shape (...)."""
+    each = bits_each(before, after)
+    bits: Array = (each if of is None else each[..., list(of)]).sum(axis=-1)
+    return bits
+
+
+# The first two parameters of either equation are K's, the other four friction.
+OF_INTEREST = (0, 1)
+SIZE = 6
+# Deviation of the wheels' friction beforehand, as a share of the excitation's torque.
+FRICTION_SHARE = 0.1
+# Deviation of a period's torque from what is reported, as a share of it.
+TORQUE_ERROR = 0.03
+# Encoder counts a revolution that perfect encoders are taken for: other errors remain.
+PERFECT_COUNTS = 50_000
+
+
+class BodyInformation:
+    """Information about [K5, K7] and about [K6, K8], and bits gained since the beginning.
+
+    Parameters are counted in units of what is known of them beforehand, so that the information
+    beforehand is the unit matrix.
+
+    Args:
+        prior: K5..K8 and how far they may be off; half of that is taken for a deviation.
+        radius: of the wheels, m.
+        half_track: b, m.
+        amplitude: of the excitation, N m.
+        speed: typical wheel speed, rad/s.
+        counts: of the encoders, per revolution; 0 for perfect ones.
+        period: control period, over which velocities are measured, s.
+        interval: control periods of a window.
+    """
+
+    def __init__(
+        self,
+        prior: BodyPrior,
+        radius: float,
+        half_track: float,
+        amplitude: float,
+        speed: float,
+        counts: int,
+        period: float,
+        interval: int,
+    ) -> None:
+        k5, k6, k7, k8 = (
+            max(0.5 * spread, 0.005) * abs(value)
+            for value, spread in zip(prior.values, prior.spread, strict=True)
+        )
+        coulomb = FRICTION_SHARE * amplitude
+        rub = coulomb / (radius * speed)
+        rows = []
+        for own, torque, size in ((k5, k7, prior.values[2]), (k6, k8, -prior.values[3])):
+            friction = [rub, rub * half_track, coulomb, coulomb]
+            rows.append([own, torque, *(size * entry for entry in friction)])
+        # An angle read in whole counts has a deviation of 1 / sqrt(12) counts; a velocity is the
+        # difference of two, and a window has the difference of two velocities.
+        wheel = 2.0 * (math.tau / (counts or PERFECT_COUNTS)) / math.sqrt(12.0) / period
+        noise = np.array([radius / math.sqrt(2.0), radius / (math.sqrt(2.0) * half_track)]) * wheel
+        self._scale = np.array(rows) / noise[:, None]
+        # Variance that (N m s)^2 of summed torque add to a window's, relative to that of the noise.
+        gains = np.array([prior.values[2], -prior.values[3]])
+        self._torque_error = (TORQUE_ERROR * gains / noise) ** 2 * period / (interval * period)
+        self._period, self._interval = period, interval
+        self._start = np.stack([np.eye(SIZE)] * 2)
+        self.information = self._start.copy()
+        self.begin_window()
+
+    def begin_window(self) -> None:
+        """The next motion that is recorded does not follow those before."""
+        self._window = np.zeros((2, SIZE))
+        self._recorded = 0
+
+    @property
+    def bits(self) -> float:
+        """Joint bits gained about K5..K8 since the beginning."""
+        return float(joint_bits(self._start, self.information, OF_INTEREST).sum())
+
+    def record(self, motion: Motion, torque: tuple[float, float]) -> None:
+        """Take in the motion over the control period that has ended and its torques, N m."""
+        row = regressors(np.array(motion.velocity), np.array(motion.wheel_speeds), np.array(torque))
+        self._window += self._period * row
+        self._recorded += 1
+        if self._recorded == self._interval:
+            self.add(self._window[None])
+            self.begin_window()
+
+    def add(self, windows: Array) -> None:
+        """Take in the regressors of k windows, shape (k, 2, 6); see `regressors`."""
+        self.information = self.information + self._of(windows)
+
+    def gain(self, windows: Array) -> Array:
+        """Joint bits about K5..K8 that k windows would add, shape (k, n, 2, 6) -> (n,)."""
+        after = self.information + self._of(windows)
+        bits: Array = joint_bits(self.information, after, OF_INTEREST).sum(axis=-1)
+        return bits
+
+    def _of(self, windows: Array) -> Array:
+        """Information in windows, summed over the first axis: (k, ..., 2, 6) -> (..., 2, 6, 6)."""
+        rows = windows * self._scale
+        # Left and right squared, from their sum and difference.
+        squares = 0.5 * (windows[..., 0, 1] ** 2 + windows[..., 1, 1] ** 2)
+        rows = rows / np.sqrt(1.0 + squares[..., None] * self._torque_error)[..., None]
+        information: Array = np.einsum("k...i,k...j->...ij", rows, rows)
+        return information
+
+
+def regressors(velocity: Array, wheel_speeds: Array, torque: Array) -> Array:
+    """Rows of both equations: [omega^2 or v omega, torque, v, omega, sign w_l, sign w_r].
+
+    Args:
+        velocity: [v, omega], shape (2, ...), m/s and rad/s.
+        wheel_speeds: [left, right], shape (2, ...), rad/s.
+        torque: [left, right], shape (2, ...), N m.
+
+    Returns:
+        Shape (..., 2, 6), for dv/dt and domega/dt.
+    """
+    v, omega = velocity
+    left, right = torque
+    friction = [v, omega, *np.sign(wheel_speeds)]
+    return np.stack(
+        [
+            np.stack([omega * omega, left + right, *friction], axis=-1),
+            np.stack([v * omega, left - right, *friction], axis=-1),
+        ],
+        axis=-2,
+    )
+
+
+def predicted_window(model: BodyModel, paths: Paths, torque: Array, duration: float) -> Array:
+    """Regressors of predicted motions, integrated over their time, shape (n, 2, 6).
+
+    Args:
+        model: that predicted them.
+        paths: n motions under constant torques.
+        torque: shape (2, n), N m.
+        duration: of the paths, s.
+    """
+    middle = 0.5 * (paths.velocity[:, 1:] + paths.velocity[:, :-1])
+    torques = np.broadcast_to(torque[:, None, :], middle.shape)
+    rows = regressors(middle, model.wheel_speeds(middle), torques)
+    window: Array = duration * rows.mean(axis=0)
+    return window

@@ -1,0 +1,440 @@
+"""A safety filter for excitations: the robot can always be braked to rest in its room and speeds.
+
+A torque that is held until the next decision is admissible if the robot, braked from then on, comes
+to rest without leaving its room or exceeding a speed limit. Standing still is admissible, and what
+was verified at one decision leaves at least the braking for the next one, so there is always a way
+on. The prediction is repeated for K5..K8 that are off by what is not known of them: the corners of
+a half-fraction factorial design (all pairs of parameters high and low) and the middle. Friction
+helps to stop and is hardly known at first, so safety does not count on any.
+
+`SafetyFilter` tells how far beyond the limits torques would lead. `FilteredExcitation` decides by
+it, at regular intervals, what a policy may drive: `SequencePolicy` a given sequence of torques
+where that is admissible, excitations.py's InformationPolicy what tells most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+from typing import Protocol
+
+import numpy as np
+
+from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, Paths, brake_torque
+from diffbot_ident.excitation.information import BodyInformation
+from diffbot_ident.torque.estimate import Array, Estimate
+
+Torque = tuple[float, float]
+
+# Share of the excitation's amplitude that braking is predicted with; the real brake uses all of it.
+BRAKE_SHARE = 0.7
+# Share of the speed limits that predictions may use; the rest is for noise of the measured speeds.
+SPEED_SHARE = 0.92
+# Time without torque that is reckoned with once samples have been lost, s.
+COASTING = 0.3
+# A description may be wrong by so much of the equivalent mass's offset, m: one that says that there
+# is none has K5 = K6 = 0, of which a share is nothing.
+OFFSET_ERROR = 0.02
+# Signs of the errors of K5..K8: the middle, and the 8 corners whose product is positive.
+ERRORS = np.array(
+    [(0, 0, 0, 0), *(corner for corner in product((-1, 1), repeat=4) if math.prod(corner) > 0)]
+).T
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to drive until the next decision.
+
+    Attributes:
+        torques: [left, right] of each control period, N m, shape (2, interval); None: brake.
+        replaced: wheel torques that are not what the policy wanted, to keep to the limits.
+    """
+
+    torques: Array | None
+    replaced: int = 0
+
+
+class SafetyFilter:
+    """Tells how far beyond the limits torques would lead, in the worst of several models.
+
+    Args:
+        radius: of the wheels, m.
+        half_track: b, m.
+        prior: K5..K8, how far they may be off, and the friction.
+        room: largest |x| and |y| of the axle's midpoint, m; None for no limit.
+        speeds: largest |v| in m/s and |omega| in rad/s.
+        amplitude: largest torque of the excitation, N m.
+        interval: control periods from one decision to the next.
+        period: control period, s.
+
+    Attributes:
+        model: the middle model alone, with friction, for states and plans.
+        levels: torques that may be held: the nine pairs [left, right] of full, no and reverse
+            torque, N m, shape (2, 9).
+
+    Raises:
+        ValueError: a speed limit or the amplitude is not finite and > 0.
+    """
+
+    def __init__(
+        self,
+        radius: float,
+        half_track: float,
+        prior: BodyPrior,
+        room: tuple[float, float] | None,
+        speeds: tuple[float, float],
+        *,
+        amplitude: float,
+        interval: int,
+        period: float,
+    ) -> None:
+        for name, value, unit in (
+            ("linear velocity limit", speeds[0], "m/s"),
+            ("angular velocity limit", speeds[1], "rad/s"),
+            ("amplitude", amplitude, "N m"),
+        ):
+            if not (math.isfinite(value) and value > 0.0):
+                raise ValueError(f"excitation's {name} = {value} {unit}: must be finite and > 0")
+        self._radius, self._half_track = radius, half_track
+        self._room = None if room is None else np.array(room)[:, None, None]
+        self._speeds = SPEED_SHARE * np.array(speeds)[:, None, None]
+        self._effort = BRAKE_SHARE * amplitude
+        self._coasting = 0.0
+        self.amplitude, self.interval, self.period = amplitude, interval, period
+        self.levels = amplitude * np.array(list(product((-1.0, 0.0, 1.0), repeat=2))).T
+        turned = OFFSET_ERROR * abs(prior.values[3]) / (half_track * prior.values[2])
+        self.offset_errors = (OFFSET_ERROR, turned, 0.0, 0.0)
+        self.learn(prior)
+
+    def errors_of(self, prior: BodyPrior) -> tuple[float, ...]:
+        """How far K5..K8 may be off: their spread, and no less than `offset_errors`.
+
+        K5 = m_b d / M_e and K6 = K5 K8 / (b K7); `offset_errors` are what a move of the equivalent
+        mass by OFFSET_ERROR does to K5..K8, in their units.
+        """
+        return tuple(
+            max(spread * abs(value), least)
+            for value, spread, least in zip(
+                prior.values, prior.spread, self.offset_errors, strict=True
+            )
+        )
+
+    def learn(self, prior: BodyPrior, errors: Sequence[float] | None = None) -> None:
+        """Predict with these parameters from now on.
+
+        Args:
+            prior: K5..K8 and friction.
+            errors: how far K5..K8 may be off, in their units; None for `errors_of` the prior.
+        """
+        off = np.array(self.errors_of(prior) if errors is None else errors)
+        shares = np.minimum(off, np.array(prior.spread) * np.abs(prior.values))
+        # What is beyond their shares comes from the offset, to which K5 and -K6 are proportional.
+        # K5 and K6 of one sign would make models that gain energy by turning.
+        offset = (off - shares) * (1.0, -1.0, 0.0, 0.0)
+        self._values = (
+            np.array(prior.values)[:, None] + ERRORS * shares[:, None] + ERRORS[0] * offset[:, None]
+        )
+        self._models: dict[int, BodyModel] = {}
+        self.model = BodyModel(self._radius, self._half_track, self._values[:, :1], prior.friction)
+
+    def expect_losses(self) -> None:
+        """Samples were lost, and may be again: let the robot coast for COASTING before it brakes.
+
+        The first loss comes unexpected; the margin of the arena and BRAKE_SHARE are for that.
+        """
+        self._coasting = COASTING
+
+    @property
+    def duration(self) -> float:
+        """From one decision to the next, s."""
+        return self.interval * self.period
+
+    def held(self, level: int) -> Array:
+        """A level for each control period until the next decision, N m, shape (2, interval)."""
+        return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
+
+    def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
+        """How far each of n torques leads beyond the limits; 0 is admissible.
+
+        It is the mean over the way of what the limits are exceeded by, as a share of them.
+
+        Args:
+            pose: now, shape (3,), m and rad.
+            velocity: now, shape (2,), m/s and rad/s.
+            torques: [left, right] to hold until the next decision, N m, shape (2, n).
+
+        Returns:
+            Shape (n,), the worst over the models.
+        """
+        count, scenarios = torques.shape[1], ERRORS.shape[1]
+        total = count * scenarios
+        model = self._model_of(count)
+        held = model.held(
+            np.repeat(pose[:, None], total, axis=1),
+            np.repeat(velocity[:, None], total, axis=1),
+            np.repeat(torques, scenarios, axis=1),
+            self.duration,
+        )
+        beyond = self._beyond(held)
+        if self._coasting:
+            end = held.pose[:, -1], held.velocity[:, -1]
+            held = model.held(*end, np.zeros((2, total)), self._coasting)
+            beyond += self._beyond(held)
+        rest = model.braked(held.pose[:, -1], held.velocity[:, -1], self._effort)
+        beyond += self._beyond(rest)
+        worst: Array = beyond.reshape(count, scenarios).max(axis=1)
+        return worst
+
+    def least_excess(self, pose: Array, velocity: Array, excess: Array) -> Decision:
+        """Where no level is admissible: brake, or hold the one that leads least far beyond.
+
+        A robot that stands outside its room has as much excess by braking as if a torque kept it
+        there, so that a torque that drives it back in is better.
+
+        Args:
+            pose: now, shape (3,), m and rad.
+            velocity: now, shape (2,), m/s and rad/s.
+            excess: of the levels, shape (9,).
+        """
+        count = ERRORS.shape[1]
+        poses, velocities = (np.repeat(now[:, None], count, axis=1) for now in (pose, velocity))
+        rest = self._model_of(1).braked(poses, velocities, self._effort)
+        # `excess` adds up the means of two or three parts of the way.
+        braking = (3.0 if self._coasting else 2.0) * float(self._beyond(rest).max())
+        least = int(np.argmin(excess))
+        return Decision(None if braking <= excess[least] else self.held(least), 2 * self.interval)
+
+    def plan_excess(self, pose: Array, velocity: Array) -> Array:
+        """How far braking from n states leads beyond the limits in the middle model, (n,).
+
+        Args:
+            pose: shape (3, n), m and rad.
+            velocity: shape (2, n), m/s and rad/s.
+        """
+        return self._beyond(self.model.braked(pose, velocity, self._effort))
+
+    def _beyond(self, paths: Paths) -> Array:
+        beyond = np.maximum(np.abs(paths.velocity) / self._speeds - 1.0, 0.0).sum(axis=0)
+        if self._room is not None:
+            beyond += np.maximum(np.abs(paths.pose[:2]) / self._room - 1.0, 0.0).sum(axis=0)
+        mean = beyond.mean(axis=0)
+        # A model that runs away says nothing but that it does.
+        return np.where(np.isnan(mean), np.inf, mean)
+
+    def _model_of(self, count: int) -> BodyModel:
+        """All models for each of `count` torques."""
+        if count not in self._models:
+            values = np.tile(self._values, (1, count))
+            self._models[count] = BodyModel(self._radius, self._half_track, values)
+        return self._models[count]
+
+
+class Policy(Protocol):
+    """Decides what to drive, among admissible torques where there are any."""
+
+    @property
+    def predicted_information(self) -> float:
+        """Bits that the predicted motions would have gained; NaN where nothing is predicted."""
+
+    def decide(self, pose: Array, velocity: Array) -> Decision:
+        """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
+
+
+# Control periods by which decisions look back, as GuardedPrbs's guards do: the noise of the newest
+# speeds is in the accelerations that the coming torques are paired with.
+LOOK_BACK = 2
+# Least spread that predictions reckon with, however precise an estimate says it is.
+MIN_SPREAD = 0.05
+# An estimate may be off by this many of its standard deviations.
+ESTIMATE_STDS = 3.0
+
+
+class FilteredExcitation:
+    """Decides at regular intervals what to drive; between two decisions the torques are fixed.
+
+    Args:
+        policy: decides.
+        safety_filter: of the policy; it is taught what is learnt of the robot.
+        prior: what is believed of the robot at the beginning.
+        information: counts the information in the measured motion.
+
+    Attributes:
+        decisions: made so far.
+        interventions: decisions that replaced what the policy wanted.
+        guarded: wheel torques that were replaced to keep to the limits.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        safety_filter: SafetyFilter,
+        prior: BodyPrior,
+        information: BodyInformation,
+    ) -> None:
+        self._policy = policy
+        self._filter = safety_filter
+        self._prior = prior
+        self._achieved = information
+        self._motions: deque[Motion] = deque(maxlen=LOOK_BACK + 1)
+        # The torques that acted over the periods that end with these motions, and the newest.
+        self._torques = deque([(0.0, 0.0)] * (LOOK_BACK + 1), maxlen=LOOK_BACK + 1)
+        # Torques still to come until the next decision; None where the robot brakes.
+        self._plan: deque[Torque | None] = deque()
+        self._begun = self._interrupted = False
+        self.decisions = 0
+        self.interventions = 0
+        self.guarded = 0
+
+    @property
+    def information(self) -> float:
+        """Bits about K5..K8 gained by the measured motion."""
+        return self._achieved.bits
+
+    @property
+    def predicted_information(self) -> float:
+        """Bits that the predicted motions would have gained; NaN where nothing is predicted."""
+        return self._policy.predicted_information
+
+    def learn(self, estimate: Estimate) -> None:
+        """Predict with an estimate from now on.
+
+        A parameter that is not identifiable keeps its value and spread of the beginning, and no
+        spread grows beyond that of the beginning. Friction that is not known is that of the
+        beginning, and negative friction none.
+        """
+        new, errors = list(self._prior.values), list(self._filter.errors_of(self._prior))
+        offsets = self._filter.offset_errors
+        for i, (value, variance) in enumerate(
+            zip(estimate.values, estimate.variances, strict=True)
+        ):
+            sign_wrong = (i == 2 and value <= 0.0) or (i == 3 and value >= 0.0)
+            if not (math.isfinite(value) and math.isfinite(variance)) or sign_wrong:
+                continue
+            off, size = ESTIMATE_STDS * math.sqrt(variance), abs(value)
+            most = max(self._prior.spread[i] * size, offsets[i])
+            if off < most:
+                new[i], errors[i] = value, max(off, min(MIN_SPREAD * size, most))
+        k5, k6, k7, k8 = new
+        friction = list(self._prior.friction)
+        if estimate.friction is not None:
+            found = list(estimate.friction.values)
+            for pair in (slice(0, 2), slice(2, 4)):
+                if all(map(math.isfinite, found[pair])):
+                    friction[pair] = (max(0.0, value) for value in found[pair])
+        viscous_left, viscous_right, coulomb_left, coulomb_right = friction
+        learnt = replace(
+            self._prior,
+            values=(k5, k6, k7, k8),
+            friction=(viscous_left, viscous_right, coulomb_left, coulomb_right),
+        )
+        self._filter.learn(learnt, errors)
+
+    def torque(self, motion: Motion) -> Torque:
+        """Wheel torques [left, right] for the next control period, N m."""
+        if self._take(motion):
+            # What chooses the next torques must not know the newest speeds either.
+            self._achieved.record(self._motions[0], self._torques[0])
+            if not self._plan:
+                self._decide()
+            torque = self._plan.popleft() or self._brake(self._motions[0])
+        else:
+            torque = self._brake(motion)
+        self._torques.append(torque)
+        return torque
+
+    def interrupt(self) -> None:
+        """Samples were lost: nothing is known of the time in between, zero torque was commanded.
+
+        The robot is braked until there are motions enough to decide by again. The next motion's
+        speeds are means over the gap, so it only serves to begin with braking. From now on the
+        filter reckons with further losses.
+        """
+        self._motions.clear()
+        self._plan.clear()
+        self._torques.extend([(0.0, 0.0)] * (LOOK_BACK + 1))
+        self._achieved.begin_window()
+        self._begun = self._interrupted = True
+        self._filter.expect_losses()
+
+    def _take(self, motion: Motion) -> bool:
+        """Remember a motion; returns whether there are enough to decide by."""
+        if self._interrupted:
+            self._interrupted = False
+            return False
+        if not self._begun:
+            # An excitation may begin anywhere in the arena, and while the robot still rolls.
+            self._motions.extend([motion] * LOOK_BACK)
+            self._begun = True
+        self._motions.append(motion)
+        return len(self._motions) > LOOK_BACK
+
+    def _decide(self) -> None:
+        """Plan the torques until the next decision."""
+        decision = self._policy.decide(*self._now())
+        self.decisions += 1
+        self.interventions += decision.replaced > 0
+        self.guarded += decision.replaced
+        if decision.torques is None:
+            self._plan.extend([None] * self._filter.interval)
+        else:
+            self._plan.extend((left, right) for left, right in decision.torques.T.tolist())
+
+    def _now(self) -> tuple[Array, Array]:
+        """Pose (3,) and velocity (2,) now, predicted from the motion LOOK_BACK periods ago."""
+        old = self._motions[0]
+        pose, velocity = np.array(old.pose)[:, None], np.array(old.velocity)[:, None]
+        for torque in list(self._torques)[1:]:
+            acting = np.array([torque]).T
+            paths = self._filter.model.held(pose, velocity, acting, self._filter.period)
+            pose, velocity = paths.pose[:, -1], paths.velocity[:, -1]
+        return pose[:, 0], velocity[:, 0]
+
+    def _brake(self, motion: Motion) -> Torque:
+        amplitude = self._filter.amplitude
+        ease = self._filter.model.brake_speed(amplitude)
+        return brake_torque(motion.wheel_speeds, amplitude, ease)
+
+
+class TorqueSource(Protocol):
+    """A sequence of torques that does not depend on the motion."""
+
+    def take(self, count: int) -> Array:
+        """The next `count` torques [left, right], N m, shape (2, count)."""
+
+
+class SequencePolicy:
+    """Drives a sequence of torques, and the nearest admissible level where that is not admissible.
+
+    Args:
+        source: the sequence; it runs on while it is replaced.
+        safety_filter: tells what is admissible.
+        seed: chooses between levels that are equally near, >= 0.
+    """
+
+    predicted_information = math.nan
+
+    def __init__(self, source: TorqueSource, safety_filter: SafetyFilter, seed: int) -> None:
+        self._source = source
+        self._filter = safety_filter
+        self._random = Random(seed)
+
+    def decide(self, pose: Array, velocity: Array) -> Decision:
+        """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
+        levels = self._filter.levels
+        wanted = self._source.take(self._filter.interval)
+        mean = wanted.mean(axis=1, keepdims=True)
+        candidates = np.concatenate([mean, levels], axis=1)
+        excess = self._filter.excess(pose, velocity, candidates)
+        if excess[0] <= 0.0:
+            return Decision(wanted)
+        admissible = np.flatnonzero(excess[1:] <= 0.0)
+        if len(admissible) == 0:
+            return self._filter.least_excess(pose, velocity, excess[1:])
+        distance = ((levels[:, admissible] - mean) ** 2).sum(axis=0)
+        nearest = admissible[distance <= distance.min() + 1e-9]
+        plan = self._filter.held(int(self._random.choice(nearest.tolist())))
+        return Decision(plan, int((plan != wanted).sum()))

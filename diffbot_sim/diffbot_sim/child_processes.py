@@ -1,0 +1,235 @@
+"""Programs that a node starts, watches, and ends with itself: one (`ChildProcess`), or a run's.
+
+A `Launch` starts programs that last as long as the run, and then steps: programs that have to end
+one after the other before the robot can be driven.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# s that a program has to end after SIGINT, and then after SIGTERM.
+GRACE = (3.0, 1.5)
+# Wall time after which a step that failed is tried again, s.
+RETRY = 2.0
+PR_SET_PDEATHSIG = 1
+# Loaded here: between fork and exec of a process with threads nothing may be loaded.
+_LIBC = ctypes.CDLL(None)
+
+
+class ChildProcess:
+    """One program.
+
+    Args:
+        name: how people call it.
+        command: its command line.
+        environment: variables on top of this process's own; None takes one away.
+        output: file that gets what it says; None leaves it on the terminal.
+        inherited: file descriptors that it gets.
+        death_signal: what ends it when this process is killed outright.
+
+    Raises:
+        OSError: it could not be started.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str | None] | None = None,
+        output: Path | None = None,
+        inherited: Sequence[int] = (),
+        death_signal: int = signal.SIGTERM,
+    ) -> None:
+        self.name = name
+        variables = {**os.environ, **(environment or {})}
+        with contextlib.ExitStack() as files:
+            log = None if output is None else files.enter_context(output.open("a"))
+            self._process = subprocess.Popen(
+                list(command),
+                env={key: value for key, value in variables.items() if value is not None},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=None if log is None else subprocess.STDOUT,
+                pass_fds=inherited,
+                # Ctrl-C at a terminal is for the node, which then ends its children.
+                start_new_session=True,
+                preexec_fn=lambda: _die_with_parent(death_signal),
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        return self._process.pid
+
+    @property
+    def status(self) -> int | None:
+        """Exit status; None while it runs."""
+        return self._process.poll()
+
+    def wait(self, patience: float) -> int | None:
+        """Return its exit status; None when it runs on for longer than patience, s."""
+        try:
+            return self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def signal(self, number: int) -> bool:
+        """Send a signal to it and to all that it has started; False when none of them is left.
+
+        Programs such as `gz` start others and may end before them.
+        """
+        self._process.poll()  # else it would stay as a zombie and count as running
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+def _die_with_parent(number: int) -> None:
+    """Run in the new process: the kernel sends it the signal when its parent is killed outright."""
+    # What a shell starts in the background ignores SIGINT, and so would its children.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _LIBC.prctl(PR_SET_PDEATHSIG, number)
+
+
+def stop_all(processes: Sequence[ChildProcess], grace: tuple[float, float] = GRACE) -> None:
+    """End the processes and what they have started: SIGINT, later SIGTERM, later SIGKILL."""
+    running = list(processes)
+    for number, patience in zip(
+        (signal.SIGINT, signal.SIGTERM, signal.SIGKILL), (*grace, 1.0), strict=True
+    ):
+        running = [process for process in running if process.signal(number)]
+        end = time.monotonic() + patience
+        while (running := [p for p in running if p.signal(0)]) and time.monotonic() < end:
+            time.sleep(0.02)
+        if not running:
+            return
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program that has to end before the next step; tried again until it ends with status 0.
+
+    Attributes:
+        name: how people call it.
+        command: its command line.
+        may_fail: whether the next step comes whatever its exit status is.
+    """
+
+    name: str
+    command: Sequence[str]
+    may_fail: bool = False
+
+
+@dataclass
+class _Attempt:
+    """A step at work.
+
+    Attributes:
+        since: when the step's first attempt began, s.
+        failed: when this attempt was seen to have failed, s.
+    """
+
+    step: Step
+    process: ChildProcess
+    since: float
+    failed: float | None = None
+
+
+class Launch:
+    """The programs of one run.
+
+    Args:
+        environment: variables of all of them, on top of this process's own.
+        patience: wall time that each step may take, s.
+
+    Attributes:
+        environment: as given.
+        retries: whether a step that failed is tried again.
+    """
+
+    def __init__(
+        self, environment: Mapping[str, str | None] | None = None, patience: float = math.inf
+    ) -> None:
+        self.environment = environment or {}
+        self.retries = True
+        self._patience = patience
+        self._needed: list[ChildProcess] = []
+        self._optional: list[ChildProcess] = []
+        self._steps: Iterator[Step] = iter(())
+        self._attempt: _Attempt | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def file(self, name: str, text: str) -> Path:
+        """Write a file that lasts as long as the run; returns its path."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gazebo_")
+        path = Path(self._folder.name) / name
+        path.write_text(text)
+        return path
+
+    def start(self, name: str, command: Sequence[str], optional: bool = False) -> None:
+        """Start a program that lasts as long as the run; an optional one may end before."""
+        process = ChildProcess(name, command, self.environment)
+        (self._optional if optional else self._needed).append(process)
+
+    def begin(self, steps: Iterable[Step]) -> None:
+        """Begin with the steps; `fault` goes on with them."""
+        self._steps = iter(steps)
+        self._next_step()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all steps are done."""
+        return self._attempt is None
+
+    def fault(self) -> str | None:
+        """What has gone wrong, if anything; also goes on with the steps, so ask again and again."""
+        for process in self._needed:
+            if process.status is not None:
+                return f"{process.name} has ended with status {process.status}"
+        return None if self._attempt is None else self._look_after(self._attempt)
+
+    def _look_after(self, attempt: _Attempt) -> str | None:
+        step, status, now = attempt.step, attempt.process.status, time.monotonic()
+        is_late = now - attempt.since > self._patience
+        if status is None:
+            return f"{step.name} has not ended in {self._patience:g} s" if is_late else None
+        if status == 0 or step.may_fail:
+            self._next_step()
+        elif is_late:
+            return f"{step.name} failed with status {status}"
+        elif attempt.failed is None:
+            attempt.failed = now
+        elif self.retries and now - attempt.failed > RETRY:
+            self._try(step, attempt.since)
+        return None
+
+    def _next_step(self) -> None:
+        self._attempt = None
+        if (step := next(self._steps, None)) is not None:
+            self._try(step, time.monotonic())
+
+    def _try(self, step: Step, since: float) -> None:
+        process = ChildProcess(step.name, step.command, self.environment)
+        self._attempt = _Attempt(step, process, since)
+
+    def stop(self) -> None:
+        """End everything that was started."""
+        steps = [] if self._attempt is None else [self._attempt.process]
+        stop_all([*self._needed, *self._optional, *steps])
+        self._needed.clear()
+        if self._folder is not None:
+            self._folder.cleanup()

@@ -1,0 +1,315 @@
+"""What a run with a simulator of a ROS 2 install needs, starts, and in which order.
+
+| sim             | simulator               | who obeys torques and tells the joints' states  |
+|-----------------|-------------------------|-------------------------------------------------|
+| gz              | Gazebo (Ionic or newer) | gz_simulator_node.py, by way of ros_gz_bridge   |
+| gz_ros2_control | Gazebo (Ionic or newer) | ros2_control inside it                          |
+| gazebo_ros      | Gazebo 11, with Humble  | ros2_control inside it                          |
+
+Each run has a Gazebo of its own, which others neither see nor disturb.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from uuid import uuid4
+from xml.etree import ElementTree
+
+import yaml
+from ament_index_python.packages import (
+    PackageNotFoundError,
+    get_package_prefix,
+    get_package_share_directory,
+)
+
+from diffbot_description import Robot, urdf
+from diffbot_sim.child_processes import Launch, Step
+from diffbot_sim.gazebo.server import free_port
+
+Pose = tuple[float, float, float]
+"""x (m), y (m), theta (rad)."""
+
+# Worlds by file: the element that says their speed, and its value at real time (the rate is that of
+# steps of 1 ms).
+WORLDS = {
+    "gz_floor.sdf": ("real_time_factor", 1.0),
+    "gazebo_ros_floor.world": ("real_time_update_rate", 1000.0),
+}
+# What worlds/gz_floor.sdf says: its name, and the step of its physics, s.
+WORLD = "diffbot"
+STEP = 0.001
+MODEL = "robot"
+CONTROL_SERVICE = f"/world/{WORLD}/control"
+# Names of the suite's ROS topics that the bridge carries begin with this.
+PREFIX = "gz/"
+# Entries of the bridge's file for these ROS topics are a second bridge's, see `split_bridge`.
+SEEN = "_seen"
+# With sim:=gz Gazebo steps at most this many times faster than real time. Without a limit releases
+# before 2026 turn without a pause while the world stands still, and say the joints' states each
+# time.
+FASTEST = 5.0
+# What they tell besides would tear the live table apart.
+QUIET = ("--log-level", "warn")
+GZ_WINDOW = ["gz", "sim", "-g", "-v", "1"]
+
+# The simulators with ros2_control inside: class of the robot's hardware.
+HARDWARE = {
+    "gz_ros2_control": "gz_ros2_control/GazeboSimSystem",
+    "gazebo_ros": "gazebo_ros2_control/GazeboSystem",
+}
+# Torque first: when joint states come, somebody obeys.
+CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
+CONTROL_PACKAGES = (
+    "controller_manager",
+    "effort_controllers",
+    "joint_state_broadcaster",
+    "robot_state_publisher",
+)
+PACKAGES = {
+    "gz": ("ros_gz_sim", "ros_gz_bridge", "ros_gz_interfaces"),
+    "gz_ros2_control": ("ros_gz_sim", "ros_gz_bridge", "gz_ros2_control", *CONTROL_PACKAGES),
+    "gazebo_ros": ("gazebo_ros", "gazebo_plugins", "gazebo_ros2_control", *CONTROL_PACKAGES),
+}
+
+
+# What is installed.
+
+
+def check_installed(sim: str) -> None:
+    """Raise ImportError unless all is installed; the message says what is not, and the way."""
+    require_packages(sim, *PACKAGES[sim])
+    program = "gzserver" if sim == "gazebo_ros" else "gz"
+    require_program(sim, program, f"{PACKAGES[sim][0]}, in a sourced ROS 2 install")
+
+
+def require_packages(sim: str, *packages: str) -> None:
+    """Raise ImportError that tells what `sim` needs, unless all ROS packages are installed."""
+    missing = []
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        names = " ".join(f"ros-$ROS_DISTRO-{name.replace('_', '-')}" for name in missing)
+        raise ImportError(
+            f"sim:={sim} needs {', '.join(missing)} of a ROS 2 install: sudo apt install {names}, "
+            "then source /opt/ros/$ROS_DISTRO/setup.bash; without them use sim:=mujoco"
+        )
+
+
+def require_program(sim: str, program: str, source: str) -> None:
+    """Raise ImportError unless the program is on the PATH; `source` is where it comes from."""
+    if shutil.which(program) is None:
+        raise ImportError(f"sim:={sim} needs the program '{program}', which comes with {source}")
+
+
+def executable(package: str, name: str) -> str:
+    """Path of a ROS package's executable."""
+    return str(Path(get_package_prefix(package)) / "lib" / package / name)
+
+
+# Files for a robot and a speed.
+
+
+def config_text(name: str, robot: Robot) -> str:
+    """A file of the suite's config folder, with the names of the robot's joints.
+
+    Raises:
+        ImportError: the package diffbot_bringup, which has the folder, is not there.
+    """
+    try:
+        file = Path(get_package_share_directory("diffbot_bringup")) / "config" / name
+    except PackageNotFoundError:
+        raise ImportError(
+            f"config/{name} is missing: build and source the package diffbot_bringup, too"
+        ) from None
+    own = {"left_wheel_joint": robot.joints.left, "right_wheel_joint": robot.joints.right}
+    return re.sub("|".join(own), lambda match: own[match[0]], file.read_text())
+
+
+def world_text(name: str, speed: float) -> str:
+    """A file of WORLDS for a speed (simulated time per wall time, > 0)."""
+    file = Path(get_package_share_directory("diffbot_sim")) / "worlds" / name
+    element, at_real_time = WORLDS[name]
+    wanted = f"<{element}>{at_real_time * speed:g}</{element}>"
+    text, count = re.subn(f"<{element}>.*?</{element}>", wanted, file.read_text())
+    if count != 1:
+        raise ValueError(f"{file}: must have one <{element}>, has {count}")
+    return text
+
+
+def bridge_entries(robot: Robot) -> list[dict[str, str]]:
+    """Entries of config/gz_bridge.yaml for the names of the robot's joints."""
+    entries: list[dict[str, str]] = yaml.safe_load(config_text("gz_bridge.yaml", robot))
+    return entries
+
+
+def split_bridge(
+    entries: list[dict[str, str]],
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """What the bridge carries, and what a second one does.
+
+    A bridge does not carry back what it has itself said. Only another one can tell that a torque
+    has left the first.
+    """
+    second = [entry for entry in entries if entry["ros_topic_name"].endswith(SEEN)]
+    return [entry for entry in entries if entry not in second], second
+
+
+def description(robot: Robot, sim: str, controllers: Path) -> str:
+    """URDF for a simulator of HARDWARE; without comments, which gazebo_ros2_control stumbles on."""
+    text = urdf(robot, HARDWARE[sim], sim, str(controllers))
+    return ElementTree.tostring(ElementTree.fromstring(text), encoding="unicode")
+
+
+# Command lines. Robots are spawned with their axle one wheel radius above the floor.
+
+
+def bridge_command(node: str, carried: list[str], arguments: list[str]) -> list[str]:
+    """ros_gz_bridge as a node of this name, for topics and services and with ROS arguments."""
+    program = executable("ros_gz_bridge", "parameter_bridge")
+    return [program, *carried, "--ros-args", "-r", f"__node:={node}", *arguments, *QUIET]
+
+
+def gz_server_command(world: Path, running: bool) -> list[str]:
+    """Gazebo without a window; `running`: its time passes at once."""
+    return ["gz", "sim", "-s", "-v", "1", *(["-r"] if running else []), str(world)]
+
+
+def gz_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
+    """Put the robot of a URDF file into the world of Gazebo (Ionic or newer)."""
+    x, y, theta = start
+    pose = {"x": x, "y": y, "z": robot.wheels.radius, "Y": theta}
+    words = {"world": WORLD, "name": MODEL, "file": str(file)}
+    # A fixed number of decimals: ROS would take "1" for a whole number and "1e-05" for text.
+    words |= {name: f"{value:.9f}" for name, value in pose.items()}
+    arguments = [word for key, value in words.items() for word in ("-p", f"{key}:={value}")]
+    return [executable("ros_gz_sim", "create"), "--ros-args", *arguments, *QUIET]
+
+
+def gazebo_server_command(world: Path) -> list[str]:
+    """Gazebo 11 with what gazebo_ros adds to it; its clock at the control rate."""
+    plugins = ["-s", "libgazebo_ros_init.so", "-s", "libgazebo_ros_factory.so"]
+    # Long names: -p and -r are gzserver's own, and would play and record logs.
+    clock = ["--param", "publish_rate:=100.0", "--remap", "gazebo:clock:=gazebo/clock"]
+    return ["gzserver", str(world), *plugins, "--ros-args", *clock, "--"]
+
+
+def gazebo_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
+    """Put the robot of a URDF file into the world of Gazebo 11."""
+    pose = zip("xyY", start, strict=True)
+    words = [word for name, value in pose for word in (f"-{name}", f"{value:.9f}")]
+    program = executable("gazebo_ros", "spawn_entity.py")
+    named = ["-entity", MODEL, "-file", str(file), "-timeout", "60"]
+    return [program, *named, *words, "-z", f"{robot.wheels.radius:.9f}"]
+
+
+def spawner_command(controller: str, controllers: Path, patience: float) -> list[str]:
+    """Load, configure and activate a controller; waits for the controller manager, s."""
+    timeout = ["--controller-manager-timeout", f"{patience:g}"]
+    program = executable("controller_manager", "spawner")
+    return [program, controller, *timeout, "--param-file", str(controllers)]
+
+
+def gz_environment() -> dict[str, str | None]:
+    """Keeps a Gazebo (Ionic or newer) apart from all others; the user's own partition if any."""
+    return {"GZ_PARTITION": os.environ.get("GZ_PARTITION") or f"diffbot-{uuid4().hex}"}
+
+
+def gazebo_environment() -> dict[str, str | None]:
+    """Keeps a Gazebo 11 apart from all others, and lets it find the plugins of ROS."""
+    prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"][:3]]
+    own = os.environ.get("GAZEBO_PLUGIN_PATH") or "/usr/lib/x86_64-linux-gnu/gazebo-11/plugins"
+    return {
+        "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{free_port()}"),
+        "GAZEBO_PLUGIN_PATH": os.pathsep.join([f"{p}/lib" for p in prefixes] + [own]),
+        # No search for models on the network.
+        "GAZEBO_MODEL_DATABASE_URI": "",
+    }
+
+
+# Launches.
+
+
+def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
+    """Start Gazebo (Ionic or newer) with a world that stands still, and its bridges to ROS.
+
+    Spawning is tried again until it says that it has worked, or `retries` is false: its status is
+    no proof of the contrary, as Gazebo may answer late.
+    """
+    launch = Launch(gz_environment())
+    world = launch.file("world.sdf", world_text("gz_floor.sdf", FASTEST))
+    file = launch.file("robot.urdf", urdf(robot, simulator="gz"))
+    launch.start("gz server", gz_server_command(world, running=False))
+    main, second = split_bridge(bridge_entries(robot))
+    control = f"{CONTROL_SERVICE}@ros_gz_interfaces/srv/ControlWorld"
+    for name, entries, carried in (("gz_bridge", main, [control]), ("gz_seen", second, [])):
+        entries_file = launch.file(f"{name}.yaml", yaml.safe_dump(entries))
+        settings = [f"config_file:={entries_file}", "subscription_heartbeat:=200"]
+        arguments = [word for setting in settings for word in ("-p", setting)]
+        launch.start(name, bridge_command(name, carried, arguments))
+    launch.begin([Step("spawning", gz_spawn_command(file, robot, start))])
+    if gui:
+        launch.start("gz window", GZ_WINDOW, optional=True)
+    return launch
+
+
+def launch_ros2_control(
+    sim: str, robot: Robot, start: Pose, speed: float, gui: bool, patience: float
+) -> Launch:
+    """Start a simulator with ros2_control inside: server, description, robot, controllers.
+
+    Args:
+        sim: one of HARDWARE.
+        robot: to be spawned.
+        start: its pose.
+        speed: simulated time per wall time, > 0.
+        gui: whether to open the simulator's window.
+        patience: wall time that each step may take, s.
+    """
+    is_gz = sim == "gz_ros2_control"
+    launch = Launch(gz_environment() if is_gz else gazebo_environment(), patience)
+    controllers = launch.file("controllers.yaml", config_text("ros2_control.yaml", robot))
+    text = description(robot, sim, controllers)
+    file = launch.file("robot.urdf", text)
+    if is_gz:
+        world = launch.file("world.sdf", world_text("gz_floor.sdf", speed))
+        launch.start("gz server", gz_server_command(world, running=True))
+        launch.start("gz_bridge", _truth_bridge_command())
+        spawn, window = gz_spawn_command(file, robot, start), ("gz window", GZ_WINDOW)
+    else:
+        world = launch.file("floor.world", world_text("gazebo_ros_floor.world", speed))
+        launch.start("gzserver", gazebo_server_command(world))
+        spawn, window = gazebo_spawn_command(file, robot, start), ("gzclient", ["gzclient"])
+    if gui:
+        launch.start(*window, optional=True)
+    launch.start("robot_state_publisher", _state_publisher_command(launch, text))
+    # Spawning may fail because it was asked for twice: the simulator answers late. The controllers
+    # come only where a robot is.
+    steps = [Step("spawning the robot", spawn, may_fail=True)]
+    steps += [Step(name, spawner_command(name, controllers, patience)) for name in CONTROLLERS]
+    launch.begin(steps)
+    return launch
+
+
+def _truth_bridge_command() -> list[str]:
+    """ros_gz_bridge for Gazebo's time and the true pose."""
+    carried = [
+        "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock",
+        "/robot/odometry@nav_msgs/msg/Odometry[gz.msgs.Odometry",
+    ]
+    remaps = ["-r", "/clock:=gazebo/clock", "-r", "/robot/odometry:=gazebo/odometry"]
+    return bridge_command("gz_bridge", carried, remaps)
+
+
+def _state_publisher_command(launch: Launch, text: str) -> list[str]:
+    """robot_state_publisher, from which the simulator gets the description."""
+    parameters = {"use_sim_time": True, "robot_description": text}
+    document = yaml.safe_dump({"/**": {"ros__parameters": parameters}})
+    program = executable("robot_state_publisher", "robot_state_publisher")
+    file = launch.file("robot_description.yaml", document)
+    return [program, "--ros-args", "--params-file", str(file), *QUIET]

@@ -1,0 +1,150 @@
+"""How many files a reader walks through: docs/architecture.md lists those that these tests find.
+
+Each test follows real calls, and takes the project's files whose functions ran until the message
+that was waited for went out. What Python does to load a module does not count.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from faults.scene import BACKSTEP, FAULT, IDENT, Scene, Subject
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "architecture.md"
+# A reader goes from a joint state to its torque, or to the message with K5..K8, through so many.
+MOST_FILES, MOST_FILES_OF_A_LAUNCH = 16, 14
+
+
+def of_the_project(file: str) -> str | None:
+    """Path below the project's packages, as diffbot_node/command_node.py; None for other files."""
+    found = re.search(r"/((?:diffbot_\w+|arc_odometry|pose2d_trajectories)/[\w/]+\.py)$", file)
+    if found is None:
+        return None
+    parts = found[1].split("/")
+    return "/".join(parts[1:] if parts[0] == parts[1] else parts)
+
+
+class Walk:
+    """Remembers the project's files whose functions run in a with statement."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+
+    def __enter__(self) -> Walk:
+        sys.setprofile(self._on_call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _on_call(self, frame, event, argument) -> None:
+        code = frame.f_code
+        if (
+            event != "call"
+            or not code.co_flags & inspect.CO_OPTIMIZED
+            or "/msg/_" in code.co_filename
+        ):
+            return
+        if file := of_the_project(code.co_filename):
+            self.files.add(file)
+
+
+def walked(subject: Subject, topic: str, **parameters) -> set[str]:
+    """Files that one joint state takes in a node that drives, until `topic` has a new message."""
+    walk = Walk()
+    with Scene(subject, "ideal", **parameters) as scene:
+        scene.advance(FAULT)
+        (states,) = (
+            each for each in scene.bus.subscriptions("/joint_states") if each.owner is scene.member
+        )
+        callback = states.callback
+
+        def follow(*message) -> None:
+            with walk:
+                callback(*message)
+
+        states.callback = follow
+        said = []
+        (publisher,) = (p for p in scene.bus.publishers(topic) if p.owner is scene.member)
+        publish = publisher.publish
+
+        def leave(message) -> None:
+            walk.__exit__()  # what comes after it is not on the way
+            said.append(message)
+            publish(message)
+
+        publisher.publish = leave
+        scene.advance(FAULT + 0.5)
+        assert said and scene.member.status is None
+    return walk.files
+
+
+def listed(heading: str) -> set[str]:
+    """Files that a section of the page links, in backquotes."""
+    text = PAGE.read_text(encoding="utf-8")
+    section = re.search(rf"^## {re.escape(heading)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert section is not None, f"{PAGE.name} has no section {heading!r}"
+    return set(re.findall(r"`([\w/]+\.py)`", section[1]))
+
+
+def check(heading: str, files: set[str], most: int) -> None:
+    assert files == listed(heading), f"write these into {PAGE.name}: {sorted(files)}"
+    assert len(files) <= most, sorted(files)
+
+
+def test_one_joint_state_to_its_torque():
+    files = walked(BACKSTEP, "/effort_controller/commands")
+    check("One joint state to its torque", files, MOST_FILES)
+
+
+def test_one_joint_state_to_the_parameters():
+    files = walked(IDENT, "/ident/dynamic_parameters")
+    check("One joint state to the dynamic parameters", files, MOST_FILES)
+
+
+LAUNCH = """
+import os, runpy, sys
+files = set()
+def follow(frame, event, argument):
+    if event == "call" and frame.f_code.co_flags & 1:
+        files.add(frame.f_code.co_filename)
+def stop(*_):
+    sys.setprofile(None)
+    print("\\n".join(sorted(files)), file=sys.stderr)
+    os._exit(0)
+os.execve = stop
+import subprocess
+class Started(Exception):
+    pass
+subprocess.Popen = lambda *a, **k: stop()
+sys.argv = sys.argv[1:]
+if sys.argv[0] == "-m":
+    sys.argv = sys.argv[1:]
+    sys.setprofile(follow)
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+else:
+    sys.setprofile(follow)
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def ran(*words: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", LAUNCH, *words], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    return {file for line in done.stderr.splitlines() if (file := of_the_project(line))}
+
+
+def test_a_launch_from_the_shell_to_its_processes(tmp_path):
+    words = ("launch", "ident", f"results:={tmp_path}")
+    files = ran("diffbot", *words) | ran("-m", "diffbot_bringup.cli", *words)
+    check("A launch from the shell to its processes", files, MOST_FILES_OF_A_LAUNCH)
