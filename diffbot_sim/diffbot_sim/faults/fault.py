@@ -18,10 +18,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from diffbot_description.robot import Quantity
-
-METADATA_KEY = "quantity"  # of a dataclass field that holds a Quantity
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
+METADATA_KEY = "quantity"  # of a dataclass field that holds a Quantity
 FOR_EVER = 1e10  # s
 NUMBERS = (int, float)
 LISTS = (list, tuple)
