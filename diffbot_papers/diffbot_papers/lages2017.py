@@ -31,8 +31,8 @@ from diffbot_papers.page import (
     shows,
 )
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
-from diffbot_study.identification import Rehearsal, rehearse
+from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
+from diffbot_study.identification import IdentificationRun, simulate_identification
 from pose2d_trajectories import make_trajectory
 
 # ---
@@ -151,7 +151,7 @@ def drive_eight(
         else:
             make = {"standard": tuned_backstepping, "polar": tuned_polar_pose}[name]
             law = make(dynamics, limit, *speeds, mean_velocity=True)
-        return rehearse_drive(
+        return simulate_drive(
             simulator, robot, law, eight.at, 2.0 * LAP, start=start, torque_limit=limit
         )
 
@@ -225,13 +225,13 @@ def section(report: Report) -> Section:
     )
 
 
-def _identify(estimator: str, seed: int) -> Rehearsal:
-    return rehearse(
+def _identify(estimator: str, seed: int) -> IdentificationRun:
+    return simulate_identification(
         "twil", "ideal", seed, _SECONDS, 4096, 0.01, friction=_FRICTION, estimator=estimator
     )
 
 
-def _table_1(runs: list[Rehearsal]) -> Table:
+def _table_1(runs: list[IdentificationRun]) -> Table:
     values = np.array([run.estimate.values for run in runs])
     rows: list[Row] = [
         cannot_be(
@@ -313,7 +313,7 @@ def _listing_table() -> Table:
     )
 
 
-def _convergence_table(runs: list[Rehearsal]) -> Table:
+def _convergence_table(runs: list[IdentificationRun]) -> Table:
     rows = []
     for i, name in enumerate(_NAMES):
         held = sum(abs(run.normalised_errors[i]) <= NORMAL_95 for run in runs)
@@ -423,7 +423,7 @@ def _eight_table(drives: dict) -> Table:
     )
 
 
-def _history_figure(run: Rehearsal, plain: Rehearsal):
+def _history_figure(run: IdentificationRun, plain: IdentificationRun):
     figure = style.new_figure(
         "K5 to K8 of twil over time",
         "mujoco, seed 0, 4096 counts, 1 % torque noise, viscous and Coulomb friction",

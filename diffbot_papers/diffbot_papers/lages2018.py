@@ -26,7 +26,7 @@ from diffbot_ident import figure_style as style
 from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure
 from diffbot_papers.page import Report, Row, Section, Table, cannot_be, picture, shows
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
+from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
 
 # ---
 # The model and the law of Lages (2018) as printed, in continuous time.
@@ -192,7 +192,7 @@ def _park(name: str, goal: tuple[float, float, float]) -> tuple[Drive, object]:
         else:
             speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
             law, limit = tuned_backstepping(dynamics, _LIMIT, *speeds, mean_velocity=True), _LIMIT
-        run = rehearse_drive(
+        run = simulate_drive(
             engine, robot, law, lambda t: Reference(*goal), 10.0, encoder_counts=0,
             torque_limit=limit,
         )  # fmt: skip

@@ -20,7 +20,7 @@ from diffbot_ident.velocity.adaptation_law import AdaptationLaw
 from diffbot_ident.velocity.batch_fit import BatchFit, VelocityRecording, fit_sigma
 from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
 from diffbot_sim.velocity_robot import VelocityRobot
-from diffbot_study.velocity_driving import VelocityDrive, rehearse_velocity
+from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
 from pose2d_trajectories import Trajectory, make_trajectory
 
 # ---
@@ -199,7 +199,7 @@ def drive(
         late = dead + (0.5 * conditions.period if conditions.laboratory else 0.0)
         estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=late))
     settings = TrackerSettings(limits=conditions.limits, dead_time=dead, published=published)
-    return rehearse_velocity(
+    return simulate_velocity_drive(
         robot,
         VelocityTracker(settings, start, estimator),
         figure_eight(),

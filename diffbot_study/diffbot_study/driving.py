@@ -1,7 +1,9 @@
-"""A run of launch/backstepping.launch.xml in one process, without a ROS graph.
+"""A torque-driven robot under a control law in one process, without a ROS graph.
 
-The same law, odometry, torque limits, actuators and encoders as the nodes', for tests and
-benchmarks over many starts. The law never sees the true pose.
+`simulate_drive` is launch/backstepping.launch.xml: the same odometry, torque limits, actuators and
+encoders as the nodes', for tests and benchmarks over many starts. With a `LiveAdaptation` it is
+launch/adaptive.launch.xml. Law, estimator and gates know what the joint states say, never what is
+true.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +28,11 @@ from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.torque.estimate import State as EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_node.limiters import TorqueLimiter
+from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+
+Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
 
@@ -34,16 +40,30 @@ PERIOD = 0.01  # control period, s
 class PoseReference(Protocol):
     """What a reference has at least; see diffbot_controllers.Reference for what laws want."""
 
-    x: float
-    y: float
-    theta: float
+    @property
+    def x(self) -> float:
+        """Position, m."""
+
+    @property
+    def y(self) -> float:
+        """Position, m."""
+
+    @property
+    def theta(self) -> float:
+        """Heading, rad."""
 
 
 class Law(Protocol):
-    """A control law of diffbot_controllers, made with mean_velocity=True."""
+    """A control law: your own, or one of diffbot_controllers made with mean_velocity=True."""
 
-    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
-        """Torque [left, right] in N m for the period that begins."""
+    def update(self, state: State, reference: Any, dt: float) -> Torque:
+        """Torque [left, right] in N m for the period of dt seconds that begins.
+
+        Args:
+            state: pose by odometry, and the mean velocity over the period that ends.
+            reference: what the run's reference gives at this time; laws want more than a pose.
+            dt: control period, s.
+        """
 
 
 @dataclass(frozen=True)
@@ -59,12 +79,12 @@ class Drive:
         reference: x, y, theta, m and rad, shape (n, 3).
     """
 
-    time: NDArray[np.float64]
-    pose: NDArray[np.float64]
-    odometry: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    torque: NDArray[np.float64]
-    reference: NDArray[np.float64]
+    time: Array
+    pose: Array
+    odometry: Array
+    velocity: Array
+    torque: Array
+    reference: Array
 
     @property
     def true(self) -> TrackingErrors:
@@ -87,13 +107,13 @@ class Drive:
         return float(np.abs(self.torque).max())
 
     @property
-    def peak_speeds(self) -> NDArray[np.float64]:
+    def peak_speeds(self) -> Array:
         """Largest true |v| in m/s and |omega| in rad/s, shape (2,)."""
-        return np.abs(self.velocity).max(axis=0)
+        return np.asarray(np.abs(self.velocity).max(axis=0))
 
 
-def rehearse_drive(
-    engine: Simulator,
+def simulate_drive(
+    engine: str | Simulator,
     robot: Robot,
     law: Law,
     reference: Callable[[float], PoseReference],
@@ -113,9 +133,9 @@ def rehearse_drive(
     before is not known.
 
     Args:
-        engine: simulates this robot; it is reset.
+        engine: "ideal", "mujoco" or "gazebo"; or one that simulates this robot: it is reset.
         robot: its wheels, its limits and its encoders.
-        law: new or reset, with mean_velocity=True.
+        law: new or reset.
         reference: what the law gets at a time of the run, s.
         duration: s.
         start: true pose at the start, m, m, rad; odometry begins with it.
@@ -124,8 +144,15 @@ def rehearse_drive(
         torque_noise: standard deviation of the acting torque, as a share of it.
         seed: of the encoders' phases and the noise.
         period: control period, s.
-        on_sample: called with each joint sample before the law is asked, such as AdaptiveRehearsal.
+        on_sample: called with each joint sample before the law is asked, such as LiveAdaptation.
     """
+    if isinstance(engine, str):
+        with closing(make_simulator(engine, robot)) as made:
+            return simulate_drive(
+                made, robot, law, reference, duration,
+                start=start, encoder_counts=encoder_counts, torque_limit=torque_limit,
+                torque_noise=torque_noise, seed=seed, period=period, on_sample=on_sample,
+            )  # fmt: skip
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
     engine.reset(start)
@@ -135,11 +162,11 @@ def rehearse_drive(
         Encoders(counts, period, seed),
         period,
     )
-    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
     # The published law spins the wheels faster than any encoder would be believed.
-    feedback = WheelFeedback(geometry, start, max_wheel_speed=math.inf)
+    feedback = WheelFeedback(_geometry(robot), start, max_wheel_speed=math.inf)
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
-    rows, sample = [], virtual.sample
+    rows: list[tuple[float, ...]] = []
+    sample = virtual.sample
     for _ in range(round(duration / period)):
         if on_sample is not None:
             on_sample(sample)
@@ -148,14 +175,8 @@ def rehearse_drive(
         if state is not None:
             limiter.apply(law.update(state, wanted, period), period)
         rows.append(
-            (
-                sample.stamp,
-                *engine.pose(),
-                *feedback.odometry.pose,
-                *engine.velocity(),
-                *limiter.torque,
-            )
-            + (wanted.x, wanted.y, wanted.theta)
+            (sample.stamp, *engine.pose(), *feedback.odometry.pose, *engine.velocity())
+            + (*limiter.torque, wanted.x, wanted.y, wanted.theta)
         )
         sample = virtual.advance(limiter.torque)
     columns = np.array(rows)
@@ -168,33 +189,30 @@ def dynamics_of(engine: Simulator) -> BodyDynamics:
     return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
 
 
-# ---
-# A run of launch/adaptive.launch.xml in one process: drive_rehearsal with live parameters.
-#
-# The same estimator and gates as the nodes'. They see what the joint states say, never what is
-# true.
+def _geometry(robot: Robot) -> WheelGeometry:
+    return WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+
+
+# Live parameters.
 
 # Defaults of the nodes' parameters `period` and `estimate_delay`, s.
 ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
-SETTINGS = AdaptationSettings()
-TOLERANCE = 1e-6  # s
+STAMP_ROUNDING = 1e-6  # s
 
 
-class AdaptiveLaw(Protocol):
+class AdaptableLaw(Protocol):
     """A control law whose parameters may be replaced between two updates."""
 
     dynamics: BodyDynamics
 
 
-class AdaptiveRehearsal:
+class LiveAdaptation:
     """The dynamics_estimator node and the gates of a controller; give it as `on_sample`.
 
     Args:
         robot: that is driven.
         nominal: its K5..K8 as they are known without adaptation.
         law: gets the parameters in use.
-        settings: of the gates.
-        live: of the estimator.
         also: called with each joint sample first, such as what puts a payload on.
     """
 
@@ -202,19 +220,16 @@ class AdaptiveRehearsal:
         self,
         robot: Robot,
         nominal: BodyDynamics,
-        law: AdaptiveLaw,
-        settings: AdaptationSettings = SETTINGS,
-        live: LiveSettings = LiveSettings(),  # noqa: B008
+        law: AdaptableLaw,
         also: Callable[[JointSample], None] | None = None,
     ) -> None:
-        wheels = robot.wheels
-        geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
-        self.adaptation = Adaptation(nominal, geometry.half_track, settings)
+        geometry = _geometry(robot)
+        self.adaptation = Adaptation(nominal, geometry.half_track, AdaptationSettings())
         self._estimator = make_live_estimator(
             geometry,
             self.adaptation.values,
             (*robot.friction.viscous, *robot.friction.coulomb),
-            live,
+            LiveSettings(),
         )
         self._law = law
         self._also = also
@@ -227,27 +242,22 @@ class AdaptiveRehearsal:
         if self._also is not None:
             self._also(sample)
         self._estimator.update(sample)
-        if sample.stamp - self._published >= ESTIMATE_PERIOD - TOLERANCE:
+        if sample.stamp - self._published >= ESTIMATE_PERIOD - STAMP_ROUNDING:
             self._published = sample.stamp
             self._offers.append(offer_of(self._estimator.estimate(), sample.stamp))
-        while self._offers and self._offers[0].stamp <= sample.stamp - ESTIMATE_DELAY + TOLERANCE:
+        until = sample.stamp - ESTIMATE_DELAY + STAMP_ROUNDING
+        while self._offers and self._offers[0].stamp <= until:
             offer = self._offers.popleft()
-            judgement = self.adaptation.judge(offer)
+            refused = self.adaptation.judge(offer).refused
             self._law.dynamics = self.adaptation.in_use
             self._rows.append(
-                (
-                    offer.stamp,
-                    *self.adaptation.values,
-                    *offer.values,
-                    *offer.deviations,
-                    judgement.refused,
-                )
+                (offer.stamp, *self.adaptation.values, *offer.values, *offer.deviations, refused)
             )
 
     @property
-    def rows(self) -> NDArray[np.float64]:
+    def rows(self) -> Array:
         """One per judgement: stamp in s, K5..K8 in use, offered, and std of those; refused."""
-        return np.array(self._rows).reshape(-1, 14)
+        return np.array(self._rows, dtype=float).reshape(-1, 14)
 
 
 def offer_of(estimate: Estimate, stamp: float) -> Offer:
