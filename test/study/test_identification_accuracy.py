@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.torque.estimate import State
-from diffbot_study.identification import simulate_identification
+from diffbot_study.identification import identify_arrays, simulate_identification
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)
@@ -39,3 +39,15 @@ def test_stated_intervals_hold_the_truth():
     assert inside.mean() > 0.85, inside.mean(axis=0)
     deviations = [np.sqrt(run.estimate.variances) / np.abs(run.truth) for run in runs]
     assert np.median(deviations, axis=0) == pytest.approx([0.0] * 4, abs=0.1)
+
+
+def test_arrays_of_unlike_shapes_are_refused():
+    time = np.arange(5) * 0.01
+    with pytest.raises(ValueError, match=r"torques \(5,\)"):
+        identify_arrays(time, np.zeros((5, 2)), np.zeros(5), wheel_radius=0.1, wheel_separation=0.3)
+
+
+def test_arrays_that_do_not_excite_are_not_called_estimated():
+    time, still = np.arange(500) * 0.01, np.zeros((500, 2))
+    found = identify_arrays(time, still, still, wheel_radius=0.1, wheel_separation=0.3)
+    assert found.state is State.UNESTIMATED and found.reason
