@@ -7,33 +7,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_papers.omni import model as published
+from diffbot_papers.omni import tables as published
 from diffbot_papers.omni.coasting import (
     Coasting,
-    Estimate,
-    SteadyFit,
     coasting_speed,
-    combined,
     fit_coasting,
     fit_coasting_published,
     fit_inertia,
-    fit_steady,
     inertia_published,
-    mean,
 )
 from diffbot_papers.omni.experiments import (
-    HangingRig,
+    OmniSensors,
+    Reading,
     Repeated,
     coast,
     coasting_of,
     drive_steadily,
-    fit_acceleration,
-    fit_acceleration_published,
     hang,
     repeat_experiments,
     steady_points,
 )
-from diffbot_papers.omni.model import OmniRobot, OmniSensors, OmniState, Reading, simulate
+from diffbot_papers.omni.identification import (
+    Estimate,
+    HangingRig,
+    SteadyFit,
+    combined,
+    fit_acceleration,
+    fit_acceleration_published,
+    fit_steady,
+    mean,
+)
+from diffbot_papers.omni.model import OmniRobot, OmniState, simulate
 
 EXACT = Reading(0.0, 0.0)
 NO_NOISE = OmniSensors(EXACT, EXACT, EXACT)
