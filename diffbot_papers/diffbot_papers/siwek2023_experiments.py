@@ -23,8 +23,9 @@ from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
 from pose2d_trajectories import Trajectory, make_trajectory
 
-# ---
-# Numbers of Siwek et al. (2023), Tables 1-4, as printed.
+Array = NDArray[np.float64]
+
+# Tables 1-4 as printed.
 
 NAMES = ("σ1", "σ2", "σ3", "σ4")
 UNITS = ("s", "s", "", "")
@@ -62,13 +63,15 @@ RLS_START = TABLE_2_STARTS[3]
 WAYS = ("L-M", "RLS", "RLS + L-M")
 ERRORS = ("e_x", "e_y", "e_θ", "e_v", "e_ω")
 ERROR_UNITS = ("m", "m", "rad", "m/s", "rad/s")
-# Table 4 by way: largest errors, and the regulation time in s.
-SIMULATION = {
+Printed = tuple[tuple[float, ...], float]
+"""Of a way in Table 4: largest errors, and the regulation time in s."""
+
+SIMULATION: dict[str, Printed] = {
     "L-M": ((0.007, 0.007, 0.021, 0.001, 0.007), 8.2),
     "RLS": ((0.009, 0.016, 0.022, 0.001, 0.015), 7.8),
     "RLS + L-M": ((0.005, 0.002, 0.001, 0.001, 0.017), 4.8),
 }
-LABORATORY = {
+LABORATORY: dict[str, Printed] = {
     "L-M": ((0.033, 0.046, 0.2, 0.023, 0.18), 2.9),
     "RLS": ((0.021, 0.013, 0.025, 0.011, 0.033), 7.5),
     "RLS + L-M": ((0.009, 0.008, 0.012, 0.001, 0.033), 1.6),
@@ -80,7 +83,7 @@ BEST_BAND = (0.005, 0.002, 0.001)
 TRUE = Sigma(*TABLE_1.mean(axis=0).tolist())
 
 
-Array = NDArray[np.float64]
+# Our simulations.
 
 LAP = 2.0 * math.pi / 0.125  # s
 # Noise of measured velocities, m/s and rad/s, where it is said to be there.
@@ -205,11 +208,9 @@ def drive(
         figure_eight(),
         conditions.duration,
         estimator=estimator,
-        odometry={
-            "counts": COUNTS if conditions.laboratory else 0,
-            "velocity_noise": (0.0, 0.0) if conditions.laboratory else conditions.noise,
-            "seed": conditions.seed,
-        },
+        encoder_counts=COUNTS if conditions.laboratory else 0,
+        velocity_noise=(0.0, 0.0) if conditions.laboratory else conditions.noise,
+        seed=conditions.seed,
         period=conditions.period,
         new_sigma=new_sigma,
     )
