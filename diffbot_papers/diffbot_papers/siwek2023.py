@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
@@ -385,7 +386,7 @@ def _errors_picture(runs: dict[str, VelocityDrive], name: str, where: str, stand
             axes.plot(run.time, size, color=COLOURS[way], linewidth=1.1)
         axes.axhline(BEST_BAND[index], color=style.QUIET, linestyle="--", linewidth=1.0)
         axes.set_ylim(LEAST, 5.0)
-        axes.yaxis.set_major_formatter(style.power_of_ten)
+        axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
         axes.minorticks_off()
     panels[0].plot([], [], color=style.QUIET, linestyle="--", label="Table 4's best")
     panels[-1].set_xlabel("time, s", fontsize=9)
@@ -461,7 +462,7 @@ def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> Pict
     path.set_xlim(-6.0, 6.0)
     path.set_ylim(-3.0, 3.0)
     distance.set_yscale("log")
-    distance.yaxis.set_major_formatter(style.power_of_ten)
+    distance.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
     distance.minorticks_off()
     distance.set_xlabel("time, s", fontsize=9)
     style.legend(figure)

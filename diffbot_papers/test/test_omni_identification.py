@@ -45,7 +45,7 @@ RUNS, COASTS = 20, 3
 ROBOT = OmniRobot()
 
 
-# --- The paper's own data ---
+# The paper's own data.
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_table_4_as_printed_and_with_the_falling_mass():
     assert excess.min() > 0.02 and excess.max() < 0.05
 
 
-# --- Properties ---
+# Properties.
 
 
 @settings(max_examples=60, deadline=None)
@@ -157,7 +157,7 @@ def test_degrees_of_freedom_of_a_sum():
     assert Estimate(2.0, 0.1).scaled(Estimate(3.0, 0.2)).std == pytest.approx(0.5)
 
 
-# --- Simulated experiments ---
+# Simulated experiments.
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +283,7 @@ def test_repeated_estimates_are_summed_up():
     assert summary == pytest.approx((0.1, 0.2, 0.15, 2.0 / 3.0))
 
 
-# --- Refusals ---
+# Refusals.
 
 
 @pytest.mark.parametrize(
