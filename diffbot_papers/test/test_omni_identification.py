@@ -139,7 +139,7 @@ def test_intervals_pass_the_friction_s_uncertainty_on_to_the_inertia():
     drawn = np.random.default_rng(5).multivariate_normal(centre, covariance, 100)
 
     def with_friction(b, c):
-        return SteadyFit(Estimate(b, 0.05, 2), Estimate(c, 0.06, 2), covariance, 0.0)
+        return SteadyFit(Estimate(b, 0.05, 2), Estimate(c, 0.06, 2), covariance)
 
     found = [fit_inertia([Coasting(0.04, speed)], with_friction(*f)).value for f in drawn]
     told = fit_inertia([Coasting(0.04, speed)], with_friction(*centre))

@@ -24,7 +24,6 @@ readings every 40 ms with 9 mm/s of noise do that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -222,7 +221,6 @@ class CoastingFit:
         rate: b = B / M, 1/s (B_w / J for W).
         deceleration: c = C / M, m/s^2 (C_w / J in rad/s^2 for W).
         covariance: of [b, c], (2, 2). They are strongly correlated.
-        residual_std: of the readings in motion, m/s or rad/s.
         starts: fitted size of the speed at the first reading of each run, m/s or rad/s; () where
             a method has none.
     """
@@ -230,7 +228,6 @@ class CoastingFit:
     rate: Estimate
     deceleration: Estimate
     covariance: Array
-    residual_std: float
     starts: tuple[float, ...] = ()
 
     def friction(self, mass: Estimate | float) -> tuple[Estimate, Estimate]:
@@ -250,10 +247,8 @@ def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
     guess = [0.0, float(np.mean([mean_deceleration(run) for run in runs]))] if runs else [0.0, 0.0]
     found = solve_coasting(runs, lambda p: (p[0], p[1], np.eye(2)), guess)
     covariance = found.variance * found.inverse[:2, :2]
-    fit = LinearFit(found.parameters, covariance, math.sqrt(found.variance), found.freedom)
-    return CoastingFit(
-        fit.estimate(0), fit.estimate(1), covariance, fit.residual_std, tuple(found.starts.tolist())
-    )
+    fit = LinearFit(found.parameters, covariance, found.freedom)
+    return CoastingFit(fit.estimate(0), fit.estimate(1), covariance, tuple(found.starts.tolist()))
 
 
 def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> Estimate:
@@ -310,9 +305,7 @@ def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
     speed, acceleration = euler_accelerations(runs)
     rows = np.column_stack((-speed, -np.ones_like(speed)))
     fit = ordinary_least_squares(rows, acceleration)
-    # The noise of a difference of two readings, back to that of one.
-    noise = fit.residual_std * runs[0].period / 2.0**0.5
-    return CoastingFit(fit.estimate(0), fit.estimate(1), fit.covariance, noise)
+    return CoastingFit(fit.estimate(0), fit.estimate(1), fit.covariance)
 
 
 def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> Estimate:

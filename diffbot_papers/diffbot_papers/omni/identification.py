@@ -104,14 +104,12 @@ class LinearFit:
 
     Attributes:
         values: of the k parameters, (k,).
-        covariance: of them, (k, k), from the scatter of the outputs.
-        residual_std: of the outputs about the fit.
+        covariance: of them, (k, k), from the scatter of the outputs about the fit.
         freedom: degrees of freedom.
     """
 
     values: Array
     covariance: Array
-    residual_std: float
     freedom: int
 
     def estimate(self, index: int) -> Estimate:
@@ -126,7 +124,7 @@ def ordinary_least_squares(rows: Array, outputs: Array) -> LinearFit:
     values = inverse @ rows.T @ outputs
     freedom = len(outputs) - rows.shape[1]
     variance = float(np.sum((outputs - rows @ values) ** 2)) / freedom
-    return LinearFit(values, variance * inverse, math.sqrt(variance), freedom)
+    return LinearFit(values, variance * inverse, freedom)
 
 
 # Method 1.
@@ -140,13 +138,11 @@ class SteadyFit:
         viscous: B, N/(m/s) or N m/(rad/s).
         coulomb: C, N or N m.
         covariance: of [B, C], (2, 2). They are strongly correlated.
-        residual_std: of the points about the line, N or N m.
     """
 
     viscous: Estimate
     coulomb: Estimate
     covariance: Array
-    residual_std: float
 
 
 def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
@@ -183,7 +179,7 @@ def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
         raise ValueError(f"all speeds are {abs(speeds[0]):g}: B and C need different ones")
     rows = np.column_stack((speeds, np.sign(speeds)))
     fit = ordinary_least_squares(rows, forces)
-    return SteadyFit(fit.estimate(0), fit.estimate(1), fit.covariance, fit.residual_std)
+    return SteadyFit(fit.estimate(0), fit.estimate(1), fit.covariance)
 
 
 # Method 3.
@@ -197,8 +193,6 @@ class HangingRig:
         load: m_o, kg, > 0.
         radius: r_m, of the disc, m, > 0.
         gravity: g, m/s^2, > 0; the paper's by default.
-        load_std: standard deviation of m_o, kg, >= 0.
-        radius_std: standard deviation of r_m, m, >= 0.
 
     Raises:
         ValueError: a value is not finite or out of its range.
@@ -207,15 +201,9 @@ class HangingRig:
     load: float
     radius: float = DISC_RADIUS
     gravity: float = GRAVITY
-    load_std: float = 0.0
-    radius_std: float = 0.0
 
     def __post_init__(self) -> None:
         check_positive(load=self.load, radius=self.radius, gravity=self.gravity)
-        for name in ("load_std", "radius_std"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"{name} = {value}: must be finite and >= 0")
 
     def acceleration(self, inertia: float) -> float:
         """dW/dt, rad/s^2, of a body with this J, kg m^2: the mass and the body move together."""
@@ -227,8 +215,7 @@ class HangingRig:
         found = _estimate(acceleration)
         m, g, r = self.load, self.gravity, self.radius
         value = m * g * r / found.value
-        slopes = (-value / found.value, value / m, value / r)
-        return self._propagated(value, slopes, found)
+        return Estimate(value, value / found.value * found.std, found.freedom)
 
     def inertia(self, acceleration: Estimate | float) -> Estimate:
         """J = m_o r_m (g - r_m dW/dt) / (dW/dt), kg m^2, from dW/dt, rad/s^2.
@@ -244,21 +231,7 @@ class HangingRig:
                 f"must be below g / r_m = {g / r:g}; check the radius and the unit of the angle"
             )
         value = m * r * (g - r * found.value) / found.value
-        slopes = (
-            -m * r * g / found.value**2,
-            value / m,
-            m * (g - 2.0 * r * found.value) / found.value,
-        )
-        return self._propagated(value, slopes, found)
-
-    def _propagated(
-        self, value: float, slopes: tuple[float, float, float], acceleration: Estimate
-    ) -> Estimate:
-        """J with what acceleration, load and radius leave unknown of it."""
-        stds = (acceleration.std, self.load_std, self.radius_std)
-        parts = [slope * std for slope, std in zip(slopes, stds, strict=True)]
-        std, freedom = combined(parts, (acceleration.freedom, math.inf, math.inf))
-        return Estimate(value, std, freedom)
+        return Estimate(value, m * r * g / found.value**2 * found.std, found.freedom)
 
 
 def _estimate(acceleration: Estimate | float) -> Estimate:
