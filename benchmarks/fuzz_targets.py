@@ -61,9 +61,9 @@ def _parameters(path: Path) -> object:
 
 
 def _last_good(path: Path) -> object:
-    from diffbot_controllers.adaptation import LastGood
+    from diffbot_controllers.parameter_file import ParameterCheckpoint
 
-    return LastGood(str(path), "twil").restore()
+    return ParameterCheckpoint(str(path), "twil").restore()
 
 
 def _sigma(path: Path) -> object:

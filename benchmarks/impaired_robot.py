@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample
 from diffbot_controllers import (
-    BodyDynamics,
     LinearizingController,
     Reference,
     State,
@@ -21,12 +20,11 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_description import Robot, closed_form
-from diffbot_description.identified_robot import described_model
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_node.wheel_watch import WheelWatch
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import Law, PoseReference, simulate_drive
+from diffbot_study.driving import Law, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 GRAVITY = 9.81  # m/s^2
@@ -66,7 +64,7 @@ class ImpairedRobot:
 
     def __init__(self, engine: Simulator, robot: Robot, impairment: Impairment) -> None:
         self._engine, self._impairment = engine, impairment
-        model = described_model(robot)
+        model = robot.model
         self._model = model
         self._force = (model.mass_body + 2.0 * model.wheel_mass) * GRAVITY
         self._force *= math.sin(math.radians(impairment.slope))
@@ -131,7 +129,7 @@ class ExcitationLaw:
             kind, robot, seed, hold=hold, prior=nominal_prior(robot), period=period
         )
 
-    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Torque [left, right], N m."""
         velocity = (state.velocity.v, state.velocity.omega)
         pose = (state.pose[0], state.pose[1], state.pose[2])
@@ -158,7 +156,7 @@ class Saturated:
     def __init__(self, limit: float) -> None:
         self._limit, self._time = limit, 0.0
 
-    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Torque [left, right], N m."""
         self._time += dt
         sign = 1.0 if self._time % 4.0 < 2.0 else -1.0
@@ -167,10 +165,9 @@ class Saturated:
 
 def make_drive(
     name: str, robot: Robot, limit: float, seed: int, period: float
-) -> tuple[Law, Callable[[float], PoseReference]]:
+) -> tuple[Law, Callable[[float], Reference]]:
     """The law and the reference of one of DRIVES, for a robot as its YAML says it is."""
-    k = closed_form(described_model(robot))
-    dynamics = BodyDynamics(k.k5, k.k6, k.k7, k.k8)
+    dynamics = closed_form(robot.model)
     speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
     if name == "eight":
         eight = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=20.0)
@@ -200,7 +197,7 @@ class HoldingLaw:
     def __init__(self, law: Law) -> None:
         self._law, self.lost = law, False
 
-    def update(self, state: State, reference: PoseReference, dt: float) -> Torque:
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Torque [left, right], N m."""
         held = state.torque if self.lost else None
         return held or self._law.update(state, reference, dt)

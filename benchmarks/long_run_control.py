@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple
 
 import numpy as np
 from long_run_watch import Intervals
@@ -46,7 +45,7 @@ class Control(WheeledRobot):
         self.loads = [payload_from_text(text, robot) for text in self.LOADS]
         nominal = dynamics_of(self.engine)
         self.adaptation = Adaptation(nominal, self.geometry.half_track)
-        self.live = make_live_estimator(self.geometry, astuple(nominal), (0.0,) * 4)
+        self.live = make_live_estimator(self.geometry, nominal, (0.0,) * 4)
         speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
         self.laws = {
             "backstepping": tuned_backstepping(nominal, self.limit, *speeds, mean_velocity=True),
@@ -110,7 +109,7 @@ class Control(WheeledRobot):
             law.dynamics = self.adaptation.in_use
         fresh = found.state is State.ESTIMATED and any(found.coverage)
         if fresh and self.since_load > self.SETTLED and self.seconds % self.LOOK == 0:
-            truth = astuple(dynamics_of(self.engine))
+            truth = dynamics_of(self.engine)
             for name in (self.course, "all"):
                 watch = self.report.intervals.setdefault(f"live, {name}", Intervals(NAMES))
                 watch.look(found.values, found.variances, truth)

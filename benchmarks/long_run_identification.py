@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple
 
 import numpy as np
 from long_run_watch import Intervals
@@ -38,7 +37,7 @@ class Identification(WheeledRobot):
         self.estimators["integral, memory 60 s"] = make_estimator(
             "integral", self.geometry, scale, forgetting=math.exp(-0.1 / 60.0)
         )
-        self.truth = astuple(dynamics_of(self.engine))
+        self.truth = dynamics_of(self.engine)
         self.hourly: list[str] = []
         self.seconds = 0
 

@@ -10,7 +10,7 @@ from long_run_watch import Intervals, Report, Troubles
 from arc_odometry import JointSample, Pose
 from diffbot_controllers import Velocity as BodyVelocity
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
-from diffbot_controllers.velocity_tracking.velocity_tracking_node import (
+from diffbot_controllers.velocity_tracking.odometry_checks import (
     OdometrySample,
     OdometryStamps,
 )

@@ -6,8 +6,8 @@ import math
 
 from long_run_watch import Report, Troubles
 
-from arc_odometry import JointSample, WheelGeometry
-from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from arc_odometry import JointSample
+from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_ident.torque.estimate import State
 from diffbot_node.command_guard import CommandGuard
 from diffbot_node.limiters import TorqueLimiter
@@ -21,9 +21,8 @@ class WheeledRobot:
     """What Identification and Control share: a simulated twil, troubles, odometry, guard."""
 
     def __init__(self, robot, actuator, encoders, seed: int, period: float, steps: int) -> None:
-        wheels = robot.wheels
         self.report = Report()
-        self.geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
+        self.geometry = robot.geometry
         self.period, self.step = period, 0
         self.engine = make_simulator("ideal", robot)
         self.virtual = VirtualRobot(self.engine, actuator, encoders, period)

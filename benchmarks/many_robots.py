@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_description import DynamicParameters, RobotModel, closed_form, urdf
+from diffbot_description import DynamicParameters, closed_form
 from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 from diffbot_study.recorded_runs import (
@@ -92,11 +92,8 @@ def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[
     seeds = list(seeds)
     robot = setting.make_robot()
     drivers = [driver(setting, robot, seed) for seed in seeds]
-    k = closed_form(
-        RobotModel.from_urdf(urdf(robot), left=robot.joints.left, right=robot.joints.right)
-    )
-    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
-    robots = ManyRobots(k, robot.friction, geometry, len(seeds))
+    k = closed_form(robot.model)
+    robots = ManyRobots(k, robot.friction, robot.geometry, len(seeds))
     reported = [(0.0, 0.0)] * len(seeds)
     samples: list[list[JointSample]] = [[] for _ in seeds]
     for step in range(round(seconds / setting.period) + 1):

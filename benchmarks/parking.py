@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from diffbot_controllers import (
-    BodyDynamics,
+    DynamicParameters,
     PublishedBackstepping,
     Reference,
     tuned_backstepping,
@@ -34,7 +34,7 @@ from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
-def laws(dynamics: BodyDynamics, robot: Robot, torque_limit: float) -> dict[str, Callable]:
+def laws(dynamics: DynamicParameters, robot: Robot, torque_limit: float) -> dict[str, Callable]:
     """What makes a new law, by name."""
     speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
     return {

@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import Pose, WheelGeometry
+from arc_odometry import Pose
 from diffbot_controllers import LinearizingController, PiDesign, State, Velocity
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import make_simulator
@@ -42,8 +42,7 @@ def drive(
     encoders: Encoders | None,
 ) -> NDArray[np.float64]:
     """Rows of time (s) and true v, omega, every FINE s, from rest."""
-    wheels = robot.wheels
-    geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
+    geometry = robot.geometry
     engine.reset()
     rows, before = [], None
     for k in range(round(DURATION / period)):

@@ -3,8 +3,7 @@
 ./diffbot python examples/own_robot.py
 """
 
-from diffbot_controllers import BodyDynamics
-from diffbot_controllers.laws.motion import Velocity
+from arc_odometry import Velocity
 from diffbot_description import RobotModel, closed_form
 
 cart = RobotModel(
@@ -25,6 +24,5 @@ for name, model in (("empty", cart), ("loaded", loaded)):
     power = model.equivalent_mass * k.k5 + model.equivalent_inertia * k.k6
     print(f"{name}: M K5 + I K6 = {power:.1e}")
     # (41) of Lages (2017) solved for the torques of a wanted acceleration.
-    body, u = BodyDynamics(k.k5, k.k6, k.k7, k.k8), Velocity(0.5, 1.0)
-    left, right = body.torque(Velocity(0.2, 0.5), body.drift(u))
+    left, right = k.torque(Velocity(0.2, 0.5), k.drift(Velocity(0.5, 1.0)))
     print(f"{name}: 0.2 m/s^2 and 0.5 rad/s^2 take {left:.4f} and {right:.4f} N m")

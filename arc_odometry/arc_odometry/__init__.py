@@ -2,17 +2,11 @@
 
 from arc_odometry.geometry import WheelGeometry
 from arc_odometry.joints import EncoderJumpError, JointReader, JointSample
-from arc_odometry.odometry import (
-    Arc,
-    DiffOdometry,
-    JointOdometry,
-    Oddity,
-    Pose,
-    sinc,
-    sinc_derivative,
-)
+from arc_odometry.odometry import DiffOdometry, JointOdometry, Oddity, OddityKind
+from arc_odometry.plane import REST, Arc, Pose, Velocity, sinc, sinc_derivative
 
 __all__ = [
+    "REST",
     "Arc",
     "DiffOdometry",
     "EncoderJumpError",
@@ -20,7 +14,9 @@ __all__ = [
     "JointReader",
     "JointSample",
     "Oddity",
+    "OddityKind",
     "Pose",
+    "Velocity",
     "WheelGeometry",
     "sinc",
     "sinc_derivative",

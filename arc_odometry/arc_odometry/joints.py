@@ -1,4 +1,4 @@
-"""The two wheels' samples, picked by name from joint states that may hold any joints."""
+"""The two wheels' samples: picked by name from joint states, and unwrapped from one to the next."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class JointReader:
 
         Raises:
             ValueError: the stamp is negative, as a message's cannot be; a wheel's joint is missing
-                or there twice, or a required value is missing,
-                not finite, or absurdly large. The message names the joint and the field.
+                or there twice, or a required value is missing, not finite, or absurdly large. The
+                message names the joint and the field.
         """
         if not stamp >= 0.0:
             raise ValueError(
@@ -107,10 +107,6 @@ class JointReader:
                     f"at most {PLAUSIBLE[field]:g} in size; check the robot's driver"
                 )
         return pair
-
-
-# ---
-# How far a wheel has turned between two readings of an encoder that may wrap.
 
 
 class EncoderJumpError(ValueError):

@@ -1,9 +1,27 @@
-"""Odometry of a differential-drive robot from the angles of its wheels."""
+"""Odometry of a differential-drive robot from the angles of its wheels; Lages (2018), (35)-(38).
+
+DiffOdometry has the mathematics, JointOdometry what is done about joint samples that come late,
+twice, after gaps and after resets of time.
+
+The pose's covariance grows from the noise of the wheels' paths. Model: along its way each wheel's
+path is measured (or rolled) with white noise, independent of the other wheel's, so that over a
+piece ds of its path the variance grows by k |ds|, k in m^2/m. The standard deviation over 1 m is
+sqrt(k) m. Not in it: errors that stay, as of radii and separation.
+
+Noise dl, dr at a point of the arc moves the pose at its end, to first order, by
+
+    d theta = (dr - dl) / (2 b)
+    d p     = h (dl + dr) / 2 + d theta J (p_end - p),   h the heading's direction, J = 90 degrees
+
+and the integral of its square along the arc is the covariance that the arc adds. Integrating,
+instead of putting all noise on the arc's end, makes it independent of how finely the arc is cut.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -11,129 +29,26 @@ from numpy.typing import NDArray
 
 from arc_odometry.geometry import WheelGeometry
 from arc_odometry.joints import EncoderJumpError, JointSample, wheel_turn
+from arc_odometry.plane import REST, Arc, Pose, Velocity
 
-# ---
-# sin(x) / x and its derivative for any x, 0 included; the only copy in the suite.
-#
-# Lages (2018), (37), is 0 / 0 where the robot drives straight. sin(x) / x itself is accurate down
-# to the smallest x, so its series is needed for x = 0 only and costs nothing in accuracy wherever
-# the switch is. The derivative, (x cos x - sin x) / x^2, is another matter: it loses 3 eps / x^2 of
-# its value to cancellation. Its series is therefore used up to 0.5, where both agree to 1e-15.
-
-# Below this, the first term that the series of sinc leaves out, x^6 / 7!, is under 4e-18.
-SINC_SWITCH = 5e-3
-# Below this, the first term that the series of the derivative leaves out is 1e-17 of its value.
-DERIVATIVE_SWITCH = 0.5
-# sinc'(x) = x * sum_n c_n x^(2 n), c_n = (-1)^(n+1) (2 n + 2) / (2 n + 3)!, highest power first.
-_DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) for n in range(7))[
-    ::-1
-]
-
-
-def sinc(x: float) -> float:
-    """sin(x) / x, 1 at x = 0; x in rad. Relative error <= 3e-16."""
-    if abs(x) < SINC_SWITCH:
-        square = x * x
-        return 1.0 - square / 6.0 * (1.0 - square / 20.0)
-    return math.sin(x) / x
-
-
-def sinc_derivative(x: float) -> float:
-    """Derivative of sin(x) / x, 0 at x = 0, in 1/rad; x in rad.
-
-    Its error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
-    """
-    if abs(x) < DERIVATIVE_SWITCH:
-        square, total = x * x, 0.0
-        for coefficient in _DERIVATIVE:
-            total = total * square + coefficient
-        return x * total
-    return (math.cos(x) - math.sin(x) / x) / x
-
-
-# ---
-# Poses in the plane and the arcs of circles between them.
-
-
-class Pose(NamedTuple):
-    """Where the middle of the axle is, in the odom frame.
-
-    Attributes:
-        x: position, m.
-        y: position, m.
-        theta: heading, rad, counter-clockwise from the x axis; it counts whole turns.
-    """
-
-    x: float
-    y: float
-    theta: float
-
-
-class Arc(NamedTuple):
-    """A piece of a circle, or of a straight line (turn = 0), or a turn on the spot (length = 0).
-
-    A wheeled robot drives along one while the ratio of its wheels' speeds is constant.
-
-    Attributes:
-        length: path of the middle of the axle, m, positive forwards; Delta D in (38).
-        turn: change of the heading, rad, counter-clockwise; Delta theta in (38).
-    """
-
-    length: float
-    turn: float
-
-    def end(self, start: Pose) -> Pose:
-        """The pose at the end of the arc; exact.
-
-        Lages (2018), (35)-(37): the chord has the length D sin(a / 2) / (a / 2) and the direction
-        theta + a / 2, with a the turn and theta the heading at the **start** of the interval
-        (the paper's index k does not say so). sinc has no gap at a = 0, where (37) is 0 / 0.
-        """
-        chord = self.length * sinc(0.5 * self.turn)
-        direction = start.theta + 0.5 * self.turn
-        return Pose(
-            start.x + chord * math.cos(direction),
-            start.y + chord * math.sin(direction),
-            start.theta + self.turn,
-        )
-
-    def share(self, share: float) -> Arc:
-        """The part of the arc that `share` (0 to 1) of its length makes."""
-        return Arc(share * self.length, share * self.turn)
-
-
-# ---
-# Growth of the pose's covariance from the noise of the wheels' paths.
-#
-# Model: along its way each wheel's path is measured (or rolled) with white noise, independent of
-# the other wheel's, so that over a piece ds of its path the variance grows by k |ds|, k in m^2/m.
-# The standard deviation over 1 m is sqrt(k) m. Not in it: errors that stay, as of radii and
-# separation.
-#
-# Noise dl, dr at a point of the arc moves the pose at its end, to first order, by
-#
-#     d theta = (dr - dl) / (2 b)
-#     d p     = h (dl + dr) / 2 + d theta J (p_end - p),   h the heading's direction, J = 90 degrees
-#
-# and the integral of its square along the arc is the covariance that the arc adds. Integrating,
-# instead of putting all noise on the arc's end, makes it independent of how finely the arc is cut.
+Array = NDArray[np.float64]
 
 # Gauss-Legendre on [0, 1]: positive weights, so that what is added is positive semidefinite. Three
 # nodes per piece of 0.05 rad leave 3e-13 of the integral, and one piece is enough for a control
 # period. A step of more than 3.2 rad gets no more pieces, and 5e-7 at five turns.
 _PIECE = 0.05
 _MOST_PIECES = 64
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
-_NODES, _WEIGHTS = (0.5 * (_NODES + 1.0)).tolist(), (0.5 * _WEIGHTS).tolist()
+_GAUSS = np.polynomial.legendre.leggauss(3)
+_NODES, _WEIGHTS = (0.5 * (_GAUSS[0] + 1.0)).tolist(), (0.5 * _GAUSS[1]).tolist()
 
 
 def propagate(
-    covariance: NDArray[np.float64],
+    covariance: Array,
     start: Pose,
     arc: Arc,
     variances: tuple[float, float],
     separation: float,
-) -> NDArray[np.float64]:
+) -> Array:
     """Covariance (3, 3) of the pose at the end of an arc; symmetric positive semidefinite.
 
     Args:
@@ -151,12 +66,11 @@ def propagate(
         if variances != (0.0, 0.0):
             root = _noise_root(start, arc, variances, separation)
             grown += root @ root.T
-        return 0.5 * (grown + grown.T)
+        symmetric: Array = 0.5 * (grown + grown.T)
+        return symmetric
 
 
-def _noise_root(
-    start: Pose, arc: Arc, variances: tuple[float, float], separation: float
-) -> NDArray[np.float64]:
+def _noise_root(start: Pose, arc: Arc, variances: tuple[float, float], separation: float) -> Array:
     """A root R of the covariance Q = R R' that the arc's noise adds, (3, nodes)."""
     pieces = int(min(1.0 + abs(arc.turn) / _PIECE, _MOST_PIECES))
     columns = []
@@ -178,14 +92,14 @@ def _noise_root(
     return np.array(columns).T
 
 
-def checked(covariance: object) -> NDArray[np.float64]:
+def _checked_covariance(covariance: object) -> Array:
     """A covariance from outside as a symmetric array (3, 3).
 
     Raises:
         ValueError: wrong shape, not finite, not symmetric or not positive semidefinite, beyond
             what rounding explains.
     """
-    matrix = np.array(covariance, dtype=float)
+    matrix: Array = np.array(covariance, dtype=float)
     if matrix.shape != (3, 3):
         raise ValueError(f"covariance of shape {matrix.shape}: must be (3, 3), of [x, y, theta]")
     if not np.all(np.isfinite(matrix)):
@@ -211,7 +125,7 @@ LARGEST = 1e15
 
 
 class DiffOdometry:
-    """Pose, velocity and the covariance of both from wheel angles; Lages (2018), (35)-(38).
+    """Pose, velocity and the covariance of both from wheel angles.
 
     Between two readings the robot drives along an arc, which is exact while the ratio of the wheel
     speeds is constant, for steps of any size. All pairs of wheels are ordered [left, right], the
@@ -220,7 +134,7 @@ class DiffOdometry:
 
     Args:
         geometry: radii and separation of the wheels.
-        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; see pose_covariance.
+        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; k above.
         max_wheel_speed: faster changes of a wheel's angle are refused as jumps, rad/s, > 0;
             math.inf refuses none and leaves encoders that wrap after several turns unnoticed.
         pose: at the start, (x in m, y in m, theta in rad).
@@ -249,17 +163,17 @@ class DiffOdometry:
         return self._pose
 
     @property
-    def covariance(self) -> NDArray[np.float64]:
+    def covariance(self) -> Array:
         """Covariance of [x, y, theta], (3, 3), m and rad, in the odom frame; a copy."""
         return self._covariance.copy()
 
     @property
-    def velocity(self) -> tuple[float, float]:
-        """Body velocity (v in m/s, omega in rad/s), the mean over the last step; 0 before."""
+    def velocity(self) -> Velocity:
+        """Body velocity, the mean over the last step; 0 before."""
         return self._velocity
 
     @property
-    def velocity_covariance(self) -> NDArray[np.float64]:
+    def velocity_covariance(self) -> Array:
         """Covariance of (v, omega), (2, 2), m/s and rad/s, over the last step."""
         left, right = self._speed_variances
         b2 = self._geometry.separation
@@ -308,7 +222,7 @@ class DiffOdometry:
         values = tuple(map(float, pose))
         if len(values) != 3 or not all(map(math.isfinite, values)):
             raise ValueError(f"pose = {values}: must be finite x, y in m and theta in rad")
-        matrix = np.zeros((3, 3)) if covariance is None else checked(covariance)
+        matrix = np.zeros((3, 3)) if covariance is None else _checked_covariance(covariance)
         self._pose, self._covariance = Pose(*values), matrix
 
     def restart(self) -> None:
@@ -318,7 +232,7 @@ class DiffOdometry:
         """
         self._time: float | None = None
         self._angles = (0.0, 0.0)
-        self._velocity = (0.0, 0.0)
+        self._velocity = REST
         self._speed_variances = (0.0, 0.0)
 
     # What moves it.
@@ -378,7 +292,7 @@ class DiffOdometry:
         covariance = propagate(
             self._covariance, self._pose, arc, variances, self._geometry.separation
         )
-        velocity = (arc.length / duration, arc.turn / duration)
+        velocity = Velocity(arc.length / duration, arc.turn / duration)
         speed_variances = (variances[0] / duration / duration, variances[1] / duration / duration)
         numbers = (*pose, *velocity, *speed_variances)
         if not (all(map(math.isfinite, numbers)) and np.isfinite(covariance).all()):
@@ -390,45 +304,28 @@ class DiffOdometry:
         self._velocity, self._speed_variances = velocity, speed_variances
 
 
-# ---
-# The two common approximations of an arc by a straight line, to compare the exact arc with.
-#
-# Nothing in the suite drives with them.
-
-
-def euler_end(arc: Arc, start: Pose) -> Pose:
-    """Straight on in the direction at the start, then the turn; error D a / 2 in a step."""
-    return _straight(arc, start, start.theta)
-
-
-def midpoint_end(arc: Arc, start: Pose) -> Pose:
-    """Straight on in the direction of the chord; too long by D a^2 / 24 in a step."""
-    return _straight(arc, start, start.theta + 0.5 * arc.turn)
-
-
-def _straight(arc: Arc, start: Pose, direction: float) -> Pose:
-    return Pose(
-        start.x + arc.length * math.cos(direction),
-        start.y + arc.length * math.sin(direction),
-        start.theta + arc.turn,
-    )
-
-
-# ---
-# Odometry from joint samples as they come: late, twice, after gaps, and after resets of time.
-
 LONGEST_GAP = 0.5  # s of the stamps, default
 
 
+class OddityKind(str, Enum):
+    """What may be odd about the stamp or the values of a sample."""
+
+    JUMP = "jump"
+    GAP = "gap"
+    STAMP = "stamp"
+    LATE = "late"
+    RESET = "reset"
+
+
 class Oddity(NamedTuple):
-    """What was wrong with a joint sample that was not refused.
+    """What was wrong with a sample that was not refused.
 
     Attributes:
-        kind: one word, the same for the same trouble: jump, gap, stamp, late or reset.
+        kind: the same for the same trouble.
         text: a sentence with the values, the limit, what was done, and what to look at.
     """
 
-    kind: str
+    kind: OddityKind
     text: str
 
 
@@ -480,10 +377,11 @@ class JointOdometry:
             self._feed(sample)
         except EncoderJumpError as error:
             self._begin_anew(sample)
-            return Oddity("jump", f"{error}; the pose stays and goes on from the new angles")
+            text = f"{error}; the pose stays and goes on from the new angles"
+            return Oddity(OddityKind.JUMP, text)
         if sample.stamp - last > self._longest_gap:
             return Oddity(
-                "gap",
+                OddityKind.GAP,
                 f"no joint state for {sample.stamp - last:.3f} s, limit {self._longest_gap:g} s: "
                 "the way in between is taken for one arc; check the driver",
             )
@@ -500,7 +398,7 @@ class JointOdometry:
         if sample.position == self.odometry.angles:
             return None  # said again, as simulators do while they wait
         return Oddity(
-            "stamp",
+            OddityKind.STAMP,
             f"joint state with other angles and the same stamp {sample.stamp:.3f} s left out: "
             "every joint state must have its own time; check the driver",
         )
@@ -509,7 +407,7 @@ class JointOdometry:
         went = f"stamp {sample.stamp:.3f} s after {last:.3f} s"
         if not self._late:
             self._late = True
-            return Oddity("late", f"{went}: late joint state left out")
+            return Oddity(OddityKind.LATE, f"{went}: late joint state left out")
         self._late = False
         self._begin_anew(sample)
         if self._home is None:
@@ -517,4 +415,4 @@ class JointOdometry:
         else:
             self.odometry.set_pose(self._home)
             done = f"the pose is back at {tuple(self._home)} (m, m, rad)"
-        return Oddity("reset", f"{went}: time was reset; {done}")
+        return Oddity(OddityKind.RESET, f"{went}: time was reset; {done}")

@@ -20,7 +20,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -32,10 +32,7 @@ from tf2_msgs.msg import TFMessage
 from arc_odometry.geometry import WheelGeometry
 from arc_odometry.joints import JointReader
 from arc_odometry.odometry import LONGEST_GAP, MAX_WHEEL_SPEED, DiffOdometry, JointOdometry
-from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
-
-# ---
-# Parameters of the odometry_publisher node, in one table.
+from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform, read_pose
 
 
 class Entry(NamedTuple):
@@ -74,7 +71,7 @@ TABLE = {
 }
 
 
-def checked(name: str, value: Any) -> bool | float | str:
+def checked(name: str, value: Any) -> Any:
     """A value in the type of its parameter.
 
     Raises:
@@ -86,7 +83,7 @@ def checked(name: str, value: Any) -> bool | float | str:
         value = float(value)  # launch files write 5 for 5.0
     if type(value) is not kind:
         raise ValueError(f"{name} = {value!r}: must be a {kind.__name__} ({entry.description})")
-    if kind is float and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} = {value}: must be finite ({entry.description})")
     if value == "":
         raise ValueError(f"{name} is empty: must be a name ({entry.description})")
@@ -104,41 +101,9 @@ def declare(node: Node) -> SimpleNamespace:
         descriptor = ParameterDescriptor(
             description=entry.description, dynamic_typing=True, read_only=not entry.live
         )
-        given = node.declare_parameter(name, entry.default, descriptor).value
+        given: Any = node.declare_parameter(name, entry.default, descriptor).value
         setattr(values, name, checked(name, given))
     return values
-
-
-# ---
-# Thins out what is published, by the stamps.
-
-
-class RateLimit:
-    """Lets stamps through at a mean rate that does not exceed a limit.
-
-    Args:
-        rate: largest rate, Hz, >= 0; 0 lets everything through.
-    """
-
-    # Rounding of stamps, s, must not turn every 2nd sample into every 3rd.
-    ROUNDING = 1e-6
-
-    def __init__(self, rate: float) -> None:
-        if not (math.isfinite(rate) and rate >= 0.0):
-            raise ValueError(f"rate = {rate} Hz: must be finite and >= 0; 0 means no limit")
-        self._period = 1.0 / rate if rate > 0.0 else 0.0
-        self._due = -math.inf
-
-    def due(self, stamp: float) -> bool:
-        """Whether what has this stamp, s, may go out; then it counts as gone."""
-        if self._period == 0.0:
-            return True
-        wait = self._due - stamp
-        if self.ROUNDING < wait <= self._period + self.ROUNDING:
-            return False
-        # Kept in step where stamps come regularly; begun anew after gaps and resets of time.
-        self._due = (self._due if -self._period < wait <= self.ROUNDING else stamp) + self._period
-        return True
 
 
 WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited at the start
@@ -232,7 +197,7 @@ class OdometryNode(Node):
             f"pose set to x {pose.x:g} m, y {pose.y:g} m, theta {pose.theta:g} rad"
         )
 
-    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+    def _on_parameters(self, parameters: list[Parameter[Any]]) -> SetParametersResult:
         """Take new radii, separation and noise while running; all of them or none."""
         try:
             new = {p.name: checked(p.name, p.value) for p in parameters if p.name in TABLE}

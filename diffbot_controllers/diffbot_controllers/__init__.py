@@ -8,21 +8,36 @@ from importlib import import_module
 from typing import Any
 
 _NAMES = {
-    "laws.approach": ("Approach", "ApproachGains", "BackstepRecord", "PolarError"),
-    "laws.backstepping_published": ("NonsmoothGains", "PublishedBackstepping"),
-    "laws.backstepping_standard": ("StandardBackstepping", "TrackerGains"),
-    "laws.feedback_linearization": (
+    "arc_odometry": ("Velocity",),
+    "diffbot_description": ("DynamicParameters", "Torque"),
+    "pose2d_trajectories": ("Reference",),
+    "diffbot_controllers.laws.approach": ("Approach", "ApproachGains", "PolarError"),
+    "diffbot_controllers.laws.backstepping_published": (
+        "BackstepRecord",
+        "NonsmoothGains",
+        "PublishedBackstepping",
+    ),
+    "diffbot_controllers.laws.backstepping_standard": (
+        "ServoLimits",
+        "StandardBackstepping",
+        "TrackerGains",
+        "VelocityServo",
+    ),
+    "diffbot_controllers.laws.feedback_linearization": (
         "PUBLISHED",
         "LinearizingController",
         "LinearizingRecord",
         "PiDesign",
         "PiGains",
-        "ServoLimits",
-        "VelocityServo",
     ),
-    "laws.motion": ("BodyDynamics", "Reference", "State", "Torque", "Velocity"),
-    "laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
-    "tuning": ("approach_gains", "servo_limits", "tuned_backstepping", "tuned_polar_pose"),
+    "diffbot_controllers.laws.motion": ("State",),
+    "diffbot_controllers.laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
+    "diffbot_controllers.tuning": (
+        "approach_gains",
+        "servo_limits",
+        "tuned_backstepping",
+        "tuned_polar_pose",
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_MODULES)
@@ -31,4 +46,4 @@ __all__ = sorted(_MODULES)
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)

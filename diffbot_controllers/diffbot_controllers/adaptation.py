@@ -1,22 +1,21 @@
-"""From live estimates to the parameters that a control law uses, through gates."""
+"""From live estimates to the parameters that a control law uses, through gates.
+
+An estimate of [K5, K6, K7, K8] has to be good as a whole (finite, estimated, physical, verified),
+and each of its values precise and from a motion that excites it. Parameters in use then move
+towards it at a limited rate, inside a band around the nominal ones.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from pathlib import Path
+from enum import Enum, IntEnum
 
-import yaml
-
-from diffbot_controllers.laws.motion import BodyDynamics, check_positive
-from diffbot_controllers.parameter_file import NAMES, read_dynamics, usable_dynamics
-from diffbot_description import write_atomically
+from arc_odometry.checks import check_positive
+from diffbot_controllers.parameter_file import NAMES, usable_dynamics
+from diffbot_description import DynamicParameters
 from diffbot_ident.torque.estimate import NORMAL_95
-
-# ---
-# Limits of what an adaptive controller lets live estimates do to its parameters.
 
 Four = tuple[float, float, float, float]
 
@@ -79,23 +78,20 @@ class AdaptationSettings:
                 raise ValueError(f"adaptation: {name} = {value}: must be finite and {limit}")
 
 
-# ---
-# What a live estimate of K5..K8 has to be before a control law may follow it.
-
 # What stands for a parameter that is not identifiable when the others' signs are looked at.
 UNKNOWN = (0.0, 0.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
-class Offer:
-    """An estimate of [K5, K6, K7, K8] as an estimator offers it.
+class LiveEstimate:
+    """An estimate of [K5, K6, K7, K8] that comes while the robot drives.
 
     Attributes:
         stamp: of the newest joint state that it rests on, s.
         values: in m, 1/m, 1/(kg m), 1/(kg m^2).
         variances: of the values, in their units squared; infinite where not identifiable.
         estimated: whether the estimator calls the set as a whole estimated.
-        reason: why it does not.
+        reason: why it does not, where it says so.
         verified: whether a motion that the values were not made from agreed with them; None:
             there was none yet.
         coverage: share of the excitation that each needs that has been seen, 0 to 1.
@@ -131,7 +127,7 @@ class Band:
     scale: Four
 
     @staticmethod
-    def around(nominal: BodyDynamics, half_track: float, settings: AdaptationSettings) -> Band:
+    def around(nominal: DynamicParameters, half_track: float, settings: AdaptationSettings) -> Band:
         """The band around the nominal parameters.
 
         K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) are widened by what a move of the
@@ -145,11 +141,7 @@ class Band:
         margin = settings.offset_margin
         turned = margin * abs(nominal.k8) / (half_track * nominal.k7)
         rows = []
-        for value, more in zip(
-            (nominal.k5, nominal.k6, nominal.k7, nominal.k8),
-            (margin, turned, 0.0, 0.0),
-            strict=True,
-        ):
+        for value, more in zip(nominal, (margin, turned, 0.0, 0.0), strict=True):
             low, high = sorted((value / settings.band, value * settings.band))
             rows.append((low - more, high + more, max(abs(value), more, 1e-12)))
         lower, upper, scale = zip(*rows, strict=True)
@@ -177,13 +169,13 @@ class PrecisionGate:
         self._scale = scale
         self.is_open = False
 
-    def judge(self, value: float, deviation: float) -> str:
-        """Why the estimate is not precise enough; empty when it is."""
+    def judge(self, value: float, deviation: float) -> str | None:
+        """Why the estimate is not precise enough; None when it is."""
         limit = self._limit * (self._hysteresis if self.is_open else 1.0)
         width = NORMAL_95 * deviation / max(abs(value), self._scale)
         self.is_open = width <= limit  # False for NaN
         if self.is_open:
-            return ""
+            return None
         if not math.isfinite(width):
             return f"{self._name} is not identifiable from the motion so far"
         return (
@@ -192,49 +184,60 @@ class PrecisionGate:
         )
 
 
-def judge_set(offer: Offer, settings: AdaptationSettings) -> dict[str, str]:
-    """Reasons against the estimate as a whole, by gate; empty where it passes.
+class Gate(str, Enum):
+    """What an estimate has to pass, in the order in which reasons are given."""
+
+    FINITE = "finite"
+    ESTIMATED = "estimated"
+    PHYSICAL = "physical"
+    VERIFIED = "verified"
+    EXCITED = "excited"
+    PRECISE = "precise"
+    BAND = "band"
+    LAW = "law"
+
+
+Reasons = dict[Gate, str]
+
+
+def judge_set(estimate: LiveEstimate, settings: AdaptationSettings) -> Reasons:
+    """Reasons against the estimate as a whole, by the gates that it does not pass.
 
     What is not identifiable is not looked at: its own gate keeps it.
     """
-    reasons = dict.fromkeys(("finite", "estimated", "physical", "verified"), "")
-    for name, value in zip(NAMES, offer.values, strict=True):
+    reasons: Reasons = {}
+    for name, value in zip(NAMES, estimate.values, strict=True):
         if not math.isfinite(value):
-            reasons["finite"] = f"{name} = {value}: must be finite"
-    if math.isnan(offer.stamp) or any(math.isnan(v) or v < 0.0 for v in offer.variances):
-        reasons["finite"] = reasons["finite"] or (
-            f"variances = {list(offer.variances)}: must be >= 0, or infinite where not identifiable"
+            reasons[Gate.FINITE] = f"{name} = {value}: must be finite"
+    variances = estimate.variances
+    if math.isnan(estimate.stamp) or any(math.isnan(v) or v < 0.0 for v in variances):
+        reasons.setdefault(
+            Gate.FINITE,
+            f"variances = {list(variances)}: must be >= 0, or infinite where not identifiable",
         )
-    if not offer.estimated:
-        reasons["estimated"] = offer.reason or "the estimator does not call it estimated yet"
-    if not reasons["finite"]:
-        reasons["physical"] = _unphysical(offer.values, offer.variances)
-    if offer.verified is False:
-        reasons["verified"] = "a motion that it was not made from refutes it; identify anew"
-    elif settings.require_verified and offer.verified is None:
-        reasons["verified"] = (
+    if not estimate.estimated:
+        reasons[Gate.ESTIMATED] = estimate.reason or "the estimator does not call it estimated yet"
+    if Gate.FINITE not in reasons:
+        try:
+            _check_physical(estimate.values, variances)
+        except ValueError as error:
+            reasons[Gate.PHYSICAL] = str(error)
+    if estimate.verified is False:
+        reasons[Gate.VERIFIED] = "a motion that it was not made from refutes it; identify anew"
+    elif settings.require_verified and estimate.verified is None:
+        reasons[Gate.VERIFIED] = (
             "not verified by a motion of its own yet, as require_verified demands; let ident drive "
             "one, or start from a trusted set with parameters = adaptive"
         )
     return reasons
 
 
-def _unphysical(values: Sequence[float], variances: Sequence[float]) -> str:
-    pairs = [
+def _check_physical(values: Sequence[float], variances: Sequence[float]) -> None:
+    known = [
         (float(value), float(variance)) if math.isfinite(variance) else (stand_in, 0.0)
         for value, variance, stand_in in zip(values, variances, UNKNOWN, strict=True)
     ]
-    try:
-        usable_dynamics(*zip(*pairs, strict=True))
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
-# ---
-# What becomes of a live estimate.
-
-GATES = ("finite", "estimated", "physical", "verified", "excited", "precise", "band", "law")
+    usable_dynamics(*zip(*known, strict=True))
 
 
 class AdaptationState(IntEnum):
@@ -251,24 +254,24 @@ class Judgement:
 
     Attributes:
         state: WAITING before the first estimate was accepted, FROZEN while nothing may follow.
-        reasons: against the estimate, by gate of GATES; empty where it passed. `excited` and
-            `precise` hold those of single parameters while the others go on; `band` is
-            of an estimate that the parameters in use follow to the edge of the band only; `law`
-            is of one that passed and gave parameters that no law can be made of.
+        reasons: against the estimate, by the gates that it did not pass. EXCITED and PRECISE hold
+            those of single parameters while the others go on; BAND is of an estimate that the
+            parameters in use follow to the edge of the band only; LAW is of one that passed and
+            gave parameters that no law can be made of.
         follows: whether each of K5..K8 moves towards its estimate. One that agrees with it does
             not have to.
         refused: whether no parameter could follow the estimate.
     """
 
     state: AdaptationState
-    reasons: dict[str, str]
+    reasons: Reasons
     follows: tuple[bool, bool, bool, bool]
     refused: bool
 
     @property
     def reason(self) -> str:
         """All that is against the estimate, in one line."""
-        return "; ".join(text for text in self.reasons.values() if text)
+        return "; ".join(self.reasons[gate] for gate in Gate if gate in self.reasons)
 
 
 # Longest time between two estimates that a change is allowed for, s: after a pause the parameters
@@ -305,17 +308,17 @@ class Adaptation:
 
     def __init__(
         self,
-        nominal: BodyDynamics,
+        nominal: DynamicParameters,
         half_track: float,
         settings: AdaptationSettings = AdaptationSettings(),
-        start: BodyDynamics | None = None,
+        start: DynamicParameters | None = None,
         started: bool = True,
     ) -> None:
         self._settings = settings
         self.is_started = started
         self.band = Band.around(nominal, half_track, settings)
         self.in_use = nominal if start is None else self._inside(start)
-        self._before = (self.in_use, started)
+        self._before = (self.in_use, started)  # the newest judgement
         self.refused = 0
         self.accepted = 0
         self._stamp: float | None = None
@@ -325,15 +328,9 @@ class Adaptation:
             for name, limit, scale in zip(NAMES, settings.precision, self.band.scale, strict=True)
         ]
 
-    @property
-    def values(self) -> Four:
-        """K5..K8 in use."""
-        d = self.in_use
-        return d.k5, d.k6, d.k7, d.k8
-
-    def _inside(self, start: BodyDynamics) -> BodyDynamics:
+    def _inside(self, start: DynamicParameters) -> DynamicParameters:
         for index, name in enumerate(NAMES):
-            value, (low, high) = getattr(start, name), self._bounds(index)
+            value, (low, high) = start[index], self._bounds(index)
             if not low <= value <= high:
                 raise ValueError(
                     f"{name} = {value}: outside the band from {low:.4g} to {high:.4g} around the "
@@ -344,21 +341,21 @@ class Adaptation:
     def _bounds(self, index: int) -> tuple[float, float]:
         return self.band.lower[index], self.band.upper[index]
 
-    def judge(self, offer: Offer) -> Judgement:
+    def judge(self, estimate: LiveEstimate) -> Judgement:
         """Judge an estimate and move the parameters in use towards it as far as they may."""
         self._before = (self.in_use, self.is_started)
-        time = self._elapsed(offer.stamp)
-        reasons = {**dict.fromkeys(GATES, ""), **judge_set(offer, self._settings)}
-        if any(reasons.values()):
+        time = self._elapsed(estimate.stamp)
+        reasons = judge_set(estimate, self._settings)
+        if reasons:
             self._moves = [False] * 4
             return self._judged(reasons, [False] * 4)
-        allowed, against = self._allowed(offer)
-        reasons.update(against)
-        reasons["band"] = self._beyond(offer, allowed)
+        allowed = self._allowed(estimate, reasons)
+        if beyond := self._beyond(estimate, allowed):
+            reasons[Gate.BAND] = beyond
         if not self.is_started:
-            allowed = self._begin(offer, allowed)
+            allowed = self._begin(estimate, allowed)
         else:
-            self._move(offer, allowed, time)
+            self._move(estimate, allowed, time)
         return self._judged(reasons, allowed)
 
     def take_back(self, judgement: Judgement, why: str) -> Judgement:
@@ -372,7 +369,7 @@ class Adaptation:
         self._moves = [False] * 4
         self.refused -= judgement.refused
         self.accepted -= not judgement.refused
-        return self._judged({**judgement.reasons, "law": why}, [False] * 4)
+        return self._judged({**judgement.reasons, Gate.LAW: why}, [False] * 4)
 
     def _elapsed(self, stamp: float) -> float:
         """Time since the estimate before that counts for the rate limit, s."""
@@ -381,44 +378,50 @@ class Adaptation:
         before, self._stamp = self._stamp, stamp
         return 0.0 if before is None else min(max(stamp - before, 0.0), LONGEST_STEP)
 
-    def _allowed(self, offer: Offer) -> tuple[list[bool], dict[str, str]]:
-        """Which parameters may follow, and what is against the others."""
-        allowed, against = [], {"excited": [], "precise": []}
-        limit, deviations = self._settings.coverage, offer.deviations
+    def _allowed(self, estimate: LiveEstimate, reasons: Reasons) -> list[bool]:
+        """Which parameters may follow; what is against the others is added to the reasons."""
+        allowed = []
+        limit, deviations = self._settings.coverage, estimate.deviations
+        against: dict[Gate, list[str]] = {Gate.EXCITED: [], Gate.PRECISE: []}
         for index, gate in enumerate(self._precise):
-            unknown = gate.judge(offer.values[index], deviations[index])
-            seen = offer.coverage[index]
-            poor = "" if seen >= limit else f"{NAMES[index]}: coverage {seen:.2g}, limit {limit:g}"
-            allowed.append(not unknown and not poor)
-            against["precise"].append(unknown)
-            against["excited"].append(poor)
-        return allowed, {name: "; ".join(filter(None, texts)) for name, texts in against.items()}
+            vague = gate.judge(estimate.values[index], deviations[index])
+            if vague is not None:
+                against[Gate.PRECISE].append(vague)
+            seen = estimate.coverage[index]
+            if not seen >= limit:
+                against[Gate.EXCITED].append(
+                    f"{NAMES[index]}: coverage {seen:.2g}, limit {limit:g}"
+                )
+            allowed.append(vague is None and seen >= limit)
+        reasons.update({gate: "; ".join(texts) for gate, texts in against.items() if texts})
+        return allowed
 
-    def _beyond(self, offer: Offer, allowed: list[bool]) -> str:
+    def _beyond(self, estimate: LiveEstimate, allowed: list[bool]) -> str:
+        """Which estimates that may be followed are outside the band, in words."""
         texts = []
         for index, name in enumerate(NAMES):
-            value, (low, high) = offer.values[index], self._bounds(index)
+            value, (low, high) = estimate.values[index], self._bounds(index)
             if allowed[index] and not low <= value <= high:
                 texts.append(f"{name} = {value:.4g}: band {low:.4g} to {high:.4g}")
         return "; ".join(texts)
 
-    def _begin(self, offer: Offer, allowed: list[bool]) -> list[bool]:
+    def _begin(self, estimate: LiveEstimate, allowed: list[bool]) -> list[bool]:
         """Take a first estimate at once, if it fixes what no law can do without."""
         if not (allowed[2] and allowed[3]):
             return [False] * 4
         self.is_started = True
-        self.in_use = BodyDynamics(
+        self.in_use = DynamicParameters(
             *(
-                self.band.clip(index, offer.values[index]) if may else value
-                for index, (may, value) in enumerate(zip(allowed, self.values, strict=True))
+                self.band.clip(index, estimate.values[index]) if may else value
+                for index, (may, value) in enumerate(zip(allowed, self.in_use, strict=True))
             )
         )
         return allowed
 
-    def _move(self, offer: Offer, allowed: list[bool], time: float) -> None:
-        values, settings = list(self.values), self._settings
-        for index, deviation in enumerate(offer.deviations):
-            target = self.band.clip(index, offer.values[index])
+    def _move(self, estimate: LiveEstimate, allowed: list[bool], time: float) -> None:
+        values, settings = list(self.in_use), self._settings
+        for index, deviation in enumerate(estimate.deviations):
+            target = self.band.clip(index, estimate.values[index])
             away = abs(target - values[index])
             # One that moves goes all the way; one that rests waits for a difference that counts.
             far = settings.arrival if self._moves[index] else settings.significance
@@ -427,84 +430,14 @@ class Adaptation:
                 step = min(away, settings.rate * self.band.scale[index] * time)
                 moved = values[index] + math.copysign(step, target - values[index])
                 values[index] = self.band.clip(index, moved)  # a rounding error beyond its edge
-        self.in_use = BodyDynamics(*values)
+        self.in_use = DynamicParameters(*values)
 
-    def _judged(self, reasons: dict[str, str], allowed: list[bool]) -> Judgement:
+    def _judged(self, reasons: Reasons, allowed: list[bool]) -> Judgement:
         refused = not any(allowed)
         self.refused += refused
         self.accepted += not refused
-        waiting, idle = AdaptationState.WAITING, AdaptationState.FROZEN
         state = AdaptationState.FOLLOWING
         if refused:
-            state = idle if self.accepted else waiting
+            state = AdaptationState.FROZEN if self.accepted else AdaptationState.WAITING
         k5, k6, k7, k8 = self._moves
         return Judgement(state, reasons, (k5, k6, k7, k8), refused)
-
-
-# ---
-# The file of adapted parameters that a later run begins with.
-
-HEADER = """\
-# Dynamic parameters k5 to k8 that an adaptive controller had in use, for a run to begin with.
-"""
-PERIOD = 10.0  # s of robot time between two writings
-
-
-class LastGood:
-    """Keeps parameters in use in a file, in the form that `read_dynamics` reads.
-
-    Args:
-        path: of the file; `~` is expanded. Its folder is made.
-        robot: name of the robot.
-
-    Raises:
-        ValueError: the folder cannot be made.
-    """
-
-    def __init__(self, path: str, robot: str) -> None:
-        self.path = Path(path).expanduser()
-        self._robot = robot
-        self._kept: BodyDynamics | None = None
-        self._time = -PERIOD
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ValueError(
-                f"parameter 'last_good' = '{path}': {error.strerror}; give a file in a folder that "
-                "can be made and written"
-            ) from None
-
-    def restore(self) -> BodyDynamics | None:
-        """The parameters in the file; None where there is no file yet.
-
-        Raises:
-            ValueError: the file holds nothing that a law may use; the message says why.
-        """
-        if not self.path.exists():
-            return None
-        self._kept = read_dynamics(str(self.path), self._robot)
-        return self._kept
-
-    def keep(self, dynamics: BodyDynamics, time: float) -> None:
-        """Write new parameters, at most once per PERIOD; time: robot time, s.
-
-        Raises:
-            OSError: they cannot be written; the old file is whole.
-        """
-        if dynamics != self._kept and not 0.0 <= time - self._time < PERIOD:
-            self.write(dynamics)
-            self._time = time
-
-    def write(self, dynamics: BodyDynamics) -> None:
-        """Write parameters now; the file is either the old or the whole new one.
-
-        Raises:
-            OSError: they cannot be written.
-        """
-        if dynamics == self._kept:
-            return
-        values = {name: getattr(dynamics, name) for name in NAMES}
-        parameters = {**values, "state": "estimated", "robot": self._robot}
-        document = {"/**": {"ros__parameters": parameters}}
-        write_atomically(self.path, HEADER + yaml.safe_dump(document, sort_keys=False))
-        self._kept = dynamics

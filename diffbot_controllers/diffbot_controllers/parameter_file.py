@@ -1,4 +1,7 @@
-"""Reading of identified parameters, and what they have to be before a law may use them."""
+"""Files of K5..K8: reading what was identified, and keeping what an adaptive run has learnt.
+
+They are ROS parameter files. What they hold is checked before a law may use it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_controllers.laws.motion import BodyDynamics
-from diffbot_description.files import read_regular
-from diffbot_description.loading import LARGEST, parse_yaml
+import yaml
 
-# ---
-# Reading of ROS parameter files that hold identified parameters.
+from diffbot_description import DynamicParameters
+from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
+
+NAMES = DynamicParameters._fields
+SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
+ADVICE = "identify the robot anew: launch ident"
+HEADER = """\
+# Dynamic parameters k5 to k8 that an adaptive controller had in use, for a run to begin with.
+"""
+CHECKPOINT_PERIOD = 10.0  # s of robot time between two writings
 
 
 def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]:
@@ -46,12 +55,7 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
     )
 
 
-NAMES = ("k5", "k6", "k7", "k8")
-SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
-ADVICE = "identify the robot anew: launch ident"
-
-
-def read_dynamics(path: str, robot: str) -> BodyDynamics:
+def read_dynamics(path: str, robot: str) -> DynamicParameters:
     """K5..K8 from a ROS parameter file, as the identification writes it.
 
     The file holds k5, k6, k7, k8 below `NODE: ros__parameters:`, and where it was identified also
@@ -73,11 +77,11 @@ def read_dynamics(path: str, robot: str) -> BodyDynamics:
         raise ValueError(f"parameters '{path}': {error}") from None
 
 
-def _checked(section: dict[str, Any], robot: str) -> BodyDynamics:
+def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
     values = []
     for name in NAMES:
         value = section.get(name)
-        if type(value) not in (int, float):
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise ValueError(f"{name} = {value!r}: must be a number; {ADVICE}")
         values.append(float(value))
     state, other = section.get("state", "estimated"), section.get("robot", robot)
@@ -110,7 +114,7 @@ def _check_verified(verification: Any) -> None:
         )
 
 
-def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> BodyDynamics:
+def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> DynamicParameters:
     """The dynamics, if a law may use them.
 
     Energy demands K5 K6 <= 0: a model in which both have the same sign gains energy by turning.
@@ -129,7 +133,7 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Body
                 f"variance of {name} = {variance}: must be finite, else {name} is not identified; "
                 f"{ADVICE}, with more yaw rate"
             )
-    dynamics = BodyDynamics(*values)
+    dynamics = DynamicParameters(*values).checked()
     k5, k6 = values[0], values[1]
     sure = all(
         abs(value) > SIGMAS * math.sqrt(variance)
@@ -141,3 +145,62 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Body
             f"by turning); check the order [left, right] of the wheels, and {ADVICE}"
         )
     return dynamics
+
+
+class ParameterCheckpoint:
+    """File of parameters in use that a later run begins with; `read_dynamics` reads it.
+
+    Args:
+        path: of the file; `~` is expanded. Its folder is made.
+        robot: name of the robot.
+
+    Raises:
+        ValueError: the folder cannot be made.
+    """
+
+    def __init__(self, path: str, robot: str) -> None:
+        self.path = Path(path).expanduser()
+        self._robot = robot
+        self._kept: DynamicParameters | None = None
+        self._time = -CHECKPOINT_PERIOD
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"parameter 'last_good' = '{path}': {error.strerror}; give a file in a folder that "
+                "can be made and written"
+            ) from None
+
+    def restore(self) -> DynamicParameters | None:
+        """The parameters in the file; None where there is no file yet.
+
+        Raises:
+            ValueError: the file holds nothing that a law may use; the message says why.
+        """
+        if not self.path.exists():
+            return None
+        self._kept = read_dynamics(str(self.path), self._robot)
+        return self._kept
+
+    def keep(self, dynamics: DynamicParameters, time: float) -> None:
+        """Write new parameters, at most once per CHECKPOINT_PERIOD; time: robot time, s.
+
+        Raises:
+            OSError: they cannot be written; the old file is whole.
+        """
+        if dynamics != self._kept and not 0.0 <= time - self._time < CHECKPOINT_PERIOD:
+            self.write(dynamics)
+            self._time = time
+
+    def write(self, dynamics: DynamicParameters) -> None:
+        """Write parameters now; the file is either the old or the whole new one.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        if dynamics == self._kept:
+            return
+        parameters = {**dynamics._asdict(), "state": "estimated", "robot": self._robot}
+        document = {"/**": {"ros__parameters": parameters}}
+        write_atomically(self.path, HEADER + yaml.safe_dump(document, sort_keys=False))
+        self._kept = dynamics

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from arc_odometry import Pose, WheelGeometry
+from arc_odometry.checks import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
-from diffbot_controllers.laws.backstepping_standard import StandardBackstepping, TrackerGains
-from diffbot_controllers.laws.feedback_linearization import (
-    LinearizingController,
-    PiDesign,
+from diffbot_controllers.laws.backstepping_standard import (
     ServoLimits,
+    StandardBackstepping,
+    TrackerGains,
     VelocityServo,
 )
-from diffbot_controllers.laws.motion import (
-    BodyDynamics,
-    Reference,
-    State,
-    Torque,
-    Velocity,
-    check_positive,
-)
+from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
 from diffbot_controllers.laws.polar_pose import PolarPoseController
-from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_description import DynamicParameters
 
 # Shares of the acceleration that all torque would give: to drive and to turn, together about 1.
 DRIVE, TURN = 0.45, 0.6
@@ -48,7 +34,7 @@ DRIFT = 0.35
 
 
 def approach_gains(
-    dynamics: BodyDynamics,
+    dynamics: DynamicParameters,
     torque_limit: float,
     linear_velocity: float,
     angular_velocity: float,
@@ -96,7 +82,7 @@ def approach_gains(
 
 
 def servo_limits(
-    dynamics: BodyDynamics,
+    dynamics: DynamicParameters,
     torque_limit: float,
     linear_velocity: float = math.inf,
     angular_velocity: float = math.inf,
@@ -109,7 +95,7 @@ def servo_limits(
 
 
 def tuned_backstepping(
-    dynamics: BodyDynamics,
+    dynamics: DynamicParameters,
     torque_limit: float,
     linear_velocity: float = 3.0,
     angular_velocity: float = 10.0,
@@ -166,7 +152,7 @@ def tuned_backstepping(
 
 
 def tuned_polar_pose(
-    dynamics: BodyDynamics,
+    dynamics: DynamicParameters,
     torque_limit: float,
     linear_velocity: float = 3.0,
     angular_velocity: float = 10.0,
@@ -209,102 +195,3 @@ def tuned_polar_pose(
         dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity
     )
     return PolarPoseController(loops, gains, direction)
-
-
-# ---
-# A law and a simulated robot in one process, without a ROS graph; for tests and benchmarks.
-
-
-class Plant(Protocol):
-    """What a run needs of a simulator; see diffbot_sim.simulator.Simulator."""
-
-    def step(self, torque: Torque, duration: float) -> None:
-        """Hold wheel torques (N m) for a duration, s."""
-
-    def pose(self) -> tuple[float, float, float]:
-        """True pose, m, m, rad."""
-
-    def velocity(self) -> tuple[float, float]:
-        """True velocity, m/s, rad/s."""
-
-    def wheel_angles(self) -> tuple[float, float]:
-        """Angles of the wheels, rad."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """Samples of a run at the control instants, n of them.
-
-    Attributes:
-        time: s, shape (n,).
-        pose: true x, y, theta, m and rad, shape (n, 3).
-        velocity: true v, omega, m/s and rad/s, shape (n, 2).
-        torque: [left, right] for the period that begins, N m, shape (n, 2).
-        error: pose minus the reference's, the heading within +-pi, shape (n, 3).
-    """
-
-    time: NDArray[np.float64]
-    pose: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    torque: NDArray[np.float64]
-    error: NDArray[np.float64]
-
-    @property
-    def errors(self) -> TrackingErrors:
-        """Errors of the true pose."""
-        return TrackingErrors(self.time, self.error)
-
-    @property
-    def distance(self) -> NDArray[np.float64]:
-        """Distance from the reference, m, shape (n,)."""
-        return self.errors.distance
-
-    @property
-    def settling_time(self) -> float:
-        """First time from which on the robot stays within 1 cm and 1 degree, s; inf if never."""
-        return self.errors.settling_time
-
-    def rms(self, since: float) -> tuple[float, float]:
-        """Root mean square of distance (m) and heading error (rad) from a time (s) on."""
-        return self.errors.rms(since)
-
-
-def run(
-    plant: Plant,
-    update: Callable[[State, float], Torque],
-    reference: Callable[[float], Reference],
-    duration: float,
-    period: float = 0.01,
-    encoders: WheelGeometry | None = None,
-) -> Run:
-    """Close the loop from where the plant stands.
-
-    Args:
-        plant: is moved.
-        update: the law: the state and the time of the run in s give torques.
-        reference: at a time of the run, for the errors.
-        duration: s.
-        period: control period, s.
-        encoders: when given, the law gets the mean velocity over the last period that ideal
-            encoders on wheels of this geometry would give; else the true one.
-    """
-    rows = []
-    angles = plant.wheel_angles()
-    for k in range(round(duration / period)):
-        time, pose, velocity = k * period, Pose(*plant.pose()), Velocity(*plant.velocity())
-        seen = velocity
-        if encoders is not None:
-            now = plant.wheel_angles()
-            turned = [(b - a) / period for a, b in zip(angles, now, strict=True)]
-            seen, angles = Velocity(*encoders.body_velocity(*turned)), now
-        torque = update(State(pose, seen), time)
-        wanted = reference(time)
-        error = (
-            pose.x - wanted.x,
-            pose.y - wanted.y,
-            math.remainder(pose.theta - wanted.theta, math.tau),
-        )
-        rows.append((time, *pose, *velocity, *torque, *error))
-        plant.step(torque, period)
-    columns = np.array(rows)
-    return Run(columns[:, 0], columns[:, 1:4], columns[:, 4:6], columns[:, 6:8], columns[:, 8:])

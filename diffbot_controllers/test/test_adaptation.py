@@ -13,11 +13,11 @@ from diffbot_controllers.adaptation import (
     AdaptationSettings,
     AdaptationState,
     Band,
-    Offer,
+    LiveEstimate,
 )
-from diffbot_controllers.laws.motion import BodyDynamics
+from diffbot_description import DynamicParameters
 
-NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)
+NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 HALF_TRACK = 0.136
 VALUES = (NOMINAL.k5, NOMINAL.k6, NOMINAL.k7, NOMINAL.k8)
 LOADED = tuple(value / 1.5 for value in VALUES)
@@ -26,7 +26,7 @@ LOADED = tuple(value / 1.5 for value in VALUES)
 def offer(stamp, values=VALUES, relative=0.001, **more):
     """An estimate with the same relative standard deviation of each parameter."""
     variances = tuple((relative * value) ** 2 for value in VALUES)
-    return Offer(stamp, tuple(values), variances, **more)
+    return LiveEstimate(stamp, tuple(values), variances, **more)
 
 
 def follow(adaptation, values, seconds, begin=0.0, **more):
@@ -41,7 +41,7 @@ near = st.tuples(*(st.floats(-2.5, 2.5).map(lambda f, v=v: f * v) for v in VALUE
 spread = st.floats(0.0, 1.0) | st.sampled_from([math.inf, math.nan, -1.0])
 offers = st.lists(
     st.builds(
-        Offer,
+        LiveEstimate,
         stamp=st.floats(0.0, 1e4) | any_float,
         values=near | st.tuples(*[any_float] * 4),
         variances=st.tuples(*[spread] * 4),
@@ -64,9 +64,9 @@ def test_whatever_is_offered_the_parameters_in_use_stay_finite_slow_and_in_the_b
     adaptation = Adaptation(NOMINAL, HALF_TRACK, rules)
     scale = adaptation.band.scale
     for k, item in enumerate(sequence):
-        before = adaptation.values
+        before = adaptation.in_use
         judgement = adaptation.judge(item)
-        after = adaptation.values
+        after = adaptation.in_use
         assert all(map(math.isfinite, after))
         for i in range(4):
             assert adaptation.band.lower[i] <= after[i] <= adaptation.band.upper[i]
@@ -90,7 +90,7 @@ def test_a_load_is_followed_at_the_rate_and_no_faster():
     # 20 % of the nominal value in 1 s.
     assert adaptation.in_use.k7 == pytest.approx(0.8 * NOMINAL.k7, rel=1e-9)
     judgement = follow(adaptation, LOADED, 2.0, begin=2.0)
-    assert adaptation.values == pytest.approx(LOADED, rel=0.001)
+    assert adaptation.in_use == pytest.approx(LOADED, rel=0.001)
     assert judgement.state == AdaptationState.FOLLOWING and adaptation.refused == 0
 
 
@@ -137,7 +137,7 @@ def test_a_parameter_without_an_interval_keeps_its_value_while_the_others_follow
         item = replace(item, variances=(math.inf, math.inf, *item.variances[2:]))
         judgement = adaptation.judge(item)
     assert adaptation.in_use.k5 == NOMINAL.k5 and adaptation.in_use.k6 == NOMINAL.k6
-    assert adaptation.values[2:] == pytest.approx(LOADED[2:], rel=0.001)
+    assert adaptation.in_use[2:] == pytest.approx(LOADED[2:], rel=0.001)
     assert "k5 is not identifiable" in judgement.reasons["precise"] and not judgement.refused
 
 
@@ -159,11 +159,11 @@ def test_each_gate_refuses_with_its_own_words_and_freezes_what_is_in_use(change,
     waiting = adaptation.judge(replace(offer(0.0), **change))
     assert waiting.refused and waiting.state == AdaptationState.WAITING
     follow(adaptation, LOADED, 1.0)
-    before = adaptation.values
+    before = adaptation.in_use
     frozen = adaptation.judge(replace(offer(1.2), **change))
     assert frozen.refused and frozen.state == AdaptationState.FROZEN
     assert says in frozen.reasons[gate] and frozen.reason == frozen.reasons[gate]
-    assert adaptation.values == before and adaptation.refused == 2
+    assert adaptation.in_use == before and adaptation.refused == 2
 
 
 def test_verified_estimates_only_where_that_is_demanded():
@@ -186,13 +186,13 @@ def test_what_a_law_cannot_use_is_taken_back_and_counted_as_refused(started):
     assert first.state == AdaptationState.WAITING and adaptation.is_started == started
     assert adaptation.in_use == NOMINAL
     follow(adaptation, LOADED, 0.6, begin=0.2)
-    before = adaptation.values
+    before = adaptation.in_use
     again = adaptation.judge(offer(0.8, [value / 1.9 for value in VALUES]))
-    assert adaptation.values != before
+    assert adaptation.in_use != before
     again = adaptation.take_back(again, "singular")
     assert again.refused and again.reason == again.reasons["law"] == "singular"
     assert again.state == AdaptationState.FROZEN and not any(again.follows)
-    assert adaptation.values == before and adaptation.is_started
+    assert adaptation.in_use == before and adaptation.is_started
     assert (adaptation.refused, adaptation.accepted) == (2, 3)
 
 
@@ -205,7 +205,7 @@ def test_an_estimate_beyond_the_band_is_followed_to_its_edge_and_reported():
 
 def test_a_robot_with_its_mass_on_the_axle_may_learn_of_an_offset():
     """K5 = K6 = 0 have no band of their own; 2 cm of offset are as much as they may learn."""
-    nominal = BodyDynamics(0.0, 0.0, NOMINAL.k7, NOMINAL.k8)
+    nominal = DynamicParameters(0.0, 0.0, NOMINAL.k7, NOMINAL.k8)
     band = Band.around(nominal, HALF_TRACK, AdaptationSettings(offset_margin=0.02))
     assert band.lower[0] == -0.02 and band.upper[0] == 0.02
     # K5 K8 = b K6 K7 at the edge of both, as for each robot.
@@ -217,7 +217,7 @@ def test_without_a_start_the_first_good_estimate_is_taken_at_once():
     vague = offer(0.0, LOADED, relative=0.2)
     assert adaptation.judge(vague).refused and not adaptation.is_started
     adaptation.judge(offer(0.2, LOADED))
-    assert adaptation.is_started and adaptation.values == LOADED
+    assert adaptation.is_started and adaptation.in_use == LOADED
 
 
 @pytest.mark.parametrize(
@@ -239,4 +239,4 @@ def test_wrong_settings_are_named(change, says):
 
 def test_a_start_outside_the_band_is_refused():
     with pytest.raises(ValueError, match=r"k7 = 10: outside the band from 1.323 to 5.294"):
-        Adaptation(NOMINAL, HALF_TRACK, start=replace(NOMINAL, k7=10))
+        Adaptation(NOMINAL, HALF_TRACK, start=NOMINAL._replace(k7=10))

@@ -2,10 +2,9 @@ import math
 
 import numpy as np
 import pytest
+from closed_loop import run
 
-from arc_odometry import WheelGeometry
-from diffbot_controllers import BodyDynamics, Reference, tuned_backstepping, tuned_polar_pose
-from diffbot_controllers.tuning import run
+from diffbot_controllers import DynamicParameters, Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 
@@ -18,20 +17,14 @@ def plants():
     return {name: make_simulator("ideal", robot) for name, robot in ROBOTS.items()}
 
 
-def dynamics_of(plant):
-    k = plant.parameters()
-    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
-
-
 def geometry_of(name):
-    wheels = ROBOTS[name].wheels
-    return WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
+    return ROBOTS[name].geometry
 
 
 def park(plants, goal, start, duration=3.0, name="twil", limit=5.0, encoders=False, period=PERIOD):
     plant = plants[name]
     plant.reset(tuple(map(float, start)))
-    law = tuned_backstepping(dynamics_of(plant), limit, mean_velocity=encoders)
+    law = tuned_backstepping(plant.parameters(), limit, mean_velocity=encoders)
     return run(
         plant,
         lambda s, t: law.update(s, goal, period),
@@ -85,7 +78,7 @@ def test_reference_step_gives_no_spike_even_without_a_torque_limit(plants):
     # Published: 223 N m. Here what the accelerations take, and the turning part of f(u).
     plant = plants["twil"]
     plant.reset()
-    law = tuned_backstepping(dynamics_of(plant), 5.0)
+    law = tuned_backstepping(plant.parameters(), 5.0)
     goals = (Reference(1.0), Reference(-1.0, 0.5, 2.0), Reference(0.0, 0.0, -3.0))
     result = run(
         plant,
@@ -137,7 +130,7 @@ def test_no_speed_is_above_its_limit_where_little_torque_is_left(plants):
     plant = plants["twil"]
     for start in ((0.0007, 0.0128, -1.384), (-0.043, 0.164, 0.664), (3.0, -2.0, 2.5)):
         plant.reset(start)
-        law = tuned_polar_pose(dynamics_of(plant), 1.0)
+        law = tuned_polar_pose(plant.parameters(), 1.0)
         result = run(
             plant,
             lambda s, t, law=law: law.update(s, Reference(), PERIOD),
@@ -155,8 +148,8 @@ def test_no_speed_is_above_its_limit_where_little_torque_is_left(plants):
 def test_wrong_parameters_and_a_payload_do_not_make_it_unstable(plants, factors):
     # K's wrong by 30 % each; then half as much mass and inertia again, in the robot's own middle.
     plant = plants["twil"]
-    true = dynamics_of(plant)
-    wrong = BodyDynamics(
+    true = plant.parameters()
+    wrong = DynamicParameters(
         *(f * k for f, k in zip(factors, (true.k5, true.k6, true.k7, true.k8), strict=True))
     )
     body = ROBOTS["twil"].body

@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from closed_loop import run
 from rk4_plant import PUBLISHED_2018, Rk4Plant
 
 from arc_odometry import Pose
-from diffbot_controllers import BodyDynamics, PublishedBackstepping, Reference, State, Velocity
-from diffbot_controllers.tuning import run
+from diffbot_controllers import DynamicParameters, PublishedBackstepping, Reference, State, Velocity
 
 PERIOD = 0.01
 PHYSICAL = (0.08444, -3.7706, 2.6468, -16.0840)
@@ -15,7 +15,7 @@ REST = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))
 
 
 def park(k, start, goal, duration=4.0):
-    law = PublishedBackstepping(BodyDynamics(*k))
+    law = PublishedBackstepping(DynamicParameters(*k))
     return run(
         Rk4Plant(k, start), lambda s, t: law.update(s, goal, PERIOD), lambda t: goal, duration
     )
@@ -35,7 +35,7 @@ def test_goal_ahead_settles_as_published(k):
 
 def test_first_sample_is_the_listing_by_hand():
     # e = 1, psi = pi, alpha = -pi: eta = (10, pi); eta' = eta / T; v_bar about (100, 50 pi).
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL))
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL))
     left, right = law.update(REST, AHEAD, PERIOD)
     v1 = 10.0 * 10.0 + 200.0 / 500.0 + 10.0 / PERIOD
     v2 = 50.0 * math.pi + 6.0 / 10000.0 * math.pi + math.pi / PERIOD
@@ -46,7 +46,7 @@ def test_first_sample_is_the_listing_by_hand():
 
 
 def test_parks_in_reverse_and_spikes_at_each_step_of_the_reference():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL))
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL))
     law.update(REST, Reference(), PERIOD)
     # alpha = psi = 0: the goal is behind.
     law.update(REST, Reference(-1.0), PERIOD)
@@ -58,7 +58,7 @@ def test_parks_in_reverse_and_spikes_at_each_step_of_the_reference():
 
 
 def test_calls_off_the_period_keep_the_torque_and_one_lost_sample_is_for_ever():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL), time_step=0.01)
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL), time_step=0.01)
     first = law.update(REST, AHEAD, 0.01)
     # Called ten times as often as meant: every tenth call counts.
     torques = [law.update(REST, AHEAD, 0.001) for _ in range(10)]
@@ -69,7 +69,7 @@ def test_calls_off_the_period_keep_the_torque_and_one_lost_sample_is_for_ever():
 
 
 def test_calls_ignored_in_a_row_are_counted():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL), time_step=0.01)
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL), time_step=0.01)
     seen = []
     for dt in (0.01, 0.005, 0.005, 0.01, 0.02, 0.01, 0.01):
         law.update(REST, AHEAD, dt)
@@ -81,7 +81,7 @@ def test_calls_ignored_in_a_row_are_counted():
 
 
 def test_record_has_every_variable_of_the_listing():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL))
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL))
     state = State(Pose(0.2, -0.1, 7.0), Velocity(0.3, 0.4))
     torque = law.update(state, AHEAD, PERIOD)
     record = law.record
@@ -99,17 +99,17 @@ def test_record_has_every_variable_of_the_listing():
 
 
 def test_at_the_goal_the_torque_is_finite_and_zero():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL))
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL))
     assert law.update(REST, Reference(), PERIOD) == (0.0, 0.0)
 
 
 def test_limit_holds():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL), torque_limit=5.0)
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL), torque_limit=5.0)
     assert max(map(abs, law.update(REST, Reference(100.0, 50.0, 1.0), PERIOD))) <= 5.0
 
 
 def test_bad_input_is_refused_and_leaves_the_law_as_it_was():
-    law = PublishedBackstepping(BodyDynamics(*PHYSICAL))
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL))
     for name in ("x", "y", "theta"):
         with pytest.raises(ValueError, match=f"reference: {name} = nan"):
             Reference(**{name: math.nan})
@@ -121,4 +121,4 @@ def test_bad_input_is_refused_and_leaves_the_law_as_it_was():
     assert max(map(abs, law.update(REST, AHEAD, PERIOD))) == pytest.approx(223.0, abs=1.0)
     for name in ("time_step", "torque_limit"):
         with pytest.raises(ValueError, match=name):
-            PublishedBackstepping(BodyDynamics(*PHYSICAL), **{name: -1.0})
+            PublishedBackstepping(DynamicParameters(*PHYSICAL), **{name: -1.0})

@@ -2,27 +2,25 @@ import math
 
 import numpy as np
 import pytest
+from closed_loop import run
 
-from arc_odometry import WheelGeometry
-from diffbot_controllers import BodyDynamics, PublishedBackstepping, Reference, tuned_backstepping
-from diffbot_controllers.tuning import run
+from diffbot_controllers import (
+    PublishedBackstepping,
+    Reference,
+    tuned_backstepping,
+)
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 
 PERIOD = 0.01
 LIMIT = 5.0
 ROBOT = load_robot("twil")
-GEOMETRY = WheelGeometry(ROBOT.wheels.radius, ROBOT.wheels.radius, ROBOT.wheels.separation)
+GEOMETRY = ROBOT.geometry
 
 
 @pytest.fixture(scope="module")
 def plant():
     return make_simulator("ideal", ROBOT)
-
-
-def dynamics_of(plant):
-    k = plant.parameters()
-    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
 
 
 def figure_eight(ax, ay, period, way):
@@ -79,7 +77,7 @@ def test_figure_eight_is_followed_from_half_a_metre_beside_it(plant, eight, way)
     index = EIGHTS.index(eight)
     offset = ((0.0, 0.5), (0.0, -0.5), (0.5, 0.0))[index % 3]
     noise = np.random.default_rng(index).uniform(-1e-3, 1e-3, 3)
-    law = tuned_backstepping(dynamics_of(plant), LIMIT)
+    law = tuned_backstepping(plant.parameters(), LIMIT)
     result = follow(plant, law, figure_eight(*eight, way), 1.6 * eight[2], (*offset, 0.0) + noise)
     distance, heading = result.rms(0.6 * eight[2])
     assert distance <= 0.5e-3
@@ -99,13 +97,13 @@ def test_no_start_is_lost(plant, way):
             place[0] * math.sin(place[1]),
             generator.uniform(-math.pi, math.pi),
         )
-        law = tuned_backstepping(dynamics_of(plant), LIMIT)
+        law = tuned_backstepping(plant.parameters(), LIMIT)
         distance, heading = follow(plant, law, reference, 14.0, offset).rms(12.0)
         assert distance <= 0.5e-3 and heading <= math.radians(0.3)
 
 
 def test_encoder_velocity_is_as_good(plant):
-    law = tuned_backstepping(dynamics_of(plant), LIMIT, mean_velocity=True)
+    law = tuned_backstepping(plant.parameters(), LIMIT, mean_velocity=True)
     result = follow(plant, law, figure_eight(1.0, 0.5, 20.0, 1), 30.0, encoders=GEOMETRY)
     distance, heading = result.rms(10.0)
     assert distance <= 0.5e-3 and heading <= math.radians(0.3)
@@ -113,20 +111,20 @@ def test_encoder_velocity_is_as_good(plant):
 
 def test_published_law_follows_backwards_with_the_lag_known_of_it(plant):
     # Independent figure: 22.8 mm over the second lap, backwards.
-    law = PublishedBackstepping(dynamics_of(plant), torque_limit=LIMIT)
+    law = PublishedBackstepping(plant.parameters(), torque_limit=LIMIT)
     result = follow(plant, law, figure_eight(1.0, 0.5, 40.0, -1), 80.0)
     assert result.rms(40.0)[0] == pytest.approx(22.8e-3, abs=0.1e-3)
 
 
 def test_published_law_loses_the_heading_forwards(plant):
-    law = PublishedBackstepping(dynamics_of(plant), torque_limit=LIMIT)
+    law = PublishedBackstepping(plant.parameters(), torque_limit=LIMIT)
     result = follow(plant, law, figure_eight(1.0, 0.5, 40.0, 1), 60.0)
     assert result.rms(20.0)[1] > math.radians(30.0)
 
 
 def test_far_and_moving_reference_is_caught(plant):
     # 20 m away and turned round: the approach with preview, then the tracker.
-    law = tuned_backstepping(dynamics_of(plant), LIMIT)
+    law = tuned_backstepping(plant.parameters(), LIMIT)
     reference = figure_eight(1.0, 0.5, 20.0, 1)
     result = follow(plant, law, reference, 30.0, (12.0, -16.0, 3.0))
     assert result.rms(25.0)[0] <= 0.5e-3
@@ -134,7 +132,7 @@ def test_far_and_moving_reference_is_caught(plant):
 
 
 def test_moving_reference_that_jumps_100_m_and_back(plant):
-    law = tuned_backstepping(dynamics_of(plant), LIMIT)
+    law = tuned_backstepping(plant.parameters(), LIMIT)
     eight = figure_eight(1.0, 0.5, 20.0, 1)
 
     def reference(t):
@@ -151,7 +149,7 @@ def test_moving_reference_that_jumps_100_m_and_back(plant):
 
 
 def test_turning_on_the_spot_is_followed(plant):
-    law = tuned_backstepping(dynamics_of(plant), LIMIT)
+    law = tuned_backstepping(plant.parameters(), LIMIT)
     result = follow(
         plant, law, lambda t: Reference(0.0, 0.0, 1.5 * t, 0.0, 1.5), 4.0, (0.0, 0.0, 0.2)
     )
@@ -160,7 +158,7 @@ def test_turning_on_the_spot_is_followed(plant):
 
 
 def test_reference_that_comes_to_rest_ends_at_rest(plant):
-    law = tuned_backstepping(dynamics_of(plant), LIMIT)
+    law = tuned_backstepping(plant.parameters(), LIMIT)
 
     def reference(t):
         # From 1 m/s to rest in 2 s.

@@ -6,16 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import JointSample, WheelGeometry
-from diffbot_controllers.laws.feedback_linearization import LONGEST_PERIOD, WheelFeedback
-from diffbot_controllers.laws.motion import Reference, Velocity
-from diffbot_controllers.nodes.reference_follower import (
-    ReferenceInput,
-    advance_pose,
-    advance_velocity,
-    velocity_command,
-)
-from pose2d_trajectories import make_trajectory
+from arc_odometry import JointSample, Velocity, WheelGeometry
+from diffbot_controllers.laws.motion import LONGEST_PERIOD, WheelFeedback
+from diffbot_controllers.nodes.linearizing_node import velocity_command
+from diffbot_controllers.nodes.reference_input import ReferenceInput
+from pose2d_trajectories import Reference, make_trajectory
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 TIMEOUT = 0.08
@@ -64,7 +59,7 @@ def test_odd_samples_give_no_state_and_say_why(second, kind):
 
 
 def poses():
-    return ReferenceInput(TIMEOUT, advance_pose)
+    return ReferenceInput(TIMEOUT, Reference.after)
 
 
 def test_a_set_point_lasts_and_a_stream_goes_stale():
@@ -117,7 +112,7 @@ def test_a_reset_of_time_begins_a_new_stream():
 def test_advancing_a_reference_follows_the_trajectory(time, ahead):
     trajectory = make_trajectory("figure_eight")
     now, then = trajectory.at(time), trajectory.at(time + ahead)
-    got = advance_pose(Reference(**vars(now)), ahead)
+    got = now.after(ahead)
     # What is left out is ahead^3 / 6 = 1.3e-6 s^3 of the third derivatives (1 m/s^3, 12 rad/s^3).
     assert math.hypot(got.x - then.x, got.y - then.y) < 2e-6
     assert got.theta == pytest.approx(then.theta, abs=1.6e-5)
@@ -125,7 +120,7 @@ def test_advancing_a_reference_follows_the_trajectory(time, ahead):
 
 
 def test_velocity_commands_stay_and_must_be_finite():
-    inputs = ReferenceInput(TIMEOUT, advance_velocity)
+    inputs = ReferenceInput(TIMEOUT, lambda velocity, _: velocity)
     inputs.add(0.0, velocity_command(0.5, -1.0))
     assert inputs.at(0.05) == Velocity(0.5, -1.0)
     with pytest.raises(ValueError, match="angular_z"):

@@ -5,12 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers import BodyDynamics, Velocity
+from diffbot_controllers import (
+    DynamicParameters,
+    LinearizingController,
+    PublishedBackstepping,
+    Velocity,
+)
 from diffbot_controllers.laws.feedback_linearization import limit_torque
 
 speed = st.floats(-10.0, 10.0)
 torque = st.floats(-1e3, 1e3)
-TWIL = BodyDynamics(0.08444, -3.7706, 2.6468, -16.084)
+TWIL = DynamicParameters(0.08444, -3.7706, 2.6468, -16.084)
 
 
 @given(speed, speed, speed, speed)
@@ -45,7 +50,11 @@ def test_mean_drift_is_the_mean_over_the_period(v, omega, dv, domega):
 )
 def test_singular_and_senseless_dynamics_are_refused_by_name(k, name):
     with pytest.raises(ValueError, match=name):
-        BodyDynamics(*k)
+        DynamicParameters(*k).checked()
+    with pytest.raises(ValueError, match=name):
+        LinearizingController(DynamicParameters(*k))
+    with pytest.raises(ValueError, match=name):
+        PublishedBackstepping(DynamicParameters(*k))
 
 
 @given(torque, torque, st.floats(1e-3, 100.0))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import Pose
 from diffbot_controllers import (
-    BodyDynamics,
+    DynamicParameters,
     LinearizingController,
     PolarPoseController,
     Reference,
@@ -21,7 +21,7 @@ from diffbot_controllers import (
     tuned_backstepping,
 )
 
-TWIL = BodyDynamics(0.08444, -3.7706, 2.6468, -16.084)
+TWIL = DynamicParameters(0.08444, -3.7706, 2.6468, -16.084)
 REST = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))
 LIMIT = 5.0
 

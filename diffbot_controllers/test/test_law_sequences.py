@@ -14,20 +14,21 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_controllers import (
-    BodyDynamics,
+    DynamicParameters,
     LinearizingController,
     PublishedBackstepping,
+    Reference,
     Velocity,
     tuned_backstepping,
     tuned_polar_pose,
 )
-from diffbot_controllers.adaptation import Adaptation, Offer
-from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from diffbot_controllers.adaptation import Adaptation, LiveEstimate
+from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_node.command_guard import CommandGuard, GuardState, StateAge
 from diffbot_node.limiters import TorqueLimiter
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
-NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)
+NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 LIMIT, RATE, INPUT_TIMEOUT = 1.0, 500.0, 0.08
 PERIOD, LENGTH = 0.01, 100  # s, messages of a segment
 LAWS = {
@@ -54,11 +55,11 @@ plans = st.lists(
 )
 
 
-class Aim:
+class Aim(Reference):
     """A reference that nobody has checked."""
 
-    def __init__(self, values):
-        self.x, self.y, self.theta, self.v, self.omega, self.dv, self.domega = values
+    def __post_init__(self):
+        pass
 
 
 class Core:
@@ -103,14 +104,16 @@ class Core:
 
     def adapt(self, law, stamp, random, mad):
         """Offer an estimate; the parameters in use stay inside their band."""
-        values = np.array(self.adaptation.values) * random.normal(1.0, 0.2, 4)
+        values = np.array(self.adaptation.in_use) * random.normal(1.0, 0.2, 4)
         variances = (0.01 * values) ** 2
         if mad:
             values = values * random.choice((math.nan, math.inf, -1.0, 1e300, 0.0), 4)
             variances = random.choice((math.nan, -1.0, 0.0, 1e-9), 4)
-        self.adaptation.judge(Offer(stamp, tuple(values.tolist()), tuple(variances.tolist())))
+        self.adaptation.judge(
+            LiveEstimate(stamp, tuple(values.tolist()), tuple(variances.tolist()))
+        )
         band = self.adaptation.band
-        for low, value, high in zip(band.lower, self.adaptation.values, band.upper, strict=True):
+        for low, value, high in zip(band.lower, self.adaptation.in_use, band.upper, strict=True):
             assert low <= value <= high
         law.dynamics = self.adaptation.in_use
 
@@ -150,7 +153,7 @@ def run(plan, seed):
             aim = aims[k] * {"huge reference": 1e200, "far reference": 1e4}.get(kind, 1.0)
             if kind == "nan reference":
                 aim[random.integers(7)] = math.nan
-            wanted = Aim(aim.tolist())
+            wanted = Aim(*aim.tolist())
             if name == "linearizing":
                 wanted = Velocity(wanted.v, wanted.omega)
             if kind.endswith("estimate"):

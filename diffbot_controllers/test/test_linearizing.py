@@ -4,25 +4,20 @@ import numpy as np
 import pytest
 from rk4_plant import PUBLISHED_2018, Rk4Plant
 
-from arc_odometry import Pose, WheelGeometry
-from diffbot_controllers import BodyDynamics, LinearizingController, PiDesign, State, Velocity
+from arc_odometry import Pose
+from diffbot_controllers import DynamicParameters, LinearizingController, PiDesign, State, Velocity
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 
 LIMIT = 5.0  # N m
 FINE = 0.0005  # time between two samples of the true velocity, s
 ROBOT = load_robot("twil")
-GEOMETRY = WheelGeometry(ROBOT.wheels.radius, ROBOT.wheels.radius, ROBOT.wheels.separation)
+GEOMETRY = ROBOT.geometry
 
 
 @pytest.fixture(scope="module")
 def plant():
     return make_simulator("ideal", ROBOT)
-
-
-def dynamics_of(plant):
-    k = plant.parameters()
-    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
 
 
 def drive(plant, law, step, period, encoders=False, duration=0.25):
@@ -59,7 +54,7 @@ STEPS = ((0.3, 0.0), (-0.3, 0.0), (0.0, 2.0), (0.2, 1.0), (0.15, -1.2))
 @pytest.mark.parametrize("step", STEPS)
 def test_steps_settle_in_the_designed_time(plant, period, encoders, step):
     law = LinearizingController(
-        dynamics_of(plant), PiDesign(0.05), torque_limit=LIMIT, mean_velocity=encoders
+        plant.parameters(), PiDesign(0.05), torque_limit=LIMIT, mean_velocity=encoders
     )
     rows = drive(plant, law, step, period, encoders)
     for column, target in enumerate(step, start=1):
@@ -83,7 +78,7 @@ def test_steps_settle_in_the_designed_time(plant, period, encoders, step):
 def test_published_gains_behave_as_badly_as_they_are_known_to(
     plant, period, encoders, settling, overshoot
 ):
-    law = LinearizingController.published(dynamics_of(plant))
+    law = LinearizingController.published(plant.parameters())
     rows = drive(plant, law, (0.3, 0.0), period, encoders)
     settled, over = settling_and_overshoot(rows, 1, 0.3)
     assert settling[0] <= settled <= settling[1]
@@ -92,7 +87,7 @@ def test_published_gains_behave_as_badly_as_they_are_known_to(
 
 @pytest.mark.parametrize("step", [(2.0, 0.0), (0.0, 12.0), (1.0, 5.0), (-1.5, 6.0)])
 def test_saturated_steps_do_not_wind_up(plant, step):
-    law = LinearizingController(dynamics_of(plant), torque_limit=LIMIT)
+    law = LinearizingController(plant.parameters(), torque_limit=LIMIT)
     rows = drive(plant, law, step, 0.01, duration=1.0)
     assert np.abs(rows[:, 3:]).max() <= LIMIT
     for column, target in enumerate(step, start=1):
@@ -103,14 +98,14 @@ def test_saturated_steps_do_not_wind_up(plant, step):
 
 def test_wound_up_loop_without_conditioning_would_overshoot(plant):
     # The check that the test above can fail: fixed gains, letter of the paper, torque clipped.
-    law = LinearizingController(dynamics_of(plant), PiDesign(), torque_limit=LIMIT, published=True)
+    law = LinearizingController(plant.parameters(), PiDesign(), torque_limit=LIMIT, published=True)
     rows = drive(plant, law, (2.0, 0.0), 0.01, duration=1.0)
     assert settling_and_overshoot(rows, 1, 2.0)[1] > 0.05
 
 
 def test_integral_part_removes_the_error_of_wrong_parameters(plant):
     k = plant.parameters()
-    wrong = BodyDynamics(0.0, 0.0, 1.4 * k.k7, 0.7 * k.k8)
+    wrong = DynamicParameters(0.0, 0.0, 1.4 * k.k7, 0.7 * k.k8)
     rows = drive(plant, LinearizingController(wrong), (0.3, 1.0), 0.01, duration=1.5)
     assert rows[-1, 1:3] == pytest.approx((0.3, 1.0), abs=1e-4)
 
@@ -118,7 +113,7 @@ def test_integral_part_removes_the_error_of_wrong_parameters(plant):
 def test_acting_torque_of_the_state_prevents_windup_where_others_limit(plant):
     overshoots = []
     for told in (True, False):
-        law = LinearizingController(dynamics_of(plant))
+        law = LinearizingController(plant.parameters())
         plant.reset()
         acted, fastest = (0.0, 0.0), 0.0
         for _ in range(100):
@@ -133,7 +128,7 @@ def test_acting_torque_of_the_state_prevents_windup_where_others_limit(plant):
 
 def test_published_unphysical_parameters_are_linearized_too():
     plant = Rk4Plant(PUBLISHED_2018, velocity=(1.0, 0.1))
-    law = LinearizingController(BodyDynamics(*PUBLISHED_2018))
+    law = LinearizingController(DynamicParameters(*PUBLISHED_2018))
     for _ in range(200):
         state = State(Pose(0.0, 0.0, 0.0), Velocity(*plant.velocity()))
         plant.step(law.update(state, Velocity(0.5, 0.5), 0.01), 0.01)
@@ -141,7 +136,7 @@ def test_published_unphysical_parameters_are_linearized_too():
 
 
 def test_loop_keeps_its_settling_time_when_the_rate_changes_under_way(plant):
-    law = LinearizingController(dynamics_of(plant), torque_limit=LIMIT)
+    law = LinearizingController(plant.parameters(), torque_limit=LIMIT)
     plant.reset()
     elapsed = 0.01
     for period, target in ((0.01, 0.3), (0.005, -0.2), (0.02, 0.3)):
@@ -156,7 +151,7 @@ def test_loop_keeps_its_settling_time_when_the_rate_changes_under_way(plant):
 @pytest.mark.parametrize("target", [(2.5, 0.0), (0.0, 8.0)])
 def test_a_control_period_that_jitters_does_not_jolt_the_robot(plant, target):
     # 10 +- 3 ms, seed 0: the gains change with every period. v was up to 17 % too high.
-    law = LinearizingController(dynamics_of(plant), torque_limit=LIMIT)
+    law = LinearizingController(plant.parameters(), torque_limit=LIMIT)
     generator = np.random.default_rng(0)
     plant.reset()
     dt, rows = 0.01, []
@@ -172,7 +167,7 @@ def test_a_control_period_that_jitters_does_not_jolt_the_robot(plant, target):
 
 
 def test_record_explains_the_torque(plant):
-    law = LinearizingController(dynamics_of(plant), torque_limit=LIMIT)
+    law = LinearizingController(plant.parameters(), torque_limit=LIMIT)
     drive(plant, law, (2.0, 1.0), 0.01, duration=0.02)
     record = law.record
     assert record.error == (
@@ -185,7 +180,7 @@ def test_record_explains_the_torque(plant):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_bad_input_is_refused_and_leaves_the_law_as_it_was(plant, bad):
-    law = LinearizingController(dynamics_of(plant), torque_limit=LIMIT)
+    law = LinearizingController(plant.parameters(), torque_limit=LIMIT)
     state = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))
     with pytest.raises(ValueError, match="velocity reference: v"):
         law.update(state, Velocity(bad, 0.0), 0.01)
@@ -196,4 +191,4 @@ def test_bad_input_is_refused_and_leaves_the_law_as_it_was(plant, bad):
     assert law.record is None
     assert law.update(state, Velocity(0.0, 0.0), 0.01) == (0.0, 0.0)
     with pytest.raises(ValueError, match="torque_limit"):
-        LinearizingController(dynamics_of(plant), torque_limit=-1.0)
+        LinearizingController(plant.parameters(), torque_limit=-1.0)

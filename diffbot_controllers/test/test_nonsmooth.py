@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rk4_plant import PUBLISHED_2018
 
 from arc_odometry import Pose
-from diffbot_controllers import BodyDynamics, NonsmoothGains, PolarError, Velocity
+from diffbot_controllers import DynamicParameters, NonsmoothGains, PolarError, Velocity
 from diffbot_controllers.laws.backstepping_published import (
     acceleration,
     backstep_command,
@@ -119,7 +119,7 @@ class ClosedLoop:
         self.psi = self.error(self.state).psi
 
 
-DYNAMICS = BodyDynamics(*PUBLISHED_2018)
+DYNAMICS = DynamicParameters(*PUBLISHED_2018)
 
 
 @given(distance, angle, angle, speed, speed)

@@ -2,19 +2,18 @@ import math
 
 import numpy as np
 import pytest
+from closed_loop import run
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_controllers import (
     Approach,
     ApproachGains,
-    BodyDynamics,
     LinearizingController,
     PolarPoseController,
     Reference,
 )
-from diffbot_controllers.laws.rates import Rate
-from diffbot_controllers.tuning import run
+from diffbot_controllers.laws.dual import Dual
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 
@@ -29,7 +28,7 @@ def plant():
 
 def controller(plant, direction="either", gains=None):
     k = plant.parameters()
-    loops = LinearizingController(BodyDynamics(k.k5, k.k6, k.k7, k.k8), torque_limit=LIMIT)
+    loops = LinearizingController(k, torque_limit=LIMIT)
     gains = gains or ApproachGains(linear_velocity=3.0, angular_velocity=10.0, deceleration=7.0)
     return PolarPoseController(loops, gains, direction)
 
@@ -38,7 +37,7 @@ def controller(plant, direction="either", gains=None):
 def test_backwards_velocities_are_those_of_82_and_83(e, psi, alpha):
     approach = Approach(ApproachGains(gamma1=1.2, gamma2=2.3, ratio=0.7), "backwards")
     x, y = e * math.cos(psi), e * math.sin(psi)
-    v, omega = approach.velocity(Rate(x), Rate(y), Rate(psi + alpha))
+    v, omega = approach.velocity(Dual(x), Dual(y), Dual(psi + alpha))
     assert v.value == pytest.approx(-1.2 * e * math.cos(alpha), abs=1e-9)
     turn = alpha if alpha != 0.0 else 1e-12
     assert omega.value == pytest.approx(
@@ -54,8 +53,8 @@ def test_forwards_is_the_mirror_image_of_backwards(e, psi, alpha):
     # A robot that turns round, and a goal that does: its driving is the same the other way round.
     gains = ApproachGains()
     x, y = e * math.cos(psi), e * math.sin(psi)
-    back = Approach(gains, "backwards").velocity(Rate(x), Rate(y), Rate(psi + alpha))
-    forth = Approach(gains, "forwards").velocity(Rate(-x), Rate(-y), Rate(psi + alpha))
+    back = Approach(gains, "backwards").velocity(Dual(x), Dual(y), Dual(psi + alpha))
+    forth = Approach(gains, "forwards").velocity(Dual(-x), Dual(-y), Dual(psi + alpha))
     assert forth[0].value == pytest.approx(-back[0].value, abs=1e-9)
     assert forth[1].value == pytest.approx(back[1].value, abs=1e-9)
 
@@ -112,7 +111,7 @@ def test_bad_arguments_are_refused_by_name(plant):
 )
 def test_velocities_stay_within_their_bounds(x, y, theta, lateral):
     gains = ApproachGains(linear_velocity=0.8, angular_velocity=3.0, lateral_acceleration=lateral)
-    v, omega = Approach(gains).velocity(Rate(x), Rate(y), Rate(theta))
+    v, omega = Approach(gains).velocity(Dual(x), Dual(y), Dual(theta))
     assert abs(v.value) <= 0.8 * (1.0 + 1e-12)
     assert abs(omega.value) <= 3.0 * (1.0 + 1e-12)
     assert abs(v.value * omega.value) <= lateral * (1.0 + 1e-12)

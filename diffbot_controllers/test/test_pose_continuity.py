@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import Arc, Pose
-from diffbot_controllers.laws.motion import Velocity
-from diffbot_controllers.velocity_tracking.velocity_tracking_node import PoseContinuity
+from arc_odometry import Arc, Pose, Velocity
+from diffbot_controllers.velocity_tracking.odometry_checks import PoseContinuity
 
 PERIOD = 0.01
 FASTEST = Velocity(0.7, 3.14)

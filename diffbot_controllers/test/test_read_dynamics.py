@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.laws.motion import BodyDynamics
 from diffbot_controllers.parameter_file import read_dynamics, usable_dynamics
+from diffbot_description import DynamicParameters
 
 GOOD = {
     "k5": 0.084,
@@ -29,7 +29,7 @@ def written(folder, **changes):
 
 
 def test_a_good_file_is_read(tmp_path):
-    assert read_dynamics(written(tmp_path), "twil") == BodyDynamics(0.084, -3.77, 2.65, -16.1)
+    assert read_dynamics(written(tmp_path), "twil") == DynamicParameters(0.084, -3.77, 2.65, -16.1)
 
 
 def test_a_file_written_by_hand_needs_only_the_numbers(tmp_path):
@@ -39,7 +39,7 @@ def test_a_file_written_by_hand_needs_only_the_numbers(tmp_path):
 
 def test_a_centre_of_mass_on_the_axle_makes_k5_and_k6_nil(tmp_path):
     path = written(tmp_path, covariance_diagonal=[math.inf, math.inf, 1e-5, 1e-3])
-    assert read_dynamics(path, "twil") == BodyDynamics(0.0, 0.0, 2.65, -16.1)
+    assert read_dynamics(path, "twil") == DynamicParameters(0.0, 0.0, 2.65, -16.1)
 
 
 def test_a_verified_file_is_read(tmp_path):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.laws.motion import Velocity
-from diffbot_controllers.nodes.reference_follower import ReferenceInput, advance_velocity
+from arc_odometry import Velocity
+from diffbot_controllers.nodes.reference_input import ReferenceInput
 
 TIMEOUT, STATE_AGE = 0.06, 0.07  # defaults of reference_timeout and input_timeout, s
 MS = 0.001
@@ -19,8 +19,12 @@ GOING = Velocity(0.5, 0.0)
 LOST = 3000  # ms
 
 
+def held(velocity, _duration):
+    return velocity
+
+
 def make(timeout=TIMEOUT):
-    return ReferenceInput(timeout, advance_velocity, "joint state", STATE_AGE)
+    return ReferenceInput(timeout, held, "joint state", STATE_AGE)
 
 
 def stream(ahead, every, states=10, phase=0, timeout=TIMEOUT, lost=LOST):
@@ -101,7 +105,7 @@ def test_no_stream_that_goes_on_is_refused(ahead, gaps):
 @pytest.mark.parametrize("lead", [0, 1])
 def test_in_lock_step_each_state_has_its_own_reference(period, lead):
     """Slower than the timeout too, and whether a state or the answer to it comes first; seed 1."""
-    inputs = ReferenceInput(TIMEOUT, advance_velocity, state_age=max(STATE_AGE, period))
+    inputs = ReferenceInput(TIMEOUT, held, state_age=max(STATE_AGE, period))
     draw, waiting = random.Random(1), [Velocity(0.0, 0.0)] * lead
     for k in range(300):
         for late in waiting:

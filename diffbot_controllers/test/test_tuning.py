@@ -4,7 +4,7 @@ import pytest
 
 from arc_odometry import Pose
 from diffbot_controllers import (
-    BodyDynamics,
+    DynamicParameters,
     Reference,
     State,
     Velocity,
@@ -13,7 +13,7 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 
-TWIL = BodyDynamics(0.08444, -3.7706, 2.6468, -16.084)
+TWIL = DynamicParameters(0.08444, -3.7706, 2.6468, -16.084)
 REST = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))
 
 

@@ -1,22 +1,22 @@
 import numpy as np
 import pytest
 
-from arc_odometry import Pose, WheelGeometry
-from diffbot_controllers import BodyDynamics, State, Velocity
-from diffbot_controllers.laws.feedback_linearization import VelocityEstimate
+from arc_odometry import Pose
+from diffbot_controllers import DynamicParameters, State, Velocity
+from diffbot_controllers.laws.motion import VelocityEstimate
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
 
 ROBOT = load_robot("twil")
-GEOMETRY = WheelGeometry(ROBOT.wheels.radius, ROBOT.wheels.radius, ROBOT.wheels.separation)
+GEOMETRY = ROBOT.geometry
 
 
 def errors(counts, period, factor=1.0, estimator=True, samples=400):
     """Estimate minus truth, (n, 2), under random torques of twil on the ideal engine, seed 1."""
     engine = make_simulator("ideal", ROBOT)
     k = engine.parameters()
-    dynamics = BodyDynamics(factor * k.k5, factor * k.k6, factor * k.k7, factor * k.k8)
+    dynamics = DynamicParameters(factor * k.k5, factor * k.k6, factor * k.k7, factor * k.k8)
     estimate, encoders = VelocityEstimate(dynamics, True), Encoders(counts, period, 1)
     generator, torque = np.random.default_rng(1), (0.0, 0.0)
     angles, _ = encoders.read((0.0, 0.0), (0.0, 0.0))
@@ -55,6 +55,6 @@ def test_wrong_model_biases_the_estimate_by_milliseconds_of_its_error():
 
 
 def test_first_estimate_of_a_robot_in_motion_is_what_was_measured():
-    estimate = VelocityEstimate(BodyDynamics(0.0, 0.0, 1.0, -1.0), True)
+    estimate = VelocityEstimate(DynamicParameters(0.0, 0.0, 1.0, -1.0), True)
     moving = State(Pose(0.0, 0.0, 0.0), Velocity(2.0, 1.0), (0.0, 0.0))
     assert estimate.update(moving, 0.01) == (2.0, 1.0)

@@ -1,19 +1,19 @@
 """Differential-drive robots: one YAML file each, their URDF and their closed-form dynamics."""
 
-from diffbot_description.dynamics import DynamicParameters, closed_form
+from diffbot_description.dynamics import DynamicParameters, Sigma, Torque, closed_form
 from diffbot_description.files import write_atomically
-from diffbot_description.identified_robot import described_model, write_identified_robot
-from diffbot_description.loading import known_robots, load_robot
+from diffbot_description.identified_robot import write_identified_robot
+from diffbot_description.loading import known_robots, load_robot, urdf
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
-from diffbot_description.urdf_tree import urdf
 
 __all__ = [
     "DynamicParameters",
     "Robot",
     "RobotModel",
+    "Sigma",
+    "Torque",
     "closed_form",
-    "described_model",
     "known_robots",
     "load_robot",
     "urdf",

@@ -1,23 +1,87 @@
-"""The closed form of the dynamic parameters K5 to K8."""
+"""The models of a robot's motion: by wheel torques, K5 to K8, and by velocity commands, sigma.
+
+**Wheel torques.** (41) of Lages (2017), (61) u' = f(u) + G tau, with u = [v, omega] of the axle's
+midpoint and the wheels' torques tau; with friction of the wheels, T stands for tau:
+
+    v'     = K5 omega^2 + K7 (T_left + T_right)
+    omega' = K6 v omega + K8 (T_left - T_right)
+    T = tau - viscous w - coulomb sign(w),      w_left, w_right = (v -+ b omega) / r
+
+In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice,
+which would be singular.
+
+**Velocity commands.** (3) of Siwek et al. (2023); the first axis knows nothing of the second:
+
+    sigma1 dv/dt     + sigma3 v     = command of v
+    sigma2 domega/dt + sigma4 omega = command of omega
+
+sigma1 / sigma3 and sigma2 / sigma4 are the time constants, 1 / sigma3 and 1 / sigma4 what a
+constant command becomes in the end.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from arc_odometry import Velocity
+from arc_odometry.checks import check_finite
 from diffbot_description.robot_model import RobotModel
 
+Array = NDArray[np.float64]
+Torque = tuple[float, float]  # of the wheels [left, right], N m
+Number = TypeVar("Number", float, Array)
 
-@dataclass(frozen=True)
-class DynamicParameters:
-    """Parameters of the dynamic model, equation (41) of the 2017 paper.
+# Smallest |K7| and |K8|: 1e9 N m would then give less than 1 m/s^2. The robot is no robot.
+SMALLEST_INPUT = 1e-9
 
-    v' = K5 w^2 + K7 (tau_left + tau_right), w' = K6 v w + K8 (tau_left - tau_right), with v [m/s]
-    and w [rad/s] of the axle's midpoint and the wheel torques tau [N m]. Units: k5 m/rad^2, k6
-    1/m, k7 m/(s^2 N m), k8 rad/(s^2 N m); k8 < 0.
+
+def accelerations(
+    k: Sequence[Number] | Array, v: Number, omega: Number, left: Number, right: Number
+) -> tuple[Number, Number]:
+    """(41): dv/dt in m/s^2 and domega/dt in rad/s^2, of one robot or, with arrays, of many.
+
+    Args:
+        k: K5 to K8, numbers or arrays; shape (4, ...).
+        v: m/s.
+        omega: rad/s.
+        left: torque that acts, friction taken off, N m; see acting_torque.
+        right: as left.
+    """
+    k5, k6, k7, k8 = k
+    return k5 * omega * omega + k7 * (left + right), k6 * v * omega + k8 * (left - right)
+
+
+def acting_torque(
+    torque: Number, speed: Number, viscous: Number, coulomb: Number, sign: Number
+) -> Number:
+    """T of a wheel, N m: its torque less friction.
+
+    Args:
+        torque: tau, N m.
+        speed: of the wheel, w, rad/s.
+        viscous: N m s/rad.
+        coulomb: N m.
+        sign: of the speed; who integrates through standstill softens it.
+    """
+    return torque - viscous * speed - coulomb * sign
+
+
+class DynamicParameters(NamedTuple):
+    """K5 to K8 of (41), whatever they come from; `checked` says whether a law may use them.
+
+    np.array(k) is an array of shape (4,), DynamicParameters(*array) makes them of one.
+
+    Attributes:
+        k5: m/rad^2.
+        k6: 1/m.
+        k7: m/(s^2 N m), > 0.
+        k8: rad/(s^2 N m), < 0 with torques [left, right].
     """
 
     k5: float
@@ -25,9 +89,59 @@ class DynamicParameters:
     k7: float
     k8: float
 
+    def checked(self) -> DynamicParameters:
+        """These parameters, when they are those of a robot.
+
+        Raises:
+            ValueError: a number is not finite, G is singular, or a sign would turn a loop unstable.
+        """
+        check_finite("dynamic parameters", **self._asdict())
+        for name, value, sign in (("k7", self.k7, 1.0), ("k8", self.k8, -1.0)):
+            if sign * value < SMALLEST_INPUT:
+                limit = f"> {SMALLEST_INPUT}" if sign > 0.0 else f"< -{SMALLEST_INPUT}"
+                raise ValueError(
+                    f"dynamic parameters: {name} = {value}: must be {limit}, else G is singular or "
+                    "torque acts the wrong way round; order the wheels [left, right]"
+                )
+        return self
+
+    @property
+    def input_matrix(self) -> Array:
+        """G, shape (2, 2), from wheel torques [left, right] to [v', omega']."""
+        return np.array([[self.k7, self.k7], [self.k8, -self.k8]])
+
+    def drift(self, u: Velocity) -> Velocity:
+        """f(u), the acceleration without torque, m/s^2 and rad/s^2; (3) of Lages (2018)."""
+        return Velocity(self.k5 * u.omega * u.omega, self.k6 * u.v * u.omega)
+
+    def mean_drift(self, u: Velocity, acceleration: Velocity, period: float) -> Velocity:
+        """Mean of f over a period (s) in which u changes at a constant rate."""
+        dv, domega = acceleration.v * period, acceleration.omega * period
+        v, omega = u.v + 0.5 * dv, u.omega + 0.5 * domega
+        return Velocity(
+            self.k5 * (omega * omega + domega * domega / 12.0),
+            self.k6 * (v * omega + dv * domega / 12.0),
+        )
+
+    def input_acceleration(self, torque: Torque) -> Velocity:
+        """G tau, the acceleration by torque alone, m/s^2 and rad/s^2."""
+        left, right = torque
+        return Velocity(self.k7 * (left + right), self.k8 * (left - right))
+
+    def torque(self, acceleration: Velocity, drift: Velocity) -> Torque:
+        """Torque G^-1 (u' - f), (62) of Lages (2017) and (5) of Lages (2018), N m.
+
+        Args:
+            acceleration: wanted, m/s^2 and rad/s^2.
+            drift: f(u), or its mean over the control interval, in which torque is constant.
+        """
+        total = (acceleration.v - drift.v) / self.k7
+        difference = (acceleration.omega - drift.omega) / self.k8
+        return 0.5 * (total + difference), 0.5 * (total - difference)
+
 
 def closed_form(model: RobotModel) -> DynamicParameters:
-    """Return K5 to K8 of a robot whose wheels roll without slip and without friction.
+    """K5 to K8 of a robot whose wheels roll without slip and without friction.
 
     K5 = m_b d / M_e, K6 = -m_b d / I_e, K7 = 1 / (r M_e), K8 = -b / (r I_e). K5 and K6 have
     opposite signs, as the coupling of v and w does no work: M_e K5 + I_e K6 = 0. The values of
@@ -42,15 +156,6 @@ def closed_form(model: RobotModel) -> DynamicParameters:
         k8=-model.half_track / (model.wheel_radius * inertia),
     )
 
-
-# ---
-# The four parameters of a robot that takes velocity commands; (3) of Siwek et al. (2023).
-#
-#     sigma1 dv/dt     + sigma3 v     = command of v
-#     sigma2 domega/dt + sigma4 omega = command of omega
-#
-# The first axis knows nothing of the second. sigma1 / sigma3 and sigma2 / sigma4 are the time
-# constants, 1 / sigma3 and 1 / sigma4 what a constant command becomes in the end.
 
 AXES = ("v", "omega")
 
@@ -94,11 +199,13 @@ class Sigma:
         """(Inertia in s, drag) of axis 0, forward, or 1, yaw."""
         return ((self.s1, self.s3), (self.s2, self.s4))[index]
 
-    def as_array(self) -> NDArray[np.float64]:
+    def as_array(self) -> Array:
         """[sigma1, sigma2, sigma3, sigma4], shape (4,)."""
         return np.array([self.s1, self.s2, self.s3, self.s4])
 
-    def acceleration(self, velocity: ArrayLike, command: ArrayLike) -> NDArray[np.float64]:
+    def acceleration(
+        self, velocity: Sequence[float] | Array, command: Sequence[float] | Array
+    ) -> Array:
         """d[v, omega]/dt of (3), m/s^2 and rad/s^2, shape (2,).
 
         Args:
@@ -111,14 +218,16 @@ class Sigma:
             [(command_v - self.s3 * v) / self.s1, (command_omega - self.s4 * omega) / self.s2]
         )
 
-    def command(self, velocity: ArrayLike, acceleration: ArrayLike) -> tuple[float, float]:
+    def command(self, velocity: Velocity, acceleration: Velocity) -> Velocity:
         """Command that gives an acceleration at a velocity: (3) solved for it, as in (12)."""
-        (v, omega), (dv, domega) = velocity, acceleration
-        return self.s1 * dv + self.s3 * v, self.s2 * domega + self.s4 * omega
+        return Velocity(
+            self.s1 * acceleration.v + self.s3 * velocity.v,
+            self.s2 * acceleration.omega + self.s4 * velocity.omega,
+        )
 
     def after(
         self, velocity: tuple[float, float], command: tuple[float, float], duration: float
-    ) -> tuple[float, float]:
+    ) -> Velocity:
         """[v, omega] after a constant command of a duration, s; exact for (3)."""
         end = []
         for index, (speed, asked) in enumerate(zip(velocity, command, strict=True)):
@@ -127,4 +236,4 @@ class Sigma:
             # (1 - e^-x) / x keeps its digits, and its value, where there is no drag.
             gain = -math.expm1(-share) / share if share > 0.0 else 1.0
             end.append(speed * math.exp(-share) + asked * gain * duration / inertia)
-        return end[0], end[1]
+        return Velocity(*end)

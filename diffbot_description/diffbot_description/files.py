@@ -1,11 +1,28 @@
-"""Writing a file so that it is either the old one or the whole new one."""
+"""Files that people write and name: read within limits, written whole or not at all.
+
+YAML that somebody else wrote is read without silent surprises, and a word that is not known is
+answered with the nearest one that is.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+import yaml
+
+LARGEST = 1_000_000  # characters; the suite's own files have some thousand
+DEEPEST = 50  # values inside one another
+# What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
+_VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that somebody may have meant; None where none is close."""
+    return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
@@ -37,10 +54,6 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     return path
 
 
-# ---
-# Reading of a file that somebody names: it ends, and it does not fill the memory.
-
-
 def read_regular(path: Path, largest: int) -> str:
     """Return the text (UTF-8) of a regular file of at most `largest` characters.
 
@@ -66,3 +79,97 @@ def read_regular(path: Path, largest: int) -> str:
     if len(text) > largest:
         raise ValueError(f"holds more characters than the limit of {largest}; shorten it")
     return text
+
+
+class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML tells no types
+    """PyYAML keeps the last of two equal keys without a word; a robot file must not.
+
+    Aliases are refused, as ROS's own reader of parameter files does: ten lines of them can stand
+    for more values than any memory holds.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            line = event.start_mark.line + 1
+            raise ValueError(f"line {line}: aliases (*{event.anchor}) are not read. Write it out.")
+        self._depth = getattr(self, "_depth", 0) + 1
+        if self._depth > DEEPEST:
+            line = self.peek_event().start_mark.line + 1
+            raise ValueError(f"line {line}: is nested deeper than {DEEPEST}. Remove brackets.")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        # `!!set [1]` comes with a list.
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if not isinstance(key_node, yaml.ScalarNode):
+                continue
+            key = key_node.value
+            if key in seen:
+                line = key_node.start_mark.line + 1
+                raise ValueError(f"line {line}: the key '{key}' is there twice. Remove one.")
+            seen.add(key)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+            if isinstance(value, int) and abs(value) >= 2**63:
+                raise ValueError("a whole number of more than 64 bits: write it with a point")
+            return value
+        except _VALUE_ERRORS as error:
+            if isinstance(error, ValueError) and str(error).startswith("line "):
+                raise
+            line = node.start_mark.line + 1
+            raise ValueError(f"line {line}: a value is not of its kind ({error}).") from None
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the content of a YAML text.
+
+    Raises ValueError, in one line, when it is no YAML, too large or nested too deeply, repeats a
+    key or holds an alias.
+    """
+    if len(text) > LARGEST:
+        raise ValueError(f"holds {len(text)} characters, the limit is {LARGEST}. Shorten it.")
+    try:
+        return yaml.load(text, Loader=_StrictLoader)
+    except OverflowError:  # PyYAML's, of "\\U99999999"
+        raise ValueError("is no valid YAML: an escaped character does not exist.") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"is no valid YAML: {_one_line(error)}") from None
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file of at most LARGEST characters.
+
+    Raises ValueError naming the file when it cannot be read, or is no such file.
+    """
+    try:
+        return read_regular(path, LARGEST)
+    except ValueError as error:
+        raise ValueError(f"{path}: cannot be read: {error}.") from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a YAML file.
+
+    Raises ValueError naming the file when it cannot be read, or for what `parse_yaml` raises it.
+    """
+    text = read_text(path)
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _one_line(error: yaml.YAMLError) -> str:
+    """What is wrong and where; PyYAML's own text draws a picture of several lines."""
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    return f"{where}{' '.join(problem.split())}"

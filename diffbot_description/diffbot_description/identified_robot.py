@@ -16,13 +16,10 @@ from typing import Any
 import yaml
 
 from diffbot_description.dynamics import closed_form
-from diffbot_description.files import write_atomically
-from diffbot_description.loading import check_consistency, read_yaml
-from diffbot_description.robot import Robot, read_section
+from diffbot_description.files import read_yaml, write_atomically
+from diffbot_description.loading import robot_from
+from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
-
-# ---
-# The identified body as a xacro file, for the URDF of any robot.
 
 TEMPLATE = """\
 <?xml version="1.0" encoding="utf-8"?>
@@ -90,21 +87,6 @@ def inertial_xacro(robot: Robot, notes: Sequence[str] = ()) -> str:
 XACRO_NAME = "identified_inertial.xacro"
 
 
-def described_model(robot: Robot) -> RobotModel:
-    """Return the model of a robot file; the same as of its URDF, without making that."""
-    wheels, body = robot.wheels, robot.body
-    return RobotModel(
-        wheel_radius=wheels.radius,
-        half_track=wheels.half_track,
-        mass_body=body.mass,
-        inertia_body=body.inertia.yaw,
-        com_offset=body.center_of_mass.x,
-        wheel_mass=wheels.mass,
-        wheel_inertia_spin=wheels.inertia_spin,
-        wheel_inertia_yaw=wheels.inertia_yaw,
-    )
-
-
 def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> RobotModel:
     """Return the model with the body whose closed form is K5 [m], K7 [1/(kg m)], K8 [1/(kg m^2)].
 
@@ -152,41 +134,10 @@ def chosen_k5(robot: Robot, k5: float, std: float, identifiable: bool, k7: float
     """
     if identifiable:
         return k5
-    model = described_model(robot)
+    model = robot.model
     wheels = model.equivalent_mass - model.mass_body
     described = model.com_offset * (1 - wheels * model.wheel_radius * k7)
     return described if abs(described - k5) <= 1.96 * std else 0.0
-
-
-def identified_data(
-    robot: Robot,
-    k5: float,
-    k7: float,
-    k8: float,
-    friction: Sequence[float | None] = (None, None, None, None),
-) -> dict[str, Any]:
-    """Return the content of the robot's YAML with the identified body and friction.
-
-    ``friction``: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps what is
-    described. Raises ValueError when the result is no robot that `load_robot` would accept.
-    """
-    data = read_yaml(robot.path)
-    try:
-        model = identified_model(described_model(robot), float(k5), float(k7), float(k8))
-        body = data["body"]
-        body["mass"] = model.mass_body
-        body["center_of_mass"]["x"] = model.com_offset
-        body["inertia"]["yaw"] = model.inertia_body
-        for index, value in enumerate(friction):
-            if value is not None:
-                kind = "viscous" if index < 2 else "coulomb"
-                data["friction"][kind][index % 2] = float(value)
-        check_consistency(read_section(Robot, data, path=robot.path))
-    except ValueError as error:
-        raise ValueError(
-            f"what was identified does not fit the description of robot '{robot.name}': {error}"
-        ) from None
-    return data
 
 
 def write_identified_robot(
@@ -201,14 +152,32 @@ def write_identified_robot(
     """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
 
     The YAML loads with `load_robot`, and the closed form of its URDF is K5, K7, K8 (and K6 = K5 K8
-    / (b K7)). ``notes``: lines for the comments of both files, such as intervals. Raises
-    ValueError, and writes nothing, when no robot can have these parameters; OSError when the
-    directory cannot be written.
+    / (b K7)).
+
+    Args:
+        robot: as it is described.
+        directory: for the files.
+        k5: m.
+        k7: 1/(kg m).
+        k8: 1/(kg m^2).
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps what
+            is described.
+        notes: lines for the comments of both files, such as intervals.
+
+    Raises:
+        ValueError: no robot can have these parameters; nothing is written.
+        OSError: the directory cannot be written.
     """
-    data = identified_data(robot, k5, k7, k8, friction)
-    patched = read_section(Robot, data, path=robot.path)
+    data = read_yaml(robot.path)
+    try:
+        _patch(data, identified_model(robot.model, float(k5), float(k7), float(k8)), friction)
+        patched = robot_from(data, robot.path)
+    except ValueError as error:
+        raise ValueError(
+            f"what was identified does not fit the description of robot '{robot.name}': {error}"
+        ) from None
     lines = [line for note in notes for line in str(note).splitlines()]
-    k = closed_form(described_model(patched))
+    k = closed_form(patched.model)
     head = [
         f"Robot '{robot.name}' with the body and the friction that were identified.",
         "Made by the identification: body.mass, body.center_of_mass.x, body.inertia.yaw and",
@@ -224,3 +193,15 @@ def write_identified_robot(
     write_atomically(robot_file, text)
     write_atomically(xacro_file, inertial_xacro(patched, lines))
     return robot_file, xacro_file
+
+
+def _patch(data: dict[str, Any], model: RobotModel, friction: Sequence[float | None]) -> None:
+    """Put an identified body and friction into the content of a robot file."""
+    body = data["body"]
+    body["mass"] = model.mass_body
+    body["center_of_mass"]["x"] = model.com_offset
+    body["inertia"]["yaw"] = model.inertia_body
+    for index, value in enumerate(friction):
+        if value is not None:
+            kind = "viscous" if index < 2 else "coulomb"
+            data["friction"][kind][index % 2] = float(value)

@@ -1,135 +1,237 @@
-"""Finding and reading of robot files."""
+"""Robots by name or by file: finding, reading and checking of robot files, and their URDF."""
 
 from __future__ import annotations
 
 import functools
+import math
 import os
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-import yaml
 from ament_index_python.packages import get_package_share_directory
 
-from diffbot_description.files import read_regular
-from diffbot_description.robot import Robot, read_section
+from diffbot_description.files import closest, parse_yaml, read_text
+from diffbot_description.robot import Quantity, Robot
 
-# ---
-# Reading of YAML that somebody else wrote, without silent surprises.
+PACKAGE = "diffbot_description"
+SUFFIXES = (".yaml", ".yml")
 
-LARGEST = 1_000_000  # characters; the suite's own files have some thousand
-DEEPEST = 50  # values inside one another
-# What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
-_VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+Section = TypeVar("Section")
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """PyYAML keeps the last of two equal keys without a word; a robot file must not.
+def share_directory() -> Path:
+    """Return the directory with config/, urdf/, launch/ and rviz/ of the installed package."""
+    return Path(get_package_share_directory(PACKAGE))
 
-    Aliases are refused, as ROS's own reader of parameter files does: ten lines of them can stand
-    for more values than any memory holds.
+
+def known_robots() -> list[str]:
+    """Return the names of the robots that come with the package."""
+    return sorted(path.stem for path in (share_directory() / "config").glob("*.yaml"))
+
+
+def load_robot(robot: str | os.PathLike[str]) -> Robot:
+    """Return the robot of that name or file.
+
+    ``robot`` is the name of a robot of the package ("twil", "agv") or the path of a YAML file
+    that ends in .yaml or .yml. Raises ValueError for an unknown robot (lists the known ones) and
+    for every fault of a file: names file, field, value, limit and what to change.
     """
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            line = event.start_mark.line + 1
-            raise ValueError(f"line {line}: aliases (*{event.anchor}) are not read. Write it out.")
-        self._depth = getattr(self, "_depth", 0) + 1
-        if self._depth > DEEPEST:
-            line = self.peek_event().start_mark.line + 1
-            raise ValueError(f"line {line}: is nested deeper than {DEEPEST}. Remove brackets.")
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        # `!!set [1]` comes with a list.
-        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            if not isinstance(key_node, yaml.ScalarNode):
-                continue
-            key = key_node.value
-            if key in seen:
-                line = key_node.start_mark.line + 1
-                raise ValueError(f"line {line}: the key '{key}' is there twice. Remove one.")
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            value = super().construct_object(node, deep)
-            if isinstance(value, int) and abs(value) >= 2**63:
-                raise ValueError("a whole number of more than 64 bits: write it with a point")
-            return value
-        except _VALUE_ERRORS as error:
-            if isinstance(error, ValueError) and str(error).startswith("line "):
-                raise
-            line = node.start_mark.line + 1
-            raise ValueError(f"line {line}: a value is not of its kind ({error}).") from None
+    path = _find(robot)
+    return _parsed(path, read_text(path))
 
 
-def parse_yaml(text: str) -> Any:
-    """Return the content of a YAML text.
-
-    Raises ValueError, in one line, when it is no YAML, too large or nested too deeply, repeats a
-    key or holds an alias.
-    """
-    if len(text) > LARGEST:
-        raise ValueError(f"holds {len(text)} characters, the limit is {LARGEST}. Shorten it.")
+@functools.lru_cache(maxsize=32)
+def _parsed(path: Path, text: str) -> Robot:
+    """The robot, made once per text: robots cannot be changed, and YAML is slow to read."""
     try:
-        return yaml.load(text, Loader=_StrictLoader)
-    except OverflowError:  # PyYAML's, of "\\U99999999"
-        raise ValueError("is no valid YAML: an escaped character does not exist.") from None
-    except yaml.YAMLError as error:
-        raise ValueError(f"is no valid YAML: {_one_line(error)}") from None
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file of at most LARGEST characters.
-
-    Raises ValueError naming the file when it cannot be read, or is no such file.
-    """
-    try:
-        return read_regular(path, LARGEST)
-    except ValueError as error:
-        raise ValueError(f"{path}: cannot be read: {error}.") from error
-
-
-def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file.
-
-    Raises ValueError naming the file when it cannot be read, or for what `parse_yaml` raises it.
-    """
-    text = read_text(path)
-    try:
-        return parse_yaml(text)
+        return robot_from(parse_yaml(text), path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _one_line(error: yaml.YAMLError) -> str:
-    """What is wrong and where; PyYAML's own text draws a picture of several lines."""
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error)
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    return f"{where}{' '.join(problem.split())}"
+def _find(robot: str | os.PathLike[str]) -> Path:
+    text = os.fspath(robot)
+    path = Path(text).expanduser().absolute()
+    if text.endswith(SUFFIXES):
+        if path.exists():
+            return path
+        raise ValueError(f"robot file {path} does not exist. Check the path.")
+    if text in known_robots():
+        return share_directory() / "config" / f"{text}.yaml"
+    what = f"robot '{text}' is a folder" if path.is_dir() else f"unknown robot '{text}'"
+    raise ValueError(
+        f"{what}. Known robots: {', '.join(known_robots())}; "
+        "or give the path of your own file, ending in .yaml."
+    )
 
 
-# ---
-# Checks of a robot that concern several of its values at once.
-
-# Masses and inertias are often rounded in a file; this much excess is no error.
-ROUNDING = 1e-3
+MOCK_HARDWARE = "mock_components/GenericSystem"
+SIMULATORS = ("none", "gz", "gz_ros2_control", "gazebo_ros")
 
 
-def check_consistency(robot: Robot) -> None:
-    """Raise ValueError, naming the fields and what to change, if the robot cannot exist."""
+def urdf(
+    robot: Robot,
+    hardware_plugin: str = MOCK_HARDWARE,
+    simulator: str = "none",
+    controllers: str = "",
+) -> str:
+    """Return the URDF of a robot as XML text.
+
+    Runs urdf/robot.urdf.xacro with the robot's YAML file. ``hardware_plugin`` is the class of
+    the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem". ``simulator`` names
+    the simulator whose plugins are added, see SIMULATORS; ``controllers`` is the path of the
+    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator.
+    """
+    if simulator not in SIMULATORS:
+        raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
+    return _generated(
+        str(share_directory() / "urdf" / "robot.urdf.xacro"),
+        robot.path.read_bytes(),
+        ("robot", str(robot.path)),
+        ("hardware_plugin", hardware_plugin),
+        ("simulator", simulator),
+        ("controllers", controllers),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _generated(source: str, _content: bytes, *arguments: tuple[str, str]) -> str:
+    """The URDF, made once per content of the robot's file: xacro takes a tenth of a second."""
+    import xacro  # here, because it is slow to import and only this function needs it
+
+    text: str = xacro.process_file(source, mappings=dict(arguments)).toprettyxml(indent="  ")
+    return text
+
+
+def robot_from(data: Any, path: Path) -> Robot:
+    """The robot that the content of a robot file describes.
+
+    Raises:
+        ValueError: names the field, the value, the limit and what to change.
+    """
+    robot = _read_section(Robot, data, path=path)
     _check_wheels(robot)
     _check_body(robot)
     _check_casters(robot)
     _check_support(robot)
     _check_names_and_limits(robot)
+    return robot
+
+
+def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) -> Section:
+    """An instance of a dataclass of the schema.
+
+    Args:
+        cls: the dataclass.
+        data: a mapping of its fields.
+        where: dotted name of the section, "" for the whole file.
+        given: fields that do not come from the mapping.
+    """
+    if not isinstance(data, dict):
+        section = where or "the file"
+        raise ValueError(f"{section} must hold named values, not {data!r}. Copy twil.yaml.")
+    kinds = get_type_hints(cls, include_extras=True)
+    names = [name for name in kinds if name not in given]
+    _check_keys(data, names, where)
+    values = {name: _read(kinds[name], data[name], _dotted(where, name)) for name in names}
+    return cls(**values, **given)
+
+
+def _dotted(where: str, key: object) -> str:
+    return f"{where}.{key}" if where else str(key)
+
+
+def _check_keys(data: dict[Any, Any], expected: list[str], where: str) -> None:
+    unknown = [key for key in data if key not in expected]
+    missing = [key for key in expected if key not in data]
+    problems = []
+    if unknown:
+        problems.append("unknown: " + ", ".join(_dotted(where, key) for key in unknown))
+    if missing:
+        problems.append("missing: " + ", ".join(_dotted(where, key) for key in missing))
+    if not problems:
+        return
+    near = next(filter(None, (closest(str(key), missing) for key in unknown)), None)
+    advice = f"Did you mean {_dotted(where, near)}? " if near else ""
+    section = where or "the file"
+    raise ValueError(
+        f"wrong keys, {'; '.join(problems)}. {advice}{section} needs exactly {', '.join(expected)}."
+    )
+
+
+def _read(kind: Any, value: Any, where: str) -> Any:
+    """A value of a field: a section, a list of sections, or what a Quantity says."""
+    if isinstance(kind, type):
+        return _read_section(kind, value, where)
+    if get_origin(kind) is tuple:
+        return _read_list(get_args(kind), value, where)
+    kind, rule = get_args(kind)
+    if get_origin(kind) is tuple:
+        return _read_list([Annotated[part, rule] for part in get_args(kind)], value, where)
+    if kind is str:
+        return _read_name(value, where, rule)
+    return _read_number(kind, value, where, rule)
+
+
+def _read_list(kinds: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:
+    any_length = kinds[-1] is Ellipsis
+    length = "one or more" if any_length else str(len(kinds))
+    right_length = isinstance(value, list) and (
+        len(value) >= 1 if any_length else len(value) == len(kinds)
+    )
+    if not right_length:
+        raise ValueError(f"{where} = {value!r} must be a list of {length} entries.")
+    return tuple(_read(kinds[0], entry, f"{where}[{index}]") for index, entry in enumerate(value))
+
+
+def _read_name(value: Any, where: str, rule: Quantity) -> str:
+    if not isinstance(value, str) or not value.isidentifier() or not value.isascii():
+        raise ValueError(
+            f"{where} = {value!r} must be text of letters, digits and underscores that starts "
+            f"with a letter. Give the {rule.meaning}."
+        )
+    return value
+
+
+def _read_number(kind: type[int] | type[float], value: Any, where: str, rule: Quantity) -> float:
+    wanted = "a whole number" if kind is int else "a number"
+    allowed = (int,) if kind is int else (int, float)
+    if isinstance(value, bool) or not isinstance(value, allowed):
+        raise ValueError(
+            f"{where} = {value!r} must be {wanted}, the {rule.meaning}"
+            f"{f' in {rule.unit}' if rule.unit else ''}.{_yaml_hint(value)}"
+        )
+    try:
+        number: float = kind(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{where} = {value} must be finite. Give the {rule.meaning}.")
+    broken = rule.violation(number)
+    if broken:
+        raise ValueError(
+            f"{where} = {rule.show(value)} {broken}. Give the {rule.meaning}"
+            f"{f' in {rule.unit}' if rule.unit else ''}."
+        )
+    return number
+
+
+def _yaml_hint(value: Any) -> str:
+    """YAML 1.1 takes 1e7 for text; say how to write it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return ""
+    mantissa, _, exponent = f"{number:e}".partition("e")
+    return f" Write {float(mantissa)}e{exponent} or {number!r}."
+
+
+# Checks that concern several values of a robot at once.
+
+# Masses and inertias are often rounded in a file; this much excess is no error.
+ROUNDING = 1e-3
 
 
 def _check_wheels(robot: Robot) -> None:
@@ -247,55 +349,3 @@ def _check_names_and_limits(robot: Robot) -> None:
             raise ValueError(
                 f"{name} = {value} {unit} must be at most {limit_name} = {limit} {unit}. Lower it."
             )
-
-
-PACKAGE = "diffbot_description"
-SUFFIXES = (".yaml", ".yml")
-
-
-def share_directory() -> Path:
-    """Return the directory with config/, urdf/, launch/ and rviz/ of the installed package."""
-    return Path(get_package_share_directory(PACKAGE))
-
-
-def known_robots() -> list[str]:
-    """Return the names of the robots that come with the package."""
-    return sorted(path.stem for path in (share_directory() / "config").glob("*.yaml"))
-
-
-def load_robot(robot: str | os.PathLike[str]) -> Robot:
-    """Return the robot of that name or file.
-
-    ``robot`` is the name of a robot of the package ("twil", "agv") or the path of a YAML file
-    that ends in .yaml or .yml. Raises ValueError for an unknown robot (lists the known ones) and
-    for every fault of a file: names file, field, value, limit and what to change.
-    """
-    path = _find(robot)
-    return _parsed(path, read_text(path))
-
-
-@functools.lru_cache(maxsize=32)
-def _parsed(path: Path, text: str) -> Robot:
-    """The robot, made once per text: robots cannot be changed, and YAML is slow to read."""
-    try:
-        result = read_section(Robot, parse_yaml(text), path=path)
-        check_consistency(result)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return result
-
-
-def _find(robot: str | os.PathLike[str]) -> Path:
-    text = os.fspath(robot)
-    path = Path(text).expanduser().absolute()
-    if text.endswith(SUFFIXES):
-        if path.exists():
-            return path
-        raise ValueError(f"robot file {path} does not exist. Check the path.")
-    if text in known_robots():
-        return share_directory() / "config" / f"{text}.yaml"
-    what = f"robot '{text}' is a folder" if path.is_dir() else f"unknown robot '{text}'"
-    raise ValueError(
-        f"{what}. Known robots: {', '.join(known_robots())}; "
-        "or give the path of your own file, ending in .yaml."
-    )

@@ -11,6 +11,7 @@ import numpy as np
 
 from diffbot_description.urdf_tree import (
     ROLLING_TYPES,
+    Array,
     Joint,
     PlacedLink,
     RigidBody,
@@ -19,15 +20,12 @@ from diffbot_description.urdf_tree import (
     pose,
 )
 
-# ---
-# One driven wheel of a URDF: where it touches the ground, its mass and its inertias.
-
 # Largest slope of an axle and relative asymmetry of a wheel that count as rounding.
 TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class WheelGeometry:
+class UrdfWheel:
     """A driven wheel; positions in the root link's frame.
 
     radius [m]; center (3,) [m], the point of the axle above the contact point; body: mass, centre
@@ -36,7 +34,7 @@ class WheelGeometry:
 
     joint: str
     radius: float
-    center: np.ndarray
+    center: Array
     body: RigidBody
 
     @property
@@ -49,14 +47,14 @@ class WheelGeometry:
         """Inertia about the axle [kg m^2]."""
         return float(self.body.inertia[1, 1])
 
-    def yaw_inertia_about(self, point: np.ndarray) -> float:
+    def yaw_inertia_about(self, point: Array) -> float:
         """Return the inertia [kg m^2] about the vertical through a point (3,) [m]."""
         return float(self.body.inertia_about(point)[2, 2])
 
 
 def read_wheel(
     tree: UrdfTree, joint_name: str, radius: float | None = None, locked: Sequence[str] = ()
-) -> WheelGeometry:
+) -> UrdfWheel:
     """Return the wheel behind a joint. ``radius`` [m] overrides the collision shape's radius.
 
     Raises ValueError naming joint or link if the joint is missing or does not roll forward about
@@ -67,7 +65,7 @@ def read_wheel(
     center, found = _contact_shape(link, radius)
     body = sum((part.body() for part in tree.rigid_group(joint.child, (), locked)), RigidBody())
     _check_balance(body, link.translation, link.name)
-    return WheelGeometry(joint_name, found, center, body)
+    return UrdfWheel(joint_name, found, center, body)
 
 
 def _rolling_joint(tree: UrdfTree, name: str) -> Joint:
@@ -92,7 +90,7 @@ def _rolling_joint(tree: UrdfTree, name: str) -> Joint:
     return joint
 
 
-def _contact_shape(link: PlacedLink, radius: float | None) -> tuple[np.ndarray, float]:
+def _contact_shape(link: PlacedLink, radius: float | None) -> tuple[Array, float]:
     """Return the centre (3,) and the radius of the collision shape that rolls."""
     owner = f"link '{link.name}'"
     for collision in link.element.findall("collision"):
@@ -125,7 +123,7 @@ def _positive(radius: float, owner: str) -> float:
     return radius
 
 
-def _check_on_axle(center: np.ndarray, link: PlacedLink, owner: str) -> None:
+def _check_on_axle(center: Array, link: PlacedLink, owner: str) -> None:
     off = np.hypot(center[0] - link.translation[0], center[2] - link.translation[2])
     if off > 1e-6:
         raise ValueError(
@@ -134,7 +132,7 @@ def _check_on_axle(center: np.ndarray, link: PlacedLink, owner: str) -> None:
         )
 
 
-def _check_balance(body: RigidBody, axle: np.ndarray, link: str) -> None:
+def _check_balance(body: RigidBody, axle: Array, link: str) -> None:
     if body.mass <= 0:
         raise ValueError(f"link '{link}' has no mass. Give the wheel an <inertial>.")
     inertia = body.inertia
@@ -271,7 +269,7 @@ def _check_wheels_on_body(tree: UrdfTree, links: list[PlacedLink], joints: Seque
             )
 
 
-def _check_mirror(left: WheelGeometry, right: WheelGeometry, yaw: Sequence[float]) -> None:
+def _check_mirror(left: UrdfWheel, right: UrdfWheel, yaw: Sequence[float]) -> None:
     if left.center[1] <= right.center[1]:
         raise ValueError(
             f"'{left.joint}' lies to the right of '{right.joint}' (y = {left.center[1]:.4g} and "

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_description.dynamics import closed_form
-from diffbot_description.loading import load_robot, read_text
+from diffbot_description.files import read_text
+from diffbot_description.loading import load_robot
 from diffbot_description.robot_model import RobotModel
-from diffbot_description.urdf_tree import urdf
 
 Row = tuple[str, float, str, str]
 
@@ -46,8 +46,7 @@ def _model(arguments: argparse.Namespace) -> RobotModel:
             wheel_radius=arguments.wheel_radius,
             locked=arguments.locked,
         )
-    robot = load_robot(arguments.robot)
-    return RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right)
+    return load_robot(arguments.robot).model
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import NDArray
 
-from diffbot_description.loading import share_directory
-from diffbot_description.robot import Robot
-
-# ---
-# Mass, centre of mass and inertia of a rigid body, and how rigid bodies add up.
-
-
-def _matrix() -> np.ndarray:
-    return np.zeros((3, 3))
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +22,10 @@ class RigidBody:
     """
 
     mass: float = 0.0
-    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    inertia: np.ndarray = field(default_factory=_matrix)
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
 
-    def moved(self, rotation: np.ndarray, translation: np.ndarray) -> RigidBody:
+    def moved(self, rotation: Array, translation: Array) -> RigidBody:
         """Return the body as seen from a frame in which its own frame has this pose."""
         return RigidBody(
             self.mass,
@@ -49,22 +41,17 @@ class RigidBody:
         com = (self.mass * self.com + other.mass * other.com) / mass
         return RigidBody(mass, com, self.inertia_about(com) + other.inertia_about(com))
 
-    def inertia_about(self, point: np.ndarray) -> np.ndarray:
+    def inertia_about(self, point: Array) -> Array:
         """Return the inertia (3, 3) [kg m^2] about a point (3,) [m]."""
         offset = self.com - point
         return self.inertia + self.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
 
 
-# ---
-# Reading of single URDF elements, with messages that name the link or joint.
-
 # Inertias in URDF files are rounded; this much of the largest one is no error.
 ROUNDING = 1e-3
 
 
-def numbers(
-    element: ElementTree.Element, name: str, count: int, default: str, owner: str
-) -> np.ndarray:
+def numbers(element: ElementTree.Element, name: str, count: int, default: str, owner: str) -> Array:
     """Return an attribute of ``count`` finite numbers as an array; ValueError names ``owner``."""
     text = element.get(name, default)
     try:
@@ -77,7 +64,7 @@ def numbers(
     return values
 
 
-def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
     """Return the rotation matrix of URDF's fixed-axis roll, pitch, yaw [rad]."""
     cr, sr = math.cos(roll), math.sin(roll)
     cp, sp = math.cos(pitch), math.sin(pitch)
@@ -91,7 +78,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     )
 
 
-def pose(parent: ElementTree.Element, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def pose(parent: ElementTree.Element, owner: str) -> tuple[Array, Array]:
     """Return rotation (3, 3) and translation (3,) [m] of the <origin> child; identity if none."""
     origin = parent.find("origin")
     if origin is None:
@@ -129,7 +116,7 @@ def _scalar(parent: ElementTree.Element, tag: str, name: str, owner: str) -> flo
     return float(numbers(child, name, 1, "", owner)[0])
 
 
-def _check_principal_inertias(inertia: np.ndarray, owner: str) -> None:
+def _check_principal_inertias(inertia: Array, owner: str) -> None:
     low, middle, high = np.linalg.eigvalsh(inertia)
     if low < -ROUNDING * abs(high) or high > (low + middle) * (1 + ROUNDING):
         raise ValueError(
@@ -149,9 +136,9 @@ class Joint:
     type: str
     parent: str
     child: str
-    rotation: np.ndarray
-    translation: np.ndarray
-    axis: np.ndarray
+    rotation: Array
+    translation: Array
+    axis: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +146,8 @@ class PlacedLink:
     """A link and its pose in the frame of the root link, all joints at zero."""
 
     element: ElementTree.Element
-    rotation: np.ndarray
-    translation: np.ndarray
+    rotation: Array
+    translation: Array
 
     @property
     def name(self) -> str:
@@ -303,43 +290,3 @@ def _read_joint(element: ElementTree.Element) -> Joint:
         translation,
         axis / length,
     )
-
-
-# ---
-# Making of a robot's URDF from its YAML file.
-
-MOCK_HARDWARE = "mock_components/GenericSystem"
-SIMULATORS = ("none", "gz", "gz_ros2_control", "gazebo_ros")
-
-
-def urdf(
-    robot: Robot,
-    hardware_plugin: str = MOCK_HARDWARE,
-    simulator: str = "none",
-    controllers: str = "",
-) -> str:
-    """Return the URDF of a robot as XML text.
-
-    Runs urdf/robot.urdf.xacro with the robot's YAML file. ``hardware_plugin`` is the class of
-    the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem". ``simulator`` names
-    the simulator whose plugins are added, see SIMULATORS; ``controllers`` is the path of the
-    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator.
-    """
-    if simulator not in SIMULATORS:
-        raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
-    return _generated(
-        str(share_directory() / "urdf" / "robot.urdf.xacro"),
-        robot.path.read_bytes(),
-        ("robot", str(robot.path)),
-        ("hardware_plugin", hardware_plugin),
-        ("simulator", simulator),
-        ("controllers", controllers),
-    )
-
-
-@functools.lru_cache(maxsize=32)
-def _generated(source: str, _content: bytes, *arguments: tuple[str, str]) -> str:
-    """The URDF, made once per content of the robot's file: xacro takes a tenth of a second."""
-    import xacro  # here, because it is slow to import and only this function needs it
-
-    return xacro.process_file(source, mappings=dict(arguments)).toprettyxml(indent="  ")

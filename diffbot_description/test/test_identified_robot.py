@@ -14,7 +14,6 @@ from robot_files import changed, write
 from diffbot_description import RobotModel, closed_form, load_robot, urdf
 from diffbot_description.identified_robot import (
     chosen_k5,
-    described_model,
     identified_model,
     write_identified_robot,
 )
@@ -36,7 +35,7 @@ def model_of_urdf(robot):
 )
 def test_patched_robot_has_the_identified_parameters(tmp_path, name, scale):
     robot = load_robot(name)
-    described = parameters(described_model(robot))
+    described = parameters(robot.model)
     assert described == pytest.approx(parameters(model_of_urdf(robot)), rel=1e-12)
     wanted = described[[0, 2, 3]] * scale
     friction = (0.011, 0.012, None, 0.05)
@@ -56,7 +55,7 @@ def test_patched_robot_has_the_identified_parameters(tmp_path, name, scale):
 
 def test_payload_is_found_in_the_body(tmp_path):
     robot = load_robot("twil")
-    loaded = described_model(robot).with_payload(0.8, 0.05, 0.003)
+    loaded = robot.model.with_payload(0.8, 0.05, 0.003)
     k = closed_form(loaded)
     path, _ = write_identified_robot(robot, tmp_path, k.k5, k.k7, k.k8)
     body = load_robot(path).body
@@ -122,7 +121,7 @@ def test_xacro_gives_any_urdf_the_identified_body(tmp_path):
     for link in original.findall("link"):  # Shapes to see take most of the time.
         for visual in link.findall("visual"):
             link.remove(visual)
-    k5, _, k7, k8 = parameters(described_model(robot)) * (0.9, 1.0, 0.95, 0.97)
+    k5, _, k7, k8 = parameters(robot.model) * (0.9, 1.0, 0.95, 0.97)
     friction = (0.011, 0.012, 0.013, 0.014)
     notes = ["K5 0.08 m [--0.07, 0.09] ± 1 < 2 & 3"]
     path, file = write_identified_robot(robot, tmp_path, k5, k7, k8, friction, notes)
@@ -172,7 +171,7 @@ def inertial_numbers(root):
 )
 def test_unphysical_values_are_refused_without_a_file(tmp_path, scale, message):
     robot = load_robot("twil")
-    k5, _, k7, k8 = parameters(described_model(robot))
+    k5, _, k7, k8 = parameters(robot.model)
     with pytest.raises(ValueError, match=message) as caught:
         write_identified_robot(robot, tmp_path, *(np.array([k5, k7, k8]) * scale))
     assert str(caught.value).startswith("what was identified does not fit")
@@ -181,7 +180,7 @@ def test_unphysical_values_are_refused_without_a_file(tmp_path, scale, message):
 
 def test_unphysical_friction_is_refused(tmp_path):
     robot = load_robot("twil")
-    k5, _, k7, k8 = parameters(described_model(robot))
+    k5, _, k7, k8 = parameters(robot.model)
     with pytest.raises(ValueError, match=r"friction\.coulomb\[1\] = -0\.1 N m must be at least 0"):
         write_identified_robot(robot, tmp_path, k5, k7, k8, (None, None, None, -0.1))
     assert list(tmp_path.iterdir()) == []
@@ -189,7 +188,7 @@ def test_unphysical_friction_is_refused(tmp_path):
 
 def test_own_robot_file_keeps_its_own_keys(tmp_path):
     robot = load_robot(write(tmp_path, changed("name", "mine")))
-    k5, _, k7, k8 = parameters(described_model(robot))
+    k5, _, k7, k8 = parameters(robot.model)
     path, _ = write_identified_robot(robot, tmp_path, k5, k7, k8)
     assert path.name == "mine_identified.yaml"
     assert load_robot(path).name == "mine"
@@ -197,7 +196,7 @@ def test_own_robot_file_keeps_its_own_keys(tmp_path):
 
 def test_centre_of_mass_where_k5_is_not_identifiable():
     robot = load_robot("twil")
-    k5, _, k7, _ = parameters(described_model(robot))
+    k5, _, k7, _ = parameters(robot.model)
     assert chosen_k5(robot, 0.05, 0.01, True, k7) == 0.05
     assert chosen_k5(robot, 0.05, 0.1, False, k7) == pytest.approx(k5)
     assert chosen_k5(robot, 0.001, 0.01, False, k7) == 0.0

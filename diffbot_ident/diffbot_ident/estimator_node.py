@@ -17,8 +17,8 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from arc_odometry import JointReader, WheelGeometry
-from diffbot_description import RobotModel, closed_form, load_robot, urdf
+from arc_odometry import JointReader
+from diffbot_description import closed_form, load_robot
 from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_msgs.msg import DynamicParameters
@@ -105,10 +105,9 @@ class EstimatorNode(Node):
         self.values = values = declare(self, PARAMETERS)
         robot = load_robot(values.robot)
         left, right = robot.joints.left, robot.joints.right
-        k = closed_form(RobotModel.from_urdf(urdf(robot), left, right))
         self._estimator = make_live_estimator(
-            WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation),
-            (k.k5, k.k6, k.k7, k.k8),
+            robot.geometry,
+            closed_form(robot.model),
             (*robot.friction.viscous, *robot.friction.coulomb),
             LiveSettings(
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}

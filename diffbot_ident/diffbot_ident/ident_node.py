@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import JointSample
-from arc_odometry.odometry_node import RateLimit
+from arc_odometry.odometry_messages import RateLimit
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.shield import Arena
 from diffbot_ident.identification import Identification, Limits, Phase

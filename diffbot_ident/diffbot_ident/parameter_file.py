@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from diffbot_description import Robot, described_model, write_atomically, write_identified_robot
+from diffbot_description import Robot, write_atomically, write_identified_robot
 from diffbot_description.identified_robot import chosen_k5
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,
@@ -210,7 +210,7 @@ def export_results(
 def estimate_physical(estimate: Estimate, robot: Robot) -> dict[str, PhysicalQuantity]:
     """Masses and inertias that an estimate stands for, with the wheels of the description."""
     known = [math.isfinite(variance) for variance in estimate.variances]
-    return physical_quantities(estimate.values, estimate.covariance, known, described_model(robot))
+    return physical_quantities(estimate.values, estimate.covariance, known, robot.model)
 
 
 def usable_friction(friction: Friction | None, robot: Robot) -> tuple[float | None, ...]:

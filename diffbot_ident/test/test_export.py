@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import yaml
 
-from diffbot_description import closed_form, described_model, load_robot
+from diffbot_description import closed_form, load_robot
 from diffbot_ident.parameter_file import estimate_physical, export_results, usable_friction
 from diffbot_ident.torque.estimate import Estimate, Friction, State
 
 TWIL = load_robot("twil")
-K = closed_form(described_model(TWIL))
+K = closed_form(TWIL.model)
 GOOD, BAD = State.ESTIMATED, State.UNESTIMATED
 WORDS = {"date": "2026-11-21T12:00:00+00:00", "version": "0.1.0", "seconds": 60.0}
 
@@ -58,7 +58,7 @@ def test_all_files(tmp_path):
     assert read["physical"]["equivalent_mass"]["interval95"] == list(mass.interval)
     assert read["verification"]["one_step"] == [0.01, 0.02]
     patched = load_robot(export.paths[1])
-    k = closed_form(described_model(patched))
+    k = closed_form(patched.model)
     assert [k.k5, k.k7, k.k8] == pytest.approx([found.values[i] for i in (0, 2, 3)], rel=1e-12)
     # Within its interval of 0 it is none; what was not found stays as described.
     assert patched.friction.viscous == (0.01, 0.0)

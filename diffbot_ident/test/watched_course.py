@@ -8,12 +8,12 @@ import pytest
 from test_estimator_sequences import check
 from test_shield import PERIOD, PRIORS, TWIL, step
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample
 from diffbot_ident.identification import LONGEST, Phase
 from diffbot_ident.torque.estimate import State
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
-GEOMETRY = WheelGeometry(*[TWIL.wheels.radius] * 2, TWIL.wheels.separation)
+GEOMETRY = TWIL.geometry
 SPEEDS = np.array([OWN.linear_velocity, OWN.angular_velocity])
 COUNT = math.tau / TWIL.encoder.counts
 ORDER = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from arc_odometry import JointReader, JointSample, WheelGeometry
+from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node.answers import effort_command, label
 from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
@@ -58,9 +58,7 @@ class EffortNode(CommandNode):
     def __init__(self, name: str, parameters: tuple[Parameter, ...] = ()) -> None:
         super().__init__(name, (*EFFORT_PARAMETERS, *parameters))
         self.robot: Robot = load_robot(self.values.robot)
-        self.geometry = WheelGeometry(
-            self.robot.wheels.radius, self.robot.wheels.radius, self.robot.wheels.separation
-        )
+        self.geometry = self.robot.geometry
         limiter = self._make_limiter()
         self.torque_limit = limiter.limit
         """Largest torque that will be commanded, N m."""

@@ -22,7 +22,6 @@ from arc_odometry import JointSample
 from arc_odometry.joints import wheel_turn
 from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description import Robot, RobotModel, closed_form
-from diffbot_description.identified_robot import described_model
 from diffbot_node.limiters import Pair
 
 # ---
@@ -356,7 +355,7 @@ class WheelWatch:
         limit = robot.limits.traction if limit is None else limit
         if not (math.isfinite(limit) and limit > 0.0):
             raise ValueError(f"torque limit of the wheel watch = {limit} N m: must be > 0, finite")
-        model = described_model(robot)
+        model = robot.model
         self._energy = EnergyBalance(model, limit)
         self._wheels = [WheelStandstill(robot, model, side, limit) for side in (0, 1)]
         # Found as the least change of an angle that was ever seen.

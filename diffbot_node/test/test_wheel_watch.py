@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample
 from diffbot_description import closed_form, load_robot
-from diffbot_description.identified_robot import described_model
 from diffbot_node.wheel_watch import LONGEST_GAP, WheelWatch
 
 ROBOT = load_robot("twil")
-K7 = closed_form(described_model(ROBOT)).k7
+K7 = closed_form(ROBOT.model).k7
 RADIUS = ROBOT.wheels.radius
 PERIOD = 0.01
 COUNT = math.tau / 4096

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from scipy.integrate import solve_ivp
 
-from arc_odometry import DiffOdometry, Pose, WheelGeometry
+from arc_odometry import DiffOdometry, Pose, Velocity, WheelGeometry
 from diffbot_controllers import PublishedBackstepping, Reference, tuned_backstepping
 from diffbot_controllers.laws.backstepping_published import (
     NonsmoothGains,
@@ -27,7 +27,6 @@ from diffbot_controllers.laws.backstepping_published import (
     polar_error,
     polar_rates,
 )
-from diffbot_controllers.laws.motion import Velocity
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_description import load_robot
 from diffbot_ident import figure_style as style

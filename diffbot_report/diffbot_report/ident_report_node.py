@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from rich.console import Console, RenderableType
 
-from diffbot_description import RobotModel, described_model
+from diffbot_description import RobotModel
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import Parameter, seconds
 from diffbot_report import ident_recording as samples
@@ -278,7 +278,7 @@ class IdentReport(WatchingNode):
         self._verification_topic = self.create_polled(Verification, "ident/verification", LATCHED)
         drawing = Drawing()
         drawing.start()
-        model = described_model(self.robot)
+        model = self.robot.model
         self._writer = ReportWriter(self.run, model, self.folder, self.console, drawing)
         self._recording = IdentRecording(truth_due=self.run.truth_due)
         self._newest: bytes | None = None

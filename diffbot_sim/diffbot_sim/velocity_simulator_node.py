@@ -15,7 +15,6 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import WheelGeometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
@@ -227,8 +226,7 @@ class VelocitySimulatorNode(PacedSimulator):
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
-        wheels = robot.wheels
-        geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
+        geometry = robot.geometry
         counts = robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
         noise = {"velocity_noise": values.velocity_noise, "pose_noise": values.pose_noise}
         self._odometry = VelocityOdometry(

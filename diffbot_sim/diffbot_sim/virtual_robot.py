@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arc_odometry import JointSample
-from diffbot_description import Robot, RobotModel, urdf
+from diffbot_description import Robot
 from diffbot_node import Parameter
 from diffbot_sim.simulator import Simulator, check_payload
 
@@ -357,8 +357,7 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
     try:
         if len(words) == 1 and words[0].endswith("%"):
             share = float(words[0].removesuffix("%")) / 100.0
-            joints = robot.joints
-            model = RobotModel.from_urdf(urdf(robot), joints.left, joints.right)
+            model = robot.model
             load = Payload(
                 share * model.equivalent_mass, 0.0, 0.0, share * model.equivalent_inertia
             )

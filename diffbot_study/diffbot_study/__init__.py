@@ -7,7 +7,6 @@ from diffbot_study.driving import (
     Drive,
     Law,
     LiveAdaptation,
-    PoseReference,
     dynamics_of,
     simulate_drive,
 )
@@ -24,7 +23,6 @@ __all__ = [
     "IdentificationRun",
     "Law",
     "LiveAdaptation",
-    "PoseReference",
     "TorqueSignal",
     "VelocityDrive",
     "dynamics_of",

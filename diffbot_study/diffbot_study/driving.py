@@ -13,15 +13,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import JointSample, WheelGeometry
-from diffbot_controllers import BodyDynamics, State, Torque
-from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, Offer
-from diffbot_controllers.laws.feedback_linearization import WheelFeedback
+from arc_odometry import JointSample
+from diffbot_controllers import DynamicParameters, Reference, State, Torque
+from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
+from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import Estimate
@@ -37,31 +37,15 @@ Array = NDArray[np.float64]
 PERIOD = 0.01  # control period, s
 
 
-class PoseReference(Protocol):
-    """What a reference has at least; see diffbot_controllers.Reference for what laws want."""
-
-    @property
-    def x(self) -> float:
-        """Position, m."""
-
-    @property
-    def y(self) -> float:
-        """Position, m."""
-
-    @property
-    def theta(self) -> float:
-        """Heading, rad."""
-
-
 class Law(Protocol):
     """A control law: your own, or one of diffbot_controllers made with mean_velocity=True."""
 
-    def update(self, state: State, reference: Any, dt: float) -> Torque:
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Torque [left, right] in N m for the period of dt seconds that begins.
 
         Args:
             state: pose by odometry, and the mean velocity over the period that ends.
-            reference: what the run's reference gives at this time; laws want more than a pose.
+            reference: what the run's reference gives at this time.
             dt: control period, s.
         """
 
@@ -116,7 +100,7 @@ def simulate_drive(
     engine: str | Simulator,
     robot: Robot,
     law: Law,
-    reference: Callable[[float], PoseReference],
+    reference: Callable[[float], Reference],
     duration: float,
     *,
     start: tuple[float, float, float] = (0.0, 0.0, 0.0),
@@ -163,7 +147,7 @@ def simulate_drive(
         period,
     )
     # The published law spins the wheels faster than any encoder would be believed.
-    feedback = WheelFeedback(_geometry(robot), start, max_wheel_speed=math.inf)
+    feedback = WheelFeedback(robot.geometry, start, max_wheel_speed=math.inf)
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
     rows: list[tuple[float, ...]] = []
     sample = virtual.sample
@@ -183,14 +167,9 @@ def simulate_drive(
     return Drive(columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10), axis=1))
 
 
-def dynamics_of(engine: Simulator) -> BodyDynamics:
+def dynamics_of(engine: Simulator) -> DynamicParameters:
     """True K5..K8 of the simulated robot, its payload included."""
-    k = engine.parameters()
-    return BodyDynamics(k.k5, k.k6, k.k7, k.k8)
-
-
-def _geometry(robot: Robot) -> WheelGeometry:
-    return WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+    return engine.parameters()
 
 
 # Live parameters.
@@ -203,7 +182,7 @@ STAMP_ROUNDING = 1e-6  # s
 class AdaptableLaw(Protocol):
     """A control law whose parameters may be replaced between two updates."""
 
-    dynamics: BodyDynamics
+    dynamics: DynamicParameters
 
 
 class LiveAdaptation:
@@ -219,21 +198,20 @@ class LiveAdaptation:
     def __init__(
         self,
         robot: Robot,
-        nominal: BodyDynamics,
+        nominal: DynamicParameters,
         law: AdaptableLaw,
         also: Callable[[JointSample], None] | None = None,
     ) -> None:
-        geometry = _geometry(robot)
-        self.adaptation = Adaptation(nominal, geometry.half_track, AdaptationSettings())
+        self.adaptation = Adaptation(nominal, robot.geometry.half_track, AdaptationSettings())
         self._estimator = make_live_estimator(
-            geometry,
-            self.adaptation.values,
+            robot.geometry,
+            self.adaptation.in_use,
             (*robot.friction.viscous, *robot.friction.coulomb),
             LiveSettings(),
         )
         self._law = law
         self._also = also
-        self._offers: deque[Offer] = deque()
+        self._offers: deque[LiveEstimate] = deque()
         self._published = -ESTIMATE_PERIOD
         self._rows: list[tuple[float, ...]] = []
 
@@ -251,7 +229,7 @@ class LiveAdaptation:
             refused = self.adaptation.judge(offer).refused
             self._law.dynamics = self.adaptation.in_use
             self._rows.append(
-                (offer.stamp, *self.adaptation.values, *offer.values, *offer.deviations, refused)
+                (offer.stamp, *self.adaptation.in_use, *offer.values, *offer.deviations, refused)
             )
 
     @property
@@ -260,9 +238,9 @@ class LiveAdaptation:
         return np.array(self._rows, dtype=float).reshape(-1, 14)
 
 
-def offer_of(estimate: Estimate, stamp: float) -> Offer:
+def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:
     """An estimate as the gates get it."""
-    return Offer(
+    return LiveEstimate(
         stamp=stamp,
         values=estimate.values,
         variances=estimate.variances,

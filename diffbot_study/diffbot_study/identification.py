@@ -172,7 +172,7 @@ def _identify(
 ) -> IdentificationRun:
     own = robot.excitation
     limits = np.array([own.linear_velocity, own.angular_velocity])
-    geometry = WheelGeometry(robot.wheels.radius, robot.wheels.radius, robot.wheels.separation)
+    geometry = robot.geometry
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
     estimator = make_estimator(estimator_name, geometry, scale)
     odometry = DiffOdometry(geometry)
@@ -196,7 +196,7 @@ def _identify(
     truth = virtual.engine.parameters()
     return IdentificationRun(
         estimate=estimator.estimate(),
-        truth=np.array([truth.k5, truth.k6, truth.k7, truth.k8]),
+        truth=np.array(truth),
         speeds=fastest / limits,
         extent=farthest,
         times=np.array([PERIOD * record * count for count in range(1, len(history) + 1)]),

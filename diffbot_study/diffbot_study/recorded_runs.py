@@ -144,10 +144,10 @@ def next_torque(
 
 def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> Run:
     """The samples with what is known of their robot."""
-    own, wheels = robot.excitation, robot.wheels
+    own = robot.excitation
     return Run(
         samples,
-        np.array([k.k5, k.k6, k.k7, k.k8]),
-        WheelGeometry(wheels.radius, wheels.radius, wheels.separation),
+        np.array(k),
+        robot.geometry,
         MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
     )

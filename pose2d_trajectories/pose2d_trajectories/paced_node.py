@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from typing import Any
 
 from builtin_interfaces.msg import Time as Stamp
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -93,7 +94,7 @@ class PacedNode(Node, ABC):
 
     title: str
     duration: float
-    topics: tuple[Publisher, ...]
+    topics: tuple[Publisher[Any], ...]
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
         super().__init__(name)
@@ -120,7 +121,7 @@ class PacedNode(Node, ABC):
 
     def listened_to(self) -> bool:
         """Whether as many subscribers as wanted have one of the topics."""
-        return self._count_listeners() >= self.values.listeners
+        return bool(self._count_listeners() >= self.values.listeners)
 
     def close(self) -> None:
         """Wait for the last message: a process that ends at once takes it with it."""

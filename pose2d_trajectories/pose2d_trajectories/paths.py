@@ -1,4 +1,10 @@
-"""Curves in the plane, with no time yet."""
+"""Curves in the plane, with no time yet: closed ones, and lines through points with their corners.
+
+The smooth step S(u) = 6 u^5 - 15 u^4 + 10 u^3 goes from 0 to 1 for u from 0 to 1; its first and
+second derivatives vanish at both ends, and S(1 - u) = 1 - S(u). Headings that change by it over the
+path have a continuous curvature, and speeds that change by it (see timing) a continuous
+acceleration, so that no torque has to jump.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pose2d_trajectories.reference import finite
 
@@ -47,15 +54,7 @@ class Path(Protocol):
         """The point at parameter p, 0 <= p <= length; closed curves take any p >= 0."""
 
 
-# ---
-# The polynomial that joins two values with two continuous derivatives.
-#
-# S(u) = 6 u^5 - 15 u^4 + 10 u^3 goes from 0 to 1 for u from 0 to 1; its first and second
-# derivatives vanish at both ends. Speeds that change by it have a continuous acceleration, headings
-# that change by it over the path have a continuous curvature, so that no torque has to jump. S(1 -
-# u) = 1 - S(u).
-
-Number = TypeVar("Number")  # a float, or an array of them
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 # Largest S', at u = 1/2: the peak of a ramp's acceleration is this times its mean.
 MAX_SLOPE = 1.875
@@ -83,10 +82,6 @@ def step_integral(u: Number) -> Number:
     return u * u * u * u * (2.5 - u * (3.0 - u))
 
 
-# ---
-# The circle.
-
-
 @dataclass(frozen=True)
 class Circle:
     """Around the origin, counter-clockwise, from (0, -radius); the parameter is the heading, rad.
@@ -106,10 +101,6 @@ class Circle:
         """The point at p, rad; any p."""
         r = self.radius
         return PathPoint(r * math.sin(p), -r * math.cos(p), p, r, 0.0, 1.0, 0.0)
-
-
-# ---
-# The figure of 8 of two sines.
 
 
 @dataclass(frozen=True)
@@ -150,10 +141,6 @@ class Lissajous:
         return PathPoint(x, y, math.atan2(dy, dx), ds, dds, dtheta, ddtheta)
 
 
-# ---
-# A closed path of several pieces.
-
-
 class Loop:
     """Pieces one after the other, round and round; the parameter is the path, m.
 
@@ -182,12 +169,9 @@ class Loop:
         return point._replace(theta=point.theta + lap * self._turn)
 
 
-# ---
-# The pieces that a path between points is made of.
-
 # Gauss-Legendre points for the end of a corner; 20 give 1e-15 of its length up to turns of pi.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+_GAUSS = np.polynomial.legendre.leggauss(20)
+_NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
 
 
 @dataclass(frozen=True)
@@ -297,9 +281,6 @@ class SpotTurn:
         sign = math.copysign(1.0, self.turn)
         return PathPoint(self.x, self.y, self.heading + sign * p, 0.0, 0.0, sign, 0.0)
 
-
-# ---
-# Lines through points, and the pieces that they are driven on.
 
 # A sharper turn cannot be rounded sensibly: the curve would be all but a turn on the spot.
 SHARPEST = math.radians(160.0)

@@ -1,8 +1,14 @@
-"""The pose_step command: one set point for a controller, as pose_step.sh of Lages (2018), 5.1.
+"""Set points: the pose_step command sends one, the pose2d_to_pose_stamped node shows them in RViz.
+
+pose_step is pose_step.sh of Lages (2018), 5.1:
 
     ros2 run pose2d_trajectories pose_step X Y THETA --ros-args -r command:=CONTROLLER/command
 
-Publishes one geometry_msgs/Pose2D on `command` once somebody subscribes to it, and ends.
+It publishes one geometry_msgs/Pose2D on `command` once somebody subscribes to it, and ends.
+
+pose2d_to_pose_stamped, Lages (2018), 5.3, subscribes to `pose2d` (geometry_msgs/Pose2D, for example
+a controller's `command`) and publishes each as `pose_stamped` (geometry_msgs/PoseStamped), stamped
+with the node's clock since a Pose2D has no stamp.
 """
 
 from __future__ import annotations
@@ -12,11 +18,12 @@ import sys
 import time
 
 from geometry_msgs.msg import Pose2D, PoseStamped
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
+from arc_odometry.odometry_messages import quaternion
 from diffbot_node import Parameter, declare, pose_from_text, run_node
 
 USAGE = """\
@@ -94,13 +101,6 @@ def main(args: list[str] | None = None) -> int:
     return run_node(lambda: PoseStepNode(*pose), args, interrupted=130)
 
 
-# ---
-# The pose2d_to_pose_stamped node: set points that RViz can show; Lages (2018), 5.3.
-#
-# Subscribes to `pose2d` (geometry_msgs/Pose2D, for example a controller's `command`) and publishes
-# each as `pose_stamped` (geometry_msgs/PoseStamped), stamped with the node's clock since a Pose2D
-# has no stamp.
-
 STAMPED_PARAMETERS = (Parameter("frame", "odom", "frame of the poses"),)
 
 
@@ -125,8 +125,7 @@ class PoseStampedNode(Node):
         message = self._message
         message.header.stamp = self.get_clock().now().to_msg()
         message.pose.position.x, message.pose.position.y = pose.x, pose.y
-        half = 0.5 * pose.theta
-        message.pose.orientation.z, message.pose.orientation.w = math.sin(half), math.cos(half)
+        message.pose.orientation = quaternion(pose.theta)
         self._topic.publish(message)
 
     def close(self) -> None:

@@ -1,36 +1,79 @@
-"""What a trajectory says at one time."""
+"""What a robot should do at one time, and a trajectory, which says so for all times."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
+
+from arc_odometry import Arc, Pose, Velocity
+from arc_odometry.checks import check_finite
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Pose, velocity and acceleration that a robot should have at one time.
+    """Pose, velocity and acceleration that a robot should have; the fields of PoseReference.msg.
 
     They belong together as on a robot that rolls without slip: x' = v cos theta,
-    y' = v sin theta, theta' = omega, v' = dv, omega' = domega.
+    y' = v sin theta, theta' = omega, v' = dv, omega' = domega. A set point has no velocity.
 
     Attributes:
-        x: position of the middle of the axle, m, in the frame of the trajectory (odom).
+        x: position of the middle of the axle in the odom frame, m.
         y: as x, m.
-        theta: heading, rad, counter-clockwise from the x axis; continuous, it counts whole turns.
+        theta: heading, rad, counter-clockwise from the x axis. That of a trajectory is continuous
+            and counts whole turns; to a law they do not matter.
         v: velocity along the robot's own x axis, m/s, negative backwards.
         omega: yaw rate, rad/s.
         dv: rate of change of v, m/s^2.
         domega: rate of change of omega, rad/s^2.
+
+    Raises:
+        ValueError: a number is not finite.
     """
 
-    x: float
-    y: float
-    theta: float
-    v: float
-    omega: float
-    dv: float
-    domega: float
+    x: float = 0.0
+    y: float = 0.0
+    theta: float = 0.0
+    v: float = 0.0
+    omega: float = 0.0
+    dv: float = 0.0
+    domega: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_reference(self)
+
+    @property
+    def pose(self) -> Pose:
+        """Where the robot should be."""
+        return Pose(self.x, self.y, self.theta)
+
+    @property
+    def velocity(self) -> Velocity:
+        """How fast it should be."""
+        return Velocity(self.v, self.omega)
+
+    @property
+    def acceleration(self) -> Velocity:
+        """Rate of change of the velocity, m/s^2 and rad/s^2."""
+        return Velocity(self.dv, self.domega)
+
+    def after(self, duration: float) -> Reference:
+        """The reference a duration (s) later, if its accelerations stay; off by duration^3."""
+        v, omega = self.v + self.dv * duration, self.omega + self.domega * duration
+        path, turn = 0.5 * (self.v + v) * duration, 0.5 * (self.omega + omega) * duration
+        return Reference(*Arc(path, turn).end(self.pose), v, omega, self.dv, self.domega)
+
+
+FIELDS = tuple(field.name for field in fields(Reference))
+
+
+def check_reference(reference: Reference) -> None:
+    """Refuse a reference, or what has its attributes, with a number that is not finite.
+
+    Raises:
+        ValueError: names it.
+    """
+    check_finite("reference", **{name: getattr(reference, name) for name in FIELDS})
 
 
 class Trajectory(Protocol):
@@ -46,9 +89,6 @@ class Trajectory(Protocol):
         Before 0 it rests at the start. From `duration` on it rests at the end.
         """
 
-
-# ---
-# Checks of numbers that people give; each message names the number, its limit and its unit.
 
 # What a robot has to do with, in SI units; beyond these the arithmetic would run out of numbers.
 SMALLEST, LARGEST = 1e-6, 1e6

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from pose2d_trajectories.paths import Circle, Lissajous, Loop, half_leg_roundings, legs, rounded
 from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
@@ -72,7 +73,14 @@ def siwek_eight(
 
 
 def _eight(
-    amplitude_x: float, side: float, amplitude_y: float, period: float, *how: object
+    amplitude_x: float,
+    side: float,
+    amplitude_y: float,
+    period: float,
+    laps: int,
+    ramp_up: float,
+    ramp_down: float,
+    limits: Limits,
 ) -> Trajectory:
     width = positive("amplitude_x", amplitude_x, "m")
     height = positive("amplitude_y", amplitude_y, "m")
@@ -82,7 +90,7 @@ def _eight(
             f"times amplitude_x = {width} m"
         )
     rate = 2.0 * math.pi / positive("period", period, "s")
-    return drive_laps(Lissajous(width, side * height), rate, *how)
+    return drive_laps(Lissajous(width, side * height), rate, laps, ramp_up, ramp_down, limits)
 
 
 def circle(
@@ -208,10 +216,6 @@ def _within(
     )
 
 
-# ---
-# A trajectory put elsewhere, turned, or driven backwards.
-
-
 class Placed:
     """A trajectory in its own frame, as seen from the odom frame.
 
@@ -262,10 +266,7 @@ class Placed:
         )
 
 
-# ---
-# Trajectories by name.
-
-TRAJECTORIES = {
+TRAJECTORIES: dict[str, Callable[..., Trajectory]] = {
     shape.__name__: shape
     for shape in (figure_eight, siwek_eight, circle, line, rounded_square, waypoints)
 }
@@ -310,7 +311,7 @@ def make_trajectory(
     theta: float = 0.0,
     backwards: bool = False,
     limits: Limits | None = None,
-    **options: object,
+    **options: Any,
 ) -> Trajectory:
     """A trajectory in the odom frame.
 

@@ -1,4 +1,9 @@
-"""A path and a law of time make a trajectory."""
+"""A path and a law of time make a trajectory, within limits of speed and acceleration.
+
+A RampLaw says how the path's parameter grows: up to a rate, on with it, and down again. Where
+limits are given, the speeds are chosen corner by corner (`drive_through`), leg by leg
+(`stop_and_turn`) or lap by lap (`drive_laps`).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +28,38 @@ from pose2d_trajectories.paths import (
 )
 from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
 
-# ---
-# How the path's parameter grows over time: up to a rate, on with it, and down again.
+UNITS = {
+    "linear_velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "linear_acceleration": "m/s^2",
+    "angular_acceleration": "rad/s^2",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a trajectory must not exceed; math.inf: no limit.
+
+    Attributes:
+        linear_velocity: largest |v|, m/s, > 0.
+        angular_velocity: largest |omega|, rad/s, > 0.
+        linear_acceleration: largest |dv/dt|, m/s^2, > 0.
+        angular_acceleration: largest |domega/dt|, rad/s^2, > 0.
+
+    Raises:
+        ValueError: a limit is not > 0, or too small.
+    """
+
+    linear_velocity: float = math.inf
+    angular_velocity: float = math.inf
+    linear_acceleration: float = math.inf
+    angular_acceleration: float = math.inf
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != math.inf:
+                positive(f"limit of {field.name}", value, UNITS[field.name])
 
 
 class Phase(NamedTuple):
@@ -167,47 +202,6 @@ class PathTrajectory:
         )
 
 
-# ---
-# Limits of speed and acceleration.
-
-UNITS = {
-    "linear_velocity": "m/s",
-    "angular_velocity": "rad/s",
-    "linear_acceleration": "m/s^2",
-    "angular_acceleration": "rad/s^2",
-}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a trajectory must not exceed; math.inf: no limit.
-
-    Attributes:
-        linear_velocity: largest |v|, m/s, > 0.
-        angular_velocity: largest |omega|, rad/s, > 0.
-        linear_acceleration: largest |dv/dt|, m/s^2, > 0.
-        angular_acceleration: largest |domega/dt|, rad/s^2, > 0.
-
-    Raises:
-        ValueError: a limit is not > 0, or too small.
-    """
-
-    linear_velocity: float = math.inf
-    angular_velocity: float = math.inf
-    linear_acceleration: float = math.inf
-    angular_acceleration: float = math.inf
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value != math.inf:
-                positive(f"limit of {field.name}", value, UNITS[field.name])
-
-
-# ---
-# Trajectories one after the other.
-
-
 class Chain:
     """Each part begins when, where and as fast as the one before ends.
 
@@ -231,10 +225,6 @@ class Chain:
             return self._parts[-1].at(self._parts[-1].duration)
         index = max(bisect_right(self._starts, t) - 1, 0)
         return self._parts[index].at(t - self._starts[index])
-
-
-# ---
-# How fast to drive on a path of straights and corners.
 
 
 def corner_speed(corner: Corner, limits: Limits) -> float:
@@ -315,9 +305,6 @@ def stop_and_turn(lines: Sequence[Leg], limits: Limits) -> Chain:
     return Chain(parts)
 
 
-# ---
-# The largest speeds and accelerations of a trajectory, and how fast limits let it be.
-
 SAMPLES = 4096
 # Local maxima of the samples that are looked at closely, and how closely: 0.618^30 = 5e-7 of two
 # samples' distance, which leaves 1e-12 of the value, since a maximum is flat.
@@ -362,8 +349,8 @@ def find_peaks(trajectory: Trajectory, start: float, end: float) -> Peaks:
     return Peaks(*(_peak(trajectory, name, times, samples) for name in Peaks._fields))
 
 
-def _peak(trajectory: Trajectory, name: str, times: list[float], samples: list[object]) -> float:
-    values = [abs(getattr(sample, name)) for sample in samples]
+def _peak(trajectory: Trajectory, name: str, times: list[float], samples: list[Reference]) -> float:
+    values: list[float] = [abs(getattr(sample, name)) for sample in samples]
     last = len(values) - 1
     tops = [
         k
@@ -396,10 +383,6 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
             inner[1] = low + _GOLDEN * (high - low)
             values[1] = function(inner[1])
     return max(values)
-
-
-# ---
-# Laps of a closed path within limits.
 
 
 def drive_laps(

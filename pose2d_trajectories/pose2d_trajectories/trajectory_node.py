@@ -8,6 +8,7 @@ last pose is held.
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose2D
@@ -17,9 +18,6 @@ from diffbot_node import Parameter
 from pose2d_trajectories.paced_node import PacedNode, pace_parameters
 from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory
 from pose2d_trajectories.timing import UNITS, Limits
-
-# ---
-# Parameters of nodes for limits of speed and acceleration.
 
 PREFIX = "max_"
 
@@ -47,11 +45,8 @@ def limits(values: SimpleNamespace) -> Limits:
     return Limits(**{name: value for name, value in given.items() if value})
 
 
-# ---
-# Parameters of the trajectory_publisher node, and what they say to make_trajectory.
-
 # What an option of a trajectory is when it is not given. No option has these values.
-_NOT_GIVEN = {"laps": -1, "points": (), "corners": ""}
+_NOT_GIVEN: dict[str, int | str | tuple[float, ...]] = {"laps": -1, "points": (), "corners": ""}
 _NUMBER_NOT_GIVEN = -1.0
 _FORM = {
     "points": " [x0, y0, x1, y1, ...]; empty: the trajectory's own",
@@ -79,7 +74,7 @@ TRAJECTORY_PARAMETERS = (
 )
 
 
-def options(values: SimpleNamespace) -> dict[str, object]:
+def options(values: SimpleNamespace) -> dict[str, Any]:
     """The options that the parameters give, for make_trajectory.
 
     Raises:

@@ -39,7 +39,8 @@ class VelocityStepsNode(PacedNode):
         super().__init__("velocity_steps", PARAMETERS)
         values = self.values
         given = (values.times, values.linear, values.angular)
-        self.steps = VelocitySteps(*(given if any(given) else DEMONSTRATION), limits(values))
+        times, linear, angular = given if any(given) else DEMONSTRATION
+        self.steps = VelocitySteps(times, linear, angular, limits(values))
         if values.hold >= 0.0 and not self.steps.ends_at_rest:
             raise ValueError(
                 f"linear[-1] = {values.linear[-1]} m/s, angular[-1] = {values.angular[-1]} rad/s: "

@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 from types import FrameType
 
-from diffbot_controllers.laws.motion import Reference, State, Torque
+from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.backstep_node import BackstepNode
+from diffbot_description import Torque
 from diffbot_node import run_node
+from pose2d_trajectories import Reference
 
 FAILURE = "the law has met a case that nobody thought of"
 

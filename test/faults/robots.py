@@ -10,8 +10,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from arc_odometry import Arc, Pose
-from diffbot_controllers.laws.motion import Velocity
+from arc_odometry import Arc, Pose, Velocity
 from diffbot_description import Robot, load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import PoseReference

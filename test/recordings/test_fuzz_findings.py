@@ -11,7 +11,7 @@ from diffbot_bringup.xml_launch import LaunchError, Resolver, check, read
 from diffbot_bringup.xml_launch.substitutions import evaluate
 from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_controllers.velocity_tracking.sigma_file import read_sigma
-from diffbot_description.loading import parse_yaml
+from diffbot_description.files import parse_yaml
 from diffbot_ident.recording.bag import Bag
 from diffbot_ident.recording.stream import RecordingError
 from diffbot_ident.recording.sysid import read_sysid

@@ -8,8 +8,7 @@ import pytest
 
 from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_description import load_robot
-from diffbot_description.files import read_regular
-from diffbot_description.loading import LARGEST, read_text
+from diffbot_description.files import LARGEST, read_regular, read_text
 from diffbot_description.show_parameters import main as show_parameters
 from diffbot_ident.recording.sysid import read_sysid
 from diffbot_sim.faults.injector import load_script

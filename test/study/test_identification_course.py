@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.shield import Arena, extent, outline
@@ -34,7 +34,7 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
     the robot stands but for a creep that any friction ends."""
     robot, prior = ROBOT, PRIOR
     own = robot.excitation
-    geometry = WheelGeometry(*[robot.wheels.radius] * 2, robot.wheels.separation)
+    geometry = robot.geometry
     room = Arena.parse(arena)
     course = Identification(
         make_estimator(
@@ -138,7 +138,7 @@ def standing(estimator, duration=1.0):
     return Identification(
         estimator,
         make_excitation("prbs", ROBOT, 0),
-        WheelGeometry(*[ROBOT.wheels.radius] * 2, ROBOT.wheels.separation),
+        ROBOT.geometry,
         Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
         duration,
     )

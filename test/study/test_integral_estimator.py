@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation
@@ -258,7 +258,7 @@ def test_reset_forgets_everything():
 def test_torque_that_is_late_by_a_part_of_a_period_is_found(robot, late):
     """The engine is stepped in two parts, the first with the torque of the period before."""
     described, period = load_robot(robot), 0.01
-    geometry = WheelGeometry(*[described.wheels.radius] * 2, described.wheels.separation)
+    geometry = described.geometry
     own, engine = described.excitation, make_simulator("ideal", described)
     encoders, actuator = Encoders(4096, period, 1), Actuator(described.limits.torque, 0, 0.01, 1)
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)

@@ -1,4 +1,8 @@
-"""Velocities that bring the robot to a pose at rest: the polar law, made practical."""
+"""Velocities that bring the robot to a pose at rest: the polar law, made practical.
+
+Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot as seen from its goal,
+(e, psi, alpha) the same in polar coordinates, eta = [v, omega] the velocities that the law wants.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from arc_odometry import Arc, Pose
-from diffbot_controllers.laws import rates
-from diffbot_controllers.laws.motion import Reference, Torque, Velocity, check_positive
-from diffbot_controllers.laws.rates import Rate
-
-# ---
-# Gains and bounds of the approach to a pose.
+from arc_odometry import Pose, Velocity
+from arc_odometry.checks import check_limit, check_positive
+from diffbot_controllers.laws import dual
+from diffbot_controllers.laws.dual import Dual
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,34 @@ class ApproachGains:
             ratio=self.ratio,
             near=self.near,
         )
-        check_positive(
+        check_limit(
             "approach gains",
-            unbounded=True,
             linear_velocity=self.linear_velocity,
             angular_velocity=self.angular_velocity,
             deceleration=self.deceleration,
             angular_deceleration=self.angular_deceleration,
             lateral_acceleration=self.lateral_acceleration,
         )
+
+
+def offset_to_origin(pose: Pose, reference: Pose) -> Pose:
+    """x_bar of (7) in the 2018 and (74) in the 2017 paper: m, m, rad; theta is not wrapped."""
+    dx, dy = pose.x - reference.x, pose.y - reference.y
+    cos, sin = math.cos(reference.theta), math.sin(reference.theta)
+    return Pose(cos * dx + sin * dy, -sin * dx + cos * dy, pose.theta - reference.theta)
+
+
+def moving_offset(
+    pose: Pose, u: Velocity, reference: Pose, motion: Velocity
+) -> tuple[Dual, Dual, Dual]:
+    """x_bar and its rate while the robot moves with u and the reference with `motion`."""
+    x, y, theta = offset_to_origin(pose, reference)
+    theta = math.remainder(theta, math.tau)
+    return (
+        Dual(x, u.v * math.cos(theta) - motion.v + motion.omega * y),
+        Dual(y, u.v * math.sin(theta) - motion.omega * x),
+        Dual(theta, u.omega - motion.omega),
+    )
 
 
 # What the robot's heading is compared with: the way to the goal, or from it (backwards).
@@ -120,8 +140,8 @@ class Approach:
         self.direction = self._directions[0]
         self.error = PolarError(0.0, 0.0, 0.0)
 
-    def velocity(self, x: Rate, y: Rate, theta: Rate, v: float = 0.0) -> tuple[Rate, Rate]:
-        """The velocities eta and their rates.
+    def velocity(self, x: Dual, y: Dual, theta: Dual, v: float = 0.0) -> tuple[Dual, Dual]:
+        """The velocities eta and their dual.
 
         Args:
             x: of the robot in the goal's frame, (7) or (74), m.
@@ -130,22 +150,22 @@ class Approach:
             v: present velocity of the robot, m/s, for the bound of the lateral acceleration.
         """
         gains = self.gains
-        e = rates.hypot(x, y)
-        ahead = -(x * rates.cos(theta) + y * rates.sin(theta))
-        theta = rates.wrap(theta)
+        e = dual.hypot(x, y)
+        ahead = -(x * dual.cos(theta) + y * dual.sin(theta))
+        theta = dual.wrap(theta)
         psi, alpha = self._angles(e, x, y, theta)
         self.error = PolarError(e.value, psi.value, alpha.value)
         gamma1 = braking_gain(e, gains.gamma1, gains.deceleration, gains.linear_velocity)
         gamma2 = braking_gain(
-            rates.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
+            dual.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
         )
         eta1 = gamma1 * ahead
-        eta2 = -gamma2 * alpha - gamma1 * rates.cos(alpha) * (
-            rates.sin(alpha) - gains.ratio * psi * rates.sinc(alpha)
+        eta2 = -gamma2 * alpha - gamma1 * dual.cos(alpha) * (
+            dual.sin(alpha) - gains.ratio * psi * dual.sinc(alpha)
         )
         return self.bounded(eta1, eta2, v)
 
-    def bounded(self, eta1: Rate, eta2: Rate, v: float) -> tuple[Rate, Rate]:
+    def bounded(self, eta1: Dual, eta2: Dual, v: float) -> tuple[Dual, Dual]:
         """Velocities within the bounds; where omega is too much both slow down, on one circle.
 
         A robot at speed v slows down before it turns: after a step of the reference eta_1 may be
@@ -154,24 +174,24 @@ class Approach:
         most = self.gains.angular_velocity
         if abs(eta2.value) > most:
             eta1 = eta1 * (most / (eta2 if eta2.value > 0.0 else -eta2))
-            eta2 = rates.clamp(eta2, most)
+            eta2 = dual.clamp(eta2, most)
         if abs(eta1.value * eta2.value) > self.gains.lateral_acceleration:
-            slower = self.gains.lateral_acceleration / rates.absolute(eta2)
+            slower = self.gains.lateral_acceleration / dual.absolute(eta2)
             eta1 = slower if eta1.value > 0.0 else -slower
         if abs(v * eta2.value) > self.gains.lateral_acceleration:
-            eta2 = rates.clamp(eta2, self.gains.lateral_acceleration / abs(v))
-        return rates.clamp(eta1, self.gains.linear_velocity), eta2
+            eta2 = dual.clamp(eta2, self.gains.lateral_acceleration / abs(v))
+        return dual.clamp(eta1, self.gains.linear_velocity), eta2
 
-    def _angles(self, e: Rate, x: Rate, y: Rate, theta: Rate) -> tuple[Rate, Rate]:
+    def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
         """(psi, alpha) of the driving direction chosen."""
         # Not a smooth transition: a robot beside its goal would rest where half a psi holds it.
         self._arrived = e.value <= self.gains.near * (LEAVE if self._arrived else 1.0)
         if self._arrived:
             self._psi = None
-            return Rate(0.0), theta
+            return Dual(0.0), theta
         candidates = []
         for direction in self._directions:
-            psi = rates.atan2(-direction * y, -direction * x)
+            psi = dual.atan2(-direction * y, -direction * x)
             candidates.append((self._cost(psi, theta), direction, psi))
         cost, direction, psi = min(candidates, key=lambda c: c[0])
         if self._psi is not None:
@@ -182,15 +202,15 @@ class Approach:
             if cost > self.MARGIN * self._cost(kept, theta):
                 direction, psi = own, kept
         self.direction, self._psi = direction, psi.value
-        return psi, rates.wrap(theta - psi)
+        return psi, dual.wrap(theta - psi)
 
-    def _cost(self, psi: Rate, theta: Rate) -> float:
+    def _cost(self, psi: Dual, theta: Dual) -> float:
         alpha = math.remainder(theta.value - psi.value, math.tau)
         return alpha * alpha + self.gains.ratio * psi.value * psi.value
 
 
-def braking_gain(distance: Rate, gain: float, deceleration: float, most: float) -> Rate:
-    """Rate at which a distance may shrink, speed / distance, 1/s, that a robot can brake from.
+def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
+    """Dual at which a distance may shrink, speed / distance, 1/s, that a robot can brake from.
 
     The speed is gain times the distance near the goal and, where that would ask for more than
     the deceleration a, sqrt(2 a distance - (a / gain)^2), which meets it with the same slope.
@@ -203,94 +223,9 @@ def braking_gain(distance: Rate, gain: float, deceleration: float, most: float) 
     """
     if gain * gain * distance.value <= deceleration:
         if gain * distance.value <= most:
-            return Rate(gain)
+            return Dual(gain)
     else:
-        root = rates.sqrt(2.0 * deceleration * distance - (deceleration / gain) ** 2)
+        root = dual.sqrt(2.0 * deceleration * distance - (deceleration / gain) ** 2)
         if root.value <= most:
             return root / distance
     return most / distance
-
-
-# ---
-# What the backstepping laws tell about themselves.
-
-
-@dataclass(frozen=True)
-class BackstepRecord:
-    """Every variable that Listing 3 publishes, under the names of its status message.
-
-    Attributes:
-        set_point: x_r, m, m, rad.
-        process_value: pose of the robot, m, m, rad.
-        process_value_dot: its rate of change, m/s, m/s, rad/s.
-        error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
-        time_step: period that the law took, s.
-        command: torque [left, right], N m.
-        gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
-        lambdas: lambda_i of the law: all five (published), or lambda_2, lambda_3 (standard, where
-            only their ratio counts).
-        polar_error: e, psi, alpha.
-        backstep_set_point: eta, m/s and rad/s.
-        backstep_set_point_dot: its rate of change as the law knows it.
-        backstep_process_value: u, m/s and rad/s.
-        backstep_error: u - eta, (22), (23).
-        backstep_command: v_bar, (30), (31), m/s^2 and rad/s^2.
-        linear_dynamics_command: v, (33), (34), m/s^2 and rad/s^2.
-        mode: which part of the law was at work.
-    """
-
-    set_point: Pose
-    process_value: Pose
-    process_value_dot: Pose
-    error: Pose
-    time_step: float
-    command: Torque
-    gammas: tuple[float, ...]
-    lambdas: tuple[float, ...]
-    polar_error: PolarError
-    backstep_set_point: Velocity
-    backstep_set_point_dot: Velocity
-    backstep_process_value: Velocity
-    backstep_error: Velocity
-    backstep_command: Velocity
-    linear_dynamics_command: Velocity
-    mode: str
-
-
-def pose_rate(pose: Pose, u: Velocity) -> Pose:
-    """Rate of change of a pose, m/s, m/s, rad/s; (1), (2)."""
-    return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
-
-
-# ---
-# The robot as seen from where it should be.
-
-
-def offset_to_origin(pose: Pose, reference: Pose) -> Pose:
-    """x_bar of (7) in the 2018 and (74) in the 2017 paper: m, m, rad; theta is not wrapped."""
-    dx, dy = pose.x - reference.x, pose.y - reference.y
-    cos, sin = math.cos(reference.theta), math.sin(reference.theta)
-    return Pose(cos * dx + sin * dy, -sin * dx + cos * dy, pose.theta - reference.theta)
-
-
-def moving_offset(
-    pose: Pose, u: Velocity, reference: Pose, motion: Velocity
-) -> tuple[Rate, Rate, Rate]:
-    """x_bar and its rate while the robot moves with u and the reference with `motion`."""
-    x, y, theta = offset_to_origin(pose, reference)
-    theta = math.remainder(theta, math.tau)
-    return (
-        Rate(x, u.v * math.cos(theta) - motion.v + motion.omega * y),
-        Rate(y, u.v * math.sin(theta) - motion.omega * x),
-        Rate(theta, u.omega - motion.omega),
-    )
-
-
-def pose_of(reference: Reference) -> Pose:
-    """The pose of a reference."""
-    return Pose(reference.x, reference.y, reference.theta)
-
-
-def preview(reference: Reference, time: float) -> Pose:
-    """Where a reference will be after a time, s, if it goes on along its circle."""
-    return Arc(reference.v * time, reference.omega * time).end(pose_of(reference))

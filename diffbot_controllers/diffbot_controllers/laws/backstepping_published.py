@@ -1,36 +1,22 @@
-"""The published backstepping controller, Listing 3 of Lages (2018), to the letter."""
+"""The published backstepping law, Lages (2018), (8)-(34), and its Listing 3 to the letter."""
 
 from __future__ import annotations
 
 import math
 import sys
 from dataclasses import dataclass
+from enum import Enum
 
-from arc_odometry import Pose
-from diffbot_controllers.laws import rates
-from diffbot_controllers.laws.approach import (
-    BackstepRecord,
-    PolarError,
-    offset_to_origin,
-    pose_of,
-    pose_rate,
-)
+from arc_odometry import REST, Pose, Velocity
+from arc_odometry.checks import check_limit, check_positive
+from diffbot_controllers.laws import dual
+from diffbot_controllers.laws.approach import PolarError, offset_to_origin
+from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import limit_torque
-from diffbot_controllers.laws.motion import (
-    REST,
-    BodyDynamics,
-    Reference,
-    State,
-    Torque,
-    Velocity,
-    check_period,
-    check_positive,
-    check_reference,
-)
-from diffbot_controllers.laws.rates import Rate
-
-# ---
-# The published backstepping law in continuous time, Lages (2018), (8)-(34).
+from diffbot_controllers.laws.motion import State, check_period
+from diffbot_description import DynamicParameters, Torque
+from pose2d_trajectories import Reference
+from pose2d_trajectories.reference import check_reference
 
 
 @dataclass(frozen=True)
@@ -65,17 +51,17 @@ def polar_error(offset: Pose) -> PolarError:
 
 def eta(error: PolarError, gains: NonsmoothGains) -> Velocity:
     """(14), (15): velocities that stabilise the kinematics, m/s and rad/s."""
-    first, second = eta_rates(Rate(error.e), Rate(error.psi), Rate(error.alpha), gains)
+    first, second = eta_rates(Dual(error.e), Dual(error.psi), Dual(error.alpha), gains)
     return Velocity(first.value, second.value)
 
 
-def eta_rates(e: Rate, psi: Rate, alpha: Rate, gains: NonsmoothGains) -> tuple[Rate, Rate]:
+def eta_rates(e: Dual, psi: Dual, alpha: Dual, gains: NonsmoothGains) -> tuple[Dual, Dual]:
     """(14), (15) and how fast they change."""
     gamma1, gamma2 = gains.gammas[:2]
     ratio = gains.lambdas[2] / gains.lambdas[1]
-    cos = rates.cos(alpha)
+    cos = dual.cos(alpha)
     return -gamma1 * e * cos, (
-        -gamma2 * alpha - gamma1 * cos * (rates.sin(alpha) - ratio * psi * rates.sinc(alpha))
+        -gamma2 * alpha - gamma1 * cos * (dual.sin(alpha) - ratio * psi * dual.sinc(alpha))
     )
 
 
@@ -92,13 +78,13 @@ def backstep_command(error: PolarError, backstep: Velocity, gains: NonsmoothGain
     return Velocity(first, -gains.gammas[3] * backstep.omega - l2 / l5 * alpha)
 
 
-def polar_rates(error: PolarError, u: Velocity) -> tuple[Rate, Rate, Rate]:
+def polar_rates(error: PolarError, u: Velocity) -> tuple[Dual, Dual, Dual]:
     """e, psi, alpha with their rates, (16)-(18), while the robot moves with u; e > 0."""
     turn = math.sin(error.alpha) / error.e * u.v
     return (
-        Rate(error.e, math.cos(error.alpha) * u.v),
-        Rate(error.psi, turn),
-        Rate(error.alpha, u.omega - turn),
+        Dual(error.e, math.cos(error.alpha) * u.v),
+        Dual(error.psi, turn),
+        Dual(error.alpha, u.omega - turn),
     )
 
 
@@ -126,6 +112,61 @@ def lyapunov(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> fl
         + l4 * backstep.v**2
         + l5 * backstep.omega**2
     )
+
+
+class Mode(str, Enum):
+    """The published law, or the part of the standard one that is at work."""
+
+    PUBLISHED = "published"
+    APPROACH = "approach"
+    TRACK = "track"
+
+
+@dataclass(frozen=True)
+class BackstepRecord:
+    """Every variable that Listing 3 publishes, under the names of its status message.
+
+    Attributes:
+        set_point: x_r, m, m, rad.
+        process_value: pose of the robot, m, m, rad.
+        process_value_dot: its rate of change, m/s, m/s, rad/s.
+        error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
+        time_step: period that the law took, s.
+        command: torque [left, right], N m.
+        gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
+        lambdas: lambda_i of the law: all five (published), or lambda_2, lambda_3 (standard, where
+            only their ratio counts).
+        polar_error: e, psi, alpha.
+        backstep_set_point: eta, m/s and rad/s.
+        backstep_set_point_dot: its rate of change as the law knows it.
+        backstep_process_value: u, m/s and rad/s.
+        backstep_error: u - eta, (22), (23).
+        backstep_command: v_bar, (30), (31), m/s^2 and rad/s^2.
+        linear_dynamics_command: v, (33), (34), m/s^2 and rad/s^2.
+        mode: which law, or which part of it, was at work.
+    """
+
+    set_point: Pose
+    process_value: Pose
+    process_value_dot: Pose
+    error: Pose
+    time_step: float
+    command: Torque
+    gammas: tuple[float, ...]
+    lambdas: tuple[float, ...]
+    polar_error: PolarError
+    backstep_set_point: Velocity
+    backstep_set_point_dot: Velocity
+    backstep_process_value: Velocity
+    backstep_error: Velocity
+    backstep_command: Velocity
+    linear_dynamics_command: Velocity
+    mode: Mode
+
+
+def pose_rate(pose: Pose, u: Velocity) -> Pose:
+    """Dual of change of a pose, m/s, m/s, rad/s; (1), (2)."""
+    return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
 
 
 class PublishedBackstepping:
@@ -158,18 +199,27 @@ class PublishedBackstepping:
 
     def __init__(
         self,
-        dynamics: BodyDynamics,
+        dynamics: DynamicParameters,
         gains: NonsmoothGains = NonsmoothGains(),
         time_step: float = 0.01,
         torque_limit: float = math.inf,
     ) -> None:
         check_positive("published backstepping", time_step=time_step)
-        check_positive("published backstepping", unbounded=True, torque_limit=torque_limit)
+        check_limit("published backstepping", torque_limit=torque_limit)
         self.dynamics = dynamics
         self.gains = gains
         self.time_step = time_step
         self._limit = torque_limit
         self.reset()
+
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """K5..K8 in use; they may be replaced between two updates."""
+        return self._dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: DynamicParameters) -> None:
+        self._dynamics = dynamics.checked()
 
     def reset(self) -> None:
         """As the listing's starting()."""
@@ -198,7 +248,7 @@ class PublishedBackstepping:
             self.ignored += 1
             return self._torque
         pose, u = state.pose, state.velocity
-        error = polar_error(offset_to_origin(pose, pose_of(reference)))
+        error = polar_error(offset_to_origin(pose, reference.pose))
         wanted, before = eta(error, self.gains), self._eta
         rate = Velocity((wanted.v - before.v) / period, (wanted.omega - before.omega) / period)
         backstep = Velocity(u.v - wanted.v, u.omega - wanted.omega)
@@ -209,23 +259,23 @@ class PublishedBackstepping:
         torque = limit_torque(self.dynamics.torque(v, self.dynamics.drift(u)), self._limit)
         self._torque, self._eta = torque, wanted
         self._since, self.ignored = 0.0, 0
-        set_point = pose_of(reference)
+        set_point = reference.pose
         self.record = BackstepRecord(
-            set_point,
-            pose,
-            pose_rate(pose, u),
-            Pose(*(r - p for r, p in zip(set_point, pose, strict=True))),
-            period,
-            self._torque,
-            self.gains.gammas,
-            self.gains.lambdas,
-            error,
-            wanted,
-            rate,
-            u,
-            backstep,
-            bar,
-            v,
-            "published",
+            set_point=set_point,
+            process_value=pose,
+            process_value_dot=pose_rate(pose, u),
+            error=Pose(*(r - p for r, p in zip(set_point, pose, strict=True))),
+            time_step=period,
+            command=torque,
+            gammas=self.gains.gammas,
+            lambdas=self.gains.lambdas,
+            polar_error=error,
+            backstep_set_point=wanted,
+            backstep_set_point_dot=rate,
+            backstep_process_value=u,
+            backstep_error=backstep,
+            backstep_command=bar,
+            linear_dynamics_command=v,
+            mode=Mode.PUBLISHED,
         )
         return self._torque

@@ -1,37 +1,25 @@
-"""The backstepping controller to use: Lages (2018), (5)-(34), corrected and made practical."""
+"""The backstepping controller to use: Lages (2018), (5)-(34), corrected and made practical.
+
+The outer part says which velocity eta the robot should have: Approach far from its reference, the
+tracker on a moving one. The inner part, VelocityServo, makes the robot have it.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from arc_odometry import Pose
-from diffbot_controllers.laws import rates
-from diffbot_controllers.laws.approach import (
-    Approach,
-    ApproachGains,
-    BackstepRecord,
-    PolarError,
-    moving_offset,
-    pose_of,
-    pose_rate,
-    preview,
-)
-from diffbot_controllers.laws.feedback_linearization import VelocityEstimate, VelocityServo
-from diffbot_controllers.laws.motion import (
-    BodyDynamics,
-    Reference,
-    State,
-    Torque,
-    Velocity,
-    check_period,
-    check_positive,
-    check_reference,
-)
-from diffbot_controllers.laws.rates import Rate
-
-# ---
-# Velocities that keep the robot on a moving reference: feed-forward and small corrections.
+from arc_odometry import Arc, Pose, Velocity
+from arc_odometry.checks import check_finite, check_limit, check_positive
+from diffbot_controllers.laws import dual
+from diffbot_controllers.laws.approach import Approach, ApproachGains, PolarError, moving_offset
+from diffbot_controllers.laws.backstepping_published import BackstepRecord, Mode, pose_rate
+from diffbot_controllers.laws.dual import Dual
+from diffbot_controllers.laws.feedback_linearization import ACCURACY, limit_torque
+from diffbot_controllers.laws.motion import State, VelocityEstimate, check_period, within
+from diffbot_description import DynamicParameters, Torque
+from pose2d_trajectories import Reference
+from pose2d_trajectories.reference import check_reference
 
 
 @dataclass(frozen=True)
@@ -56,8 +44,8 @@ class TrackerGains:
 
 
 def tracking_velocity(
-    x: Rate, y: Rate, theta: Rate, v: Rate, omega: Rate, gains: TrackerGains
-) -> tuple[Rate, Rate]:
+    x: Dual, y: Dual, theta: Dual, v: Dual, omega: Dual, gains: TrackerGains
+) -> tuple[Dual, Dual]:
     """Velocities eta = [v, omega] that follow a reference in either driving direction.
 
     eta_1 = v cos(theta) + k1 x, eta_2 = omega + b v sinc(theta) y + k3 theta (Samson 1993),
@@ -75,15 +63,95 @@ def tracking_velocity(
         gains: k1 and the rest.
     """
     b = 1.0 / gains.reach**2
-    k3 = 2.0 * rates.sqrt(omega * omega + b * v * v + 0.25 * gains.turning**2)
-    eta1 = v * rates.cos(theta) + gains.along * x
-    eta2 = omega + b * v * rates.sinc(theta) * y + k3 * theta
+    k3 = 2.0 * dual.sqrt(omega * omega + b * v * v + 0.25 * gains.turning**2)
+    eta1 = v * dual.cos(theta) + gains.along * x
+    eta2 = omega + b * v * dual.sinc(theta) * y + k3 * theta
     return eta1, eta2
 
 
-# A reference below this speed, m/s (or rad/s), is at rest.
-STANDSTILL = 1e-3
-APPROACH, TRACK = "approach", "track"
+@dataclass(frozen=True)
+class ServoLimits:
+    """What the servo may ask of the robot; infinite: no limit.
+
+    Attributes:
+        torque: largest |torque| of a wheel, N m, > 0.
+        linear_acceleration: largest |dv/dt| asked for, m/s^2, > 0.
+        angular_acceleration: largest |domega/dt| asked for, rad/s^2, > 0.
+        linear_velocity: |v| that the acceleration must not lead beyond, m/s, > 0.
+        angular_velocity: |omega| likewise, rad/s, > 0.
+
+    Raises:
+        ValueError: a limit is not > 0.
+    """
+
+    torque: float = math.inf
+    linear_acceleration: float = math.inf
+    angular_acceleration: float = math.inf
+    linear_velocity: float = math.inf
+    angular_velocity: float = math.inf
+
+    def __post_init__(self) -> None:
+        check_limit(
+            "servo limits",
+            torque=self.torque,
+            linear_acceleration=self.linear_acceleration,
+            angular_acceleration=self.angular_acceleration,
+            linear_velocity=self.linear_velocity,
+            angular_velocity=self.angular_velocity,
+        )
+
+
+@dataclass(frozen=True)
+class VelocityServo:
+    """v = eta' - (1 - p) / T (u - eta), (24), (25) with the gain that sampling allows.
+
+    With torque held over a period T the backstepping error becomes e(k+1) = p e(k) but for
+    O(T^2): p, from 0 to 1, is the pole that the continuous gains gamma_3, gamma_4 only hope for.
+    The cross terms of (30), (31) are left out: they are small against the servo with the published
+    gains, and the one with sin(alpha) / e is unbounded at the goal.
+
+    Attributes:
+        settling_time: of the velocity, to 1 % of its error, s, > 0.
+        limits: of torque and acceleration.
+    """
+
+    settling_time: float = 0.05
+    limits: ServoLimits = ServoLimits()
+
+    def __post_init__(self) -> None:
+        check_positive("velocity servo", settling_time=self.settling_time)
+
+    def acceleration(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
+        """The command v of (24), (25) within the limits, m/s^2 and rad/s^2.
+
+        Args:
+            u: velocity now.
+            eta: velocity wanted now.
+            rate: eta', m/s^2 and rad/s^2.
+            dt: control period, s.
+
+        Raises:
+            ValueError: eta or its rate is not finite.
+        """
+        check_finite("eta is beyond floating point", v=eta.v, omega=eta.omega)
+        check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
+        gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
+        limits = self.limits
+        # eta stops at its bound of speed, but eta' of the sample before does not know that.
+        v = gain * (within(eta.v + rate.v / gain, limits.linear_velocity) - u.v)
+        omega = gain * (within(eta.omega + rate.omega / gain, limits.angular_velocity) - u.omega)
+        linear, angular = limits.linear_acceleration, limits.angular_acceleration
+        return Velocity(within(v, linear), within(omega, angular))
+
+    def torque(
+        self, dynamics: DynamicParameters, u: Velocity, acceleration: Velocity, dt: float
+    ) -> Torque:
+        """(5) with the mean of f over the period, within the limit, [left, right], N m."""
+        drift = dynamics.mean_drift(u, acceleration, dt)
+        return limit_torque(dynamics.torque(acceleration, drift), self.limits.torque)
+
+
+STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
 
 
 class StandardBackstepping:
@@ -112,10 +180,10 @@ class StandardBackstepping:
 
     def __init__(
         self,
-        dynamics: BodyDynamics,
+        dynamics: DynamicParameters,
         gains: ApproachGains = ApproachGains(),  # noqa: B008  (frozen)
         tracker: TrackerGains = TrackerGains(),
-        servo: VelocityServo = VelocityServo(),  # noqa: B008
+        servo: VelocityServo = VelocityServo(),
         direction: str = "either",
         capture: float = 0.6,
         mean_velocity: bool = False,
@@ -129,19 +197,19 @@ class StandardBackstepping:
         self.reset()
 
     @property
-    def dynamics(self) -> BodyDynamics:
+    def dynamics(self) -> DynamicParameters:
         """K5..K8 in use."""
         return self._estimate.dynamics
 
     @dynamics.setter
-    def dynamics(self, dynamics: BodyDynamics) -> None:
+    def dynamics(self, dynamics: DynamicParameters) -> None:
         self._estimate.dynamics = dynamics
 
     def reset(self) -> None:
         """Forget the past."""
         self._estimate.reset()
         self._approach.reset()
-        self._mode = APPROACH
+        self._mode = Mode.APPROACH
         self.record: BackstepRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
@@ -160,7 +228,7 @@ class StandardBackstepping:
         check_period(dt)
         u = self._estimate.update(state, dt)
         self._mode = self._next_mode(state.pose, reference)
-        if self._mode == TRACK:
+        if self._mode == Mode.TRACK:
             eta1, eta2 = self._track(state.pose, u, reference)
         else:
             eta1, eta2 = self._drive_near(state.pose, u, reference)
@@ -168,67 +236,57 @@ class StandardBackstepping:
         v = self._servo.acceleration(u, eta, rate, dt)
         torque = self._servo.torque(self.dynamics, u, v, dt)
         self._estimate.command(torque)
-        self.record = self._recorded(state.pose, reference, dt, u, eta, rate, v, torque)
+        set_point, pose = reference.pose, state.pose
+        error = Pose(
+            set_point.x - pose.x,
+            set_point.y - pose.y,
+            math.remainder(set_point.theta - pose.theta, math.tau),
+        )
+        polar = self._approach.error
+        if self._mode == Mode.TRACK:
+            polar = PolarError(math.hypot(error.x, error.y), 0.0, -error.theta)
+        self.record = BackstepRecord(
+            set_point=set_point,
+            process_value=pose,
+            process_value_dot=pose_rate(pose, u),
+            error=error,
+            time_step=dt,
+            command=torque,
+            gammas=(self._approach.gains.gamma1, self._approach.gains.gamma2),
+            lambdas=(1.0, self._approach.gains.ratio),
+            polar_error=polar,
+            backstep_set_point=eta,
+            backstep_set_point_dot=rate,
+            backstep_process_value=u,
+            backstep_error=Velocity(u.v - eta.v, u.omega - eta.omega),
+            backstep_command=Velocity(v.v - rate.v, v.omega - rate.omega),
+            linear_dynamics_command=v,
+            mode=self._mode,
+        )
         return torque
 
-    def _next_mode(self, pose: Pose, reference: Reference) -> str:
+    def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
         """TRACK near a moving reference and roughly in its direction, else APPROACH."""
         if max(abs(reference.v), abs(reference.omega)) < STANDSTILL:
-            return APPROACH
+            return Mode.APPROACH
         distance = math.hypot(reference.x - pose.x, reference.y - pose.y)
-        if self._mode == TRACK:
-            return TRACK if distance < 2.0 * self._capture else APPROACH
+        if self._mode == Mode.TRACK:
+            return Mode.TRACK if distance < 2.0 * self._capture else Mode.APPROACH
         turned = abs(math.remainder(reference.theta - pose.theta, math.tau))
-        return TRACK if distance < self._capture and turned < 0.5 * math.pi else APPROACH
+        return Mode.TRACK if distance < self._capture and turned < 0.5 * math.pi else Mode.APPROACH
 
-    def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Rate, Rate]:
+    def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
         """Eta towards where the reference will be, which cancels the lag of (14), v / gamma_1."""
-        goal = preview(reference, 1.0 / self._approach.gains.gamma1)
-        motion = Velocity(reference.v, reference.omega)
-        return self._approach.velocity(*moving_offset(pose, u, goal, motion), u.v)
+        ahead = 1.0 / self._approach.gains.gamma1
+        goal = Arc(reference.v * ahead, reference.omega * ahead).end(reference.pose)
+        offset = moving_offset(pose, u, goal, reference.velocity)
+        return self._approach.velocity(*offset, u.v)
 
-    def _track(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Rate, Rate]:
+    def _track(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
         """Eta of the tracker within the bounds of speed."""
         self._approach.reset()
-        motion = Velocity(reference.v, reference.omega)
-        v, omega = Rate(reference.v, reference.dv), Rate(reference.omega, reference.domega)
+        v, omega = Dual(reference.v, reference.dv), Dual(reference.omega, reference.domega)
         # The reference as seen from the robot: the roles of (7) exchanged.
-        x, y, theta = moving_offset(pose_of(reference), motion, pose, u)
+        x, y, theta = moving_offset(reference.pose, reference.velocity, pose, u)
         eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self._tracker)
         return self._approach.bounded(eta1, eta2, u.v)
-
-    def _recorded(
-        self,
-        pose: Pose,
-        reference: Reference,
-        dt: float,
-        u: Velocity,
-        eta: Velocity,
-        rate: Velocity,
-        v: Velocity,
-        torque: Torque,
-    ) -> BackstepRecord:
-        set_point = pose_of(reference)
-        dx, dy = set_point.x - pose.x, set_point.y - pose.y
-        turn = math.remainder(set_point.theta - pose.theta, math.tau)
-        error = self._approach.error
-        if self._mode == TRACK:
-            error = PolarError(math.hypot(dx, dy), 0.0, -turn)
-        return BackstepRecord(
-            set_point,
-            pose,
-            pose_rate(pose, u),
-            Pose(dx, dy, turn),
-            dt,
-            torque,
-            (self._approach.gains.gamma1, self._approach.gains.gamma2),
-            (1.0, self._approach.gains.ratio),
-            error,
-            eta,
-            rate,
-            u,
-            Velocity(u.v - eta.v, u.omega - eta.omega),
-            Velocity(v.v - rate.v, v.omega - rate.omega),
-            v,
-            self._mode,
-        )

@@ -5,23 +5,12 @@ from __future__ import annotations
 import cmath
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from arc_odometry import DiffOdometry, JointOdometry, JointSample, Oddity, WheelGeometry
-from arc_odometry.odometry import MAX_WHEEL_SPEED
-from diffbot_controllers.laws.motion import (
-    REST,
-    BodyDynamics,
-    State,
-    Torque,
-    Velocity,
-    check_finite,
-    check_period,
-    check_positive,
-)
-
-# ---
-# Gains of the PI velocity loops: the discrete design, and the published ones.
+from arc_odometry import REST, Velocity
+from arc_odometry.checks import check_finite, check_limit, check_positive
+from diffbot_controllers.laws.motion import State, VelocityEstimate, check_period, within
+from diffbot_description import DynamicParameters, Torque
 
 ACCURACY = 0.01  # settled: within 1 % of the step
 
@@ -126,99 +115,6 @@ class PiDesign:
         return PiGains(kp, ((1.0 - first) * (1.0 - second)).real / dt**2, weight=0.5)
 
 
-# ---
-# The velocity at the control instant, from what the sensors say.
-
-# Time constant, s, with which an estimate comes round from the model to the encoders.
-# At 100 Hz it halves the torque's chatter with 4096 counts at rest. An acceleration that the
-# model is wrong about by d biases the estimate by 11 ms times d instead of 5 ms.
-MEMORY = 0.01
-
-
-class VelocityEstimate:
-    """Velocity now, where encoders give its mean over the last period.
-
-    While u changes at the rate nu, its mean over a period is what it was half a period ago:
-    u = u_mean + nu T / 2. A loop closed on the mean instead has half a period more delay.
-
-    Encoders count, so the mean chatters. The model says how u has changed since the last estimate;
-    of the difference between that and u_mean + nu T / 2 the estimate takes the share
-    1 - e^(-T / MEMORY). Where the model is right and the encoders are exact nothing is left of
-    either.
-
-    Args:
-        dynamics: of the robot.
-        mean: whether the velocity of a State is that mean; else it is taken as it is.
-    """
-
-    def __init__(self, dynamics: BodyDynamics, mean: bool) -> None:
-        self.dynamics = dynamics
-        self._mean = mean
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the past: the robot was at rest, without torque."""
-        self.velocity = REST
-        self._known = False
-        self._commanded: Torque = (0.0, 0.0)
-
-    def acted(self, state: State) -> Torque:
-        """Torque over the period that ends now, [left, right], N m."""
-        return self._commanded if state.torque is None else state.torque
-
-    def update(self, state: State, dt: float) -> Velocity:
-        """The velocity now; dt: time since the update before, s."""
-        if not self._mean:
-            self.velocity = state.velocity
-            return self.velocity
-        by_torque = self.dynamics.input_acceleration(self.acted(state))
-        # f at the mean velocity is the mean of f but for the square of the change.
-        drift = self.dynamics.drift(state.velocity)
-        share = -math.expm1(-dt / MEMORY) if self._known else 1.0
-        self._known = True
-        before = self.velocity
-        self.velocity = Velocity(
-            _blend(before.v, state.velocity.v, by_torque.v + drift.v, share, dt),
-            _blend(before.omega, state.velocity.omega, by_torque.omega + drift.omega, share, dt),
-        )
-        return self.velocity
-
-    def command(self, torque: Torque) -> None:
-        """Remember the torque of the period that begins, N m."""
-        self._commanded = torque
-
-
-def _blend(before: float, mean: float, rate: float, share: float, dt: float) -> float:
-    """A velocity from the one before and its mean since, while it changed at a rate."""
-    foretold, measured = before + dt * rate, mean + 0.5 * dt * rate
-    return foretold + share * (measured - foretold)
-
-
-# ---
-# Bringing two wheel torques into their limit.
-
-
-def limit_torque(torque: Torque, limit: float) -> Torque:
-    """Torques [left, right] within +-limit, N m; steering first.
-
-    The difference of the torques turns the robot, their sum drives it. A robot that turns as asked
-    but drives too slowly stays on its way; one that drives as asked but turns too slowly leaves
-    it. So the difference gets what it needs, and the sum what the difference leaves.
-
-    Raises:
-        ValueError: a torque is not finite, the work of numbers beyond any robot. Clipping would
-            make full torque of it.
-    """
-    left, right = torque
-    check_finite("torque is beyond floating point", left=left, right=right)
-    steering = max(-limit, min(limit, 0.5 * (right - left)))
-    room = limit - abs(steering)
-    drive = max(-room, min(room, 0.5 * (left + right)))
-    # Rounding must not carry a torque beyond its limit.
-    left, right = drive - steering, drive + steering
-    return max(-limit, min(limit, left)), max(-limit, min(limit, right))
-
-
 class GainsSource(Protocol):
     """What gives the gains for a control period: PiDesign, or PiGains for fixed ones."""
 
@@ -275,13 +171,13 @@ class LinearizingController:
 
     def __init__(
         self,
-        dynamics: BodyDynamics,
+        dynamics: DynamicParameters,
         gains: GainsSource = PiDesign(),
         torque_limit: float = math.inf,
         mean_velocity: bool = False,
         published: bool = False,
     ) -> None:
-        check_positive("linearizing controller", unbounded=True, torque_limit=torque_limit)
+        check_limit("linearizing controller", torque_limit=torque_limit)
         self._estimate = VelocityEstimate(dynamics, mean_velocity)
         self._gains = gains
         self._limit = torque_limit
@@ -289,17 +185,17 @@ class LinearizingController:
         self.reset()
 
     @classmethod
-    def published(cls, dynamics: BodyDynamics) -> LinearizingController:
+    def published(cls, dynamics: DynamicParameters) -> LinearizingController:
         """The law of the paper with the gains of the paper, (71), (72)."""
         return cls(dynamics, PUBLISHED, published=True)
 
     @property
-    def dynamics(self) -> BodyDynamics:
+    def dynamics(self) -> DynamicParameters:
         """K5..K8 in use; they may be replaced between two updates."""
         return self._estimate.dynamics
 
     @dynamics.setter
-    def dynamics(self, dynamics: BodyDynamics) -> None:
+    def dynamics(self, dynamics: DynamicParameters) -> None:
         self._estimate.dynamics = dynamics
 
     def reset(self) -> None:
@@ -310,6 +206,13 @@ class LinearizingController:
 
     def update(self, state: State, reference: Velocity, dt: float) -> Torque:
         """Torque [left, right] in N m for the period that begins; `record` then says why.
+
+        Arguments and errors as of `recorded`.
+        """
+        return self.recorded(state, reference, dt).torque
+
+    def recorded(self, state: State, reference: Velocity, dt: float) -> LinearizingRecord:
+        """The same, with every variable.
 
         Args:
             state: of the robot now.
@@ -336,9 +239,17 @@ class LinearizingController:
         self._estimate.command(torque)
         self._integral = integral
         self.record = LinearizingRecord(
-            reference, u, error, integral, nu, drift, unlimited, torque, gains
+            reference=reference,
+            velocity=u,
+            error=error,
+            integral=integral,
+            nu=nu,
+            drift=drift,
+            unlimited=unlimited,
+            torque=torque,
+            gains=gains,
         )
-        return torque
+        return self.record
 
     def _bumpless(self, integral: Velocity, gains: PiGains, u: Velocity) -> Velocity:
         """The integral part that goes with new gains.
@@ -355,7 +266,7 @@ class LinearizingController:
         drift = self.dynamics.drift(u)
         most = 2.0 * self._limit * self.dynamics.k7 + abs(drift.v)
         turn = -2.0 * self._limit * self.dynamics.k8 + abs(drift.omega)
-        bounded = Velocity(max(-most, min(most, nu.v)), max(-turn, min(turn, nu.omega)))
+        bounded = Velocity(within(nu.v, most), within(nu.omega, turn))
         return self.dynamics.mean_drift(u, bounded, dt)
 
     def _integrated(self, state: State, dt: float) -> Velocity:
@@ -376,158 +287,22 @@ class LinearizingController:
         )
 
 
-# ---
-# How the robot moves, from what its wheels say.
+def limit_torque(torque: Torque, limit: float) -> Torque:
+    """Torques [left, right] within +-limit, N m; steering first.
 
-# A longer time between two samples tells nothing about the velocity at its end, s.
-LONGEST_PERIOD = 0.2
-
-
-class Reading(NamedTuple):
-    """What a joint sample told.
-
-    Attributes:
-        state: for a law; None where the sample is a new beginning or was left out.
-        dt: time since the sample before, s.
-        oddity: what was wrong with the sample; None where nothing was.
-    """
-
-    state: State | None
-    dt: float
-    oddity: Oddity | None
-
-
-class WheelFeedback:
-    """Pose by exact arc odometry and velocity, from the joint samples of a robot.
-
-    Args:
-        geometry: radii and separation of the wheels.
-        start: pose at the first sample, m, m, rad, in the odom frame.
-        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; see DiffOdometry.
-        from_angles: whether velocities are differences of the wheels' angles, means over the
-            period that ends; else the speeds that the joint states report.
-        max_wheel_speed: faster changes of a wheel's angle are jumps of its encoder, rad/s, > 0.
-    """
-
-    def __init__(
-        self,
-        geometry: WheelGeometry,
-        start: tuple[float, float, float] = (0.0, 0.0, 0.0),
-        path_noise: float = 0.0,
-        from_angles: bool = True,
-        max_wheel_speed: float = MAX_WHEEL_SPEED,
-    ) -> None:
-        self.odometry = DiffOdometry(geometry, path_noise, max_wheel_speed, start)
-        self._samples = JointOdometry(self.odometry, LONGEST_PERIOD)
-        self._from_angles = from_angles
-
-    def update(self, sample: JointSample, torque: Torque) -> Reading:
-        """Take in a sample.
-
-        Args:
-            sample: the wheels.
-            torque: commanded for the period that ends with the sample, [left, right], N m.
-
-        Raises:
-            ValueError: angles or stamp are not finite; nothing has changed then.
-        """
-        before = self.odometry.time
-        oddity = self._samples.update(sample)
-        if oddity is not None or before is None or self.odometry.time == before:
-            return Reading(None, 0.0, oddity)
-        velocity = self.odometry.velocity
-        if not self._from_angles:
-            velocity = self.odometry.geometry.body_velocity(*sample.velocity)
-        state = State(self.odometry.pose, Velocity(*velocity), torque)
-        return Reading(state, sample.stamp - before, None)
-
-
-# ---
-# The inner part of the standard backstepping law: from velocities wanted to wheel torques.
-
-
-@dataclass(frozen=True)
-class ServoLimits:
-    """What the servo may ask of the robot; infinite: no limit.
-
-    Attributes:
-        torque: largest |torque| of a wheel, N m, > 0.
-        linear_acceleration: largest |dv/dt| asked for, m/s^2, > 0.
-        angular_acceleration: largest |domega/dt| asked for, rad/s^2, > 0.
-        linear_velocity: |v| that the acceleration must not lead beyond, m/s, > 0.
-        angular_velocity: |omega| likewise, rad/s, > 0.
+    The difference of the torques turns the robot, their sum drives it. A robot that turns as asked
+    but drives too slowly stays on its way; one that drives as asked but turns too slowly leaves
+    it. So the difference gets what it needs, and the sum what the difference leaves.
 
     Raises:
-        ValueError: a limit is not > 0.
+        ValueError: a torque is not finite, the work of numbers beyond any robot. Clipping would
+            make full torque of it.
     """
-
-    torque: float = math.inf
-    linear_acceleration: float = math.inf
-    angular_acceleration: float = math.inf
-    linear_velocity: float = math.inf
-    angular_velocity: float = math.inf
-
-    def __post_init__(self) -> None:
-        check_positive(
-            "servo limits",
-            unbounded=True,
-            torque=self.torque,
-            linear_acceleration=self.linear_acceleration,
-            angular_acceleration=self.angular_acceleration,
-            linear_velocity=self.linear_velocity,
-            angular_velocity=self.angular_velocity,
-        )
-
-
-@dataclass(frozen=True)
-class VelocityServo:
-    """v = eta' - (1 - p) / T (u - eta), (24), (25) with the gain that sampling allows.
-
-    With torque held over a period T the backstepping error becomes e(k+1) = p e(k) but for
-    O(T^2): p, from 0 to 1, is the pole that the continuous gains gamma_3, gamma_4 only hope for.
-    The cross terms of (30), (31) are left out: they are small against the servo with the published
-    gains, and the one with sin(alpha) / e is unbounded at the goal.
-
-    Attributes:
-        settling_time: of the velocity, to 1 % of its error, s, > 0.
-        limits: of torque and acceleration.
-    """
-
-    settling_time: float = 0.05
-    limits: ServoLimits = ServoLimits()
-
-    def __post_init__(self) -> None:
-        check_positive("velocity servo", settling_time=self.settling_time)
-
-    def acceleration(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
-        """The command v of (24), (25) within the limits, m/s^2 and rad/s^2.
-
-        Args:
-            u: velocity now.
-            eta: velocity wanted now.
-            rate: eta', m/s^2 and rad/s^2.
-            dt: control period, s.
-
-        Raises:
-            ValueError: eta or its rate is not finite.
-        """
-        check_finite("eta is beyond floating point", v=eta.v, omega=eta.omega)
-        check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
-        gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
-        limits = self.limits
-        # eta stops at its bound of speed, but eta' of the sample before does not know that.
-        v = gain * (_within(eta.v + rate.v / gain, limits.linear_velocity) - u.v)
-        omega = gain * (_within(eta.omega + rate.omega / gain, limits.angular_velocity) - u.omega)
-        linear, angular = limits.linear_acceleration, limits.angular_acceleration
-        return Velocity(_within(v, linear), _within(omega, angular))
-
-    def torque(
-        self, dynamics: BodyDynamics, u: Velocity, acceleration: Velocity, dt: float
-    ) -> Torque:
-        """(5) with the mean of f over the period, within the limit, [left, right], N m."""
-        drift = dynamics.mean_drift(u, acceleration, dt)
-        return limit_torque(dynamics.torque(acceleration, drift), self.limits.torque)
-
-
-def _within(value: float, limit: float) -> float:
-    return max(-limit, min(limit, value))
+    left, right = torque
+    check_finite("torque is beyond floating point", left=left, right=right)
+    steering = within(0.5 * (right - left), limit)
+    room = limit - abs(steering)
+    drive = within(0.5 * (left + right), room)
+    # Rounding must not carry a torque beyond its limit.
+    left, right = drive - steering, drive + steering
+    return within(left, limit), within(right, limit)

@@ -5,25 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from arc_odometry import Pose
-from diffbot_controllers.laws.approach import (
-    Approach,
-    ApproachGains,
-    PolarError,
-    moving_offset,
-    pose_of,
-)
+from arc_odometry import REST, Pose, Velocity
+from diffbot_controllers.laws.approach import Approach, ApproachGains, PolarError, moving_offset
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
-from diffbot_controllers.laws.motion import (
-    REST,
-    BodyDynamics,
-    Reference,
-    State,
-    Torque,
-    Velocity,
-    check_period,
-    check_reference,
-)
+from diffbot_controllers.laws.motion import State, check_period
+from diffbot_description import DynamicParameters, Torque
+from pose2d_trajectories import Reference
+from pose2d_trajectories.reference import check_reference
 
 
 @dataclass(frozen=True)
@@ -71,12 +59,12 @@ class PolarPoseController:
         self.reset()
 
     @property
-    def dynamics(self) -> BodyDynamics:
+    def dynamics(self) -> DynamicParameters:
         """K5..K8 in use; they may be replaced between two updates."""
         return self.loops.dynamics
 
     @dynamics.setter
-    def dynamics(self, dynamics: BodyDynamics) -> None:
+    def dynamics(self, dynamics: DynamicParameters) -> None:
         self.loops.dynamics = dynamics
 
     def reset(self) -> None:
@@ -99,18 +87,18 @@ class PolarPoseController:
         """
         check_reference(reference)
         check_period(dt)
-        goal = pose_of(reference)
+        goal = reference.pose
         x, y, theta = moving_offset(state.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
         wanted = Velocity(linear.value, angular.value)
-        torque = self.loops.update(state, wanted, dt)
+        loops = self.loops.recorded(state, wanted, dt)
         self.record = PolarPoseRecord(
-            goal,
-            state.pose,
-            Pose(x.value, y.value, math.remainder(theta.value, math.tau)),
-            self._approach.error,
-            self._approach.direction,
-            wanted,
-            self.loops.record,
+            reference=goal,
+            pose=state.pose,
+            offset=Pose(x.value, y.value, math.remainder(theta.value, math.tau)),
+            polar=self._approach.error,
+            direction=self._approach.direction,
+            velocity_reference=wanted,
+            loops=loops,
         )
-        return torque
+        return loops.torque

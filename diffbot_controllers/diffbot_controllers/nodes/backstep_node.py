@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
-from diffbot_controllers.laws.motion import BodyDynamics, Reference, State, Torque
-from diffbot_controllers.nodes.controller_node import fill_backstep_status
+from diffbot_controllers.laws.motion import State
+from diffbot_controllers.nodes.controller_node import fill_polar, fill_pose
 from diffbot_controllers.nodes.pose_node import POSE_PARAMETERS, PoseTrackingNode
 from diffbot_controllers.tuning import tuned_backstepping
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
-from diffbot_node import Parameter
+from diffbot_node import Parameter, to_stamp
+from pose2d_trajectories import Reference
 
 PARAMETERS = (
     *POSE_PARAMETERS,
@@ -45,9 +47,10 @@ class BackstepNode(PoseTrackingNode):
     @property
     def law_name(self) -> str:
         """Which law it is."""
-        return self.values.law
+        name: str = self.values.law
+        return name
 
-    def make_law(self, dynamics: BodyDynamics) -> StandardBackstepping | PublishedBackstepping:
+    def make_law(self, dynamics: DynamicParameters) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
         if self.law_name == "standard":
             return tuned_backstepping(dynamics, **self.tuning())
@@ -78,4 +81,20 @@ class BackstepNode(PoseTrackingNode):
 
     def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
         """What Listing 3 publishes."""
-        fill_backstep_status(status, stamp, self.law.record, torque)
+        record = self.law.record
+        status.header.stamp = to_stamp(stamp)
+        fill_pose(status.set_point, record.set_point)
+        fill_pose(status.process_value, record.process_value)
+        fill_pose(status.process_value_dot, record.process_value_dot)
+        fill_pose(status.error, record.error)
+        fill_polar(status.polar_error, record.polar_error)
+        status.time_step = record.time_step
+        status.command[:] = torque
+        status.lambdas, status.gammas = record.lambdas, record.gammas
+        status.backstep_set_point[:] = record.backstep_set_point
+        status.backstep_set_point_dot[:] = record.backstep_set_point_dot
+        status.backstep_process_value[:] = record.backstep_process_value
+        status.backstep_error[:] = record.backstep_error
+        status.backstep_command[:] = record.backstep_command
+        status.linear_dynamics_command[:] = record.linear_dynamics_command
+        status.mode = record.mode.value

@@ -18,57 +18,17 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import DiffOdometry, JointSample, Pose
-from arc_odometry.odometry_messages import fill_odometry, fill_transform
-from arc_odometry.odometry_node import RateLimit
-from diffbot_controllers.laws.approach import BackstepRecord, PolarError
-from diffbot_controllers.laws.feedback_linearization import LinearizingRecord, WheelFeedback
-from diffbot_controllers.laws.motion import BodyDynamics, State, Torque
-from diffbot_controllers.laws.polar_pose import PolarPoseRecord
-from diffbot_controllers.live_dynamics import ADAPTATION_PARAMETERS, DynamicsSource
-from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
-from diffbot_msgs.msg import (
-    BackstepStatus,
-    ControllerState,
-    LinearizingStatus,
-    PoseControllerStatus,
-)
+from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
+from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform
+from diffbot_controllers.laws.approach import PolarError
+from diffbot_controllers.laws.motion import State, WheelFeedback
+from diffbot_controllers.nodes.live_dynamics import ADAPTATION_PARAMETERS, DynamicsSource
+from diffbot_controllers.nodes.reference_follower import REFERENCE_PARAMETERS, ReferenceFollower
+from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_description import DynamicParameters, Torque
+from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, Parameter, pose_from_text, to_stamp
-
-# ---
-# Parameters that the controllers' nodes have in common.
-
-REFERENCE_PARAMETERS = (
-    Parameter(
-        "duration",
-        0.0,
-        "robot time after which the node ends, s; 0: never, or with the reference",
-        minimum=0.0,
-    ),
-    Parameter(
-        "wait_for_reference",
-        False,
-        "lock-step: answer each state of the robot only with the reference for its stamp; else "
-        "take the newest reference, advanced to the stamp",
-    ),
-    Parameter(
-        "leave_with_reference",
-        False,
-        "end when nobody is left who publishes references that more have to follow: with status "
-        "0 where the last one stands, else 1",
-    ),
-    Parameter(
-        "reference_timeout",
-        0.06,
-        "age of the newest stamped reference, by its stamp and since it came, after which zero is "
-        "commanded, s",
-        above=0.0,
-        maximum=10.0,
-    ),
-    Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
-)
-"""Of nodes that follow references, whatever they command."""
 
 CONTROLLER_PARAMETERS = (
     Parameter(
@@ -127,10 +87,6 @@ CONTROLLER_PARAMETERS = (
 """Of nodes that command torque."""
 
 
-# ---
-# What a controller's node tells: `~/status`, `~/state`, `~/odom` and `/tf`.
-
-
 class Telemetry:
     """Publishers and the messages that they send again and again.
 
@@ -167,7 +123,7 @@ class Telemetry:
         self.status_topic.publish(self.status)
 
     def publish_state(
-        self, stamp: float, phase: int, message: str, dynamics: BodyDynamics | None
+        self, stamp: float, phase: int, message: str, dynamics: DynamicParameters | None
     ) -> None:
         """Send `state` with this stamp (s), phase, message and K5..K8."""
         state = self.state
@@ -221,11 +177,11 @@ class ControllerNode(ReferenceFollower, EffortNode):
     # What a subclass gives.
 
     @abstractmethod
-    def make_input(self) -> ReferenceInput:
+    def make_input(self) -> ReferenceInput[Any]:
         """Where references go."""
 
     @abstractmethod
-    def make_law(self, dynamics: BodyDynamics) -> Any:
+    def make_law(self, dynamics: DynamicParameters) -> Any:
         """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
 
     @property
@@ -239,7 +195,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     # Dynamic parameters.
 
-    def _on_dynamics(self, dynamics: BodyDynamics) -> None:
+    def _on_dynamics(self, dynamics: DynamicParameters) -> None:
         if self._start is None:
             self.law = self.make_law(dynamics)  # with gains that suit them
         else:
@@ -251,7 +207,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
         return (self._telemetry.status_topic, *self._dynamics.kept_topics)
 
     @property
-    def dynamics(self) -> BodyDynamics | None:
+    def dynamics(self) -> DynamicParameters | None:
         """K5..K8 in use; None before valid ones have come."""
         return self._dynamics.newest
 
@@ -276,7 +232,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
         """The law's torque for the sample, N m; zero until a reference has come."""
         self._dt = 0.0
         reading = self._feedback.update(sample, self.commanded)
-        if reading.oddity is not None and reading.oddity.kind == "reset":
+        if reading.oddity is not None and reading.oddity.kind is OddityKind.RESET:
             self._dynamics.reset(sample.stamp)
         self.advance_to(sample.stamp, reading.oddity)
         self._dynamics.advance(sample.stamp)
@@ -294,7 +250,8 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     def drive(self, state: State, reference: Any, dt: float) -> Torque:
         """Ask the law; a subclass may bound the reference before."""
-        return self.law.update(state, reference, dt)
+        torque: Torque = self.law.update(state, reference, dt)
+        return torque
 
     def _say_how(self) -> None:
         self.get_logger().info(
@@ -350,67 +307,12 @@ class ControllerNode(ReferenceFollower, EffortNode):
         self._telemetry.publish_state(stamp, phase, message, self.dynamics)
 
 
-# ---
-# From the records of the laws to their status messages.
-
-
-def fill_backstep_status(
-    status: BackstepStatus, stamp: float, record: BackstepRecord, command: Torque
-) -> None:
-    """Put a record, its stamp in s and the torque commanded in N m into a message."""
-    status.header.stamp = to_stamp(stamp)
-    _fill_pose(status.set_point, record.set_point)
-    _fill_pose(status.process_value, record.process_value)
-    _fill_pose(status.process_value_dot, record.process_value_dot)
-    _fill_pose(status.error, record.error)
-    _fill_polar(status.polar_error, record.polar_error)
-    status.time_step = record.time_step
-    status.command[:] = command
-    status.lambdas, status.gammas = record.lambdas, record.gammas
-    status.backstep_set_point[:] = record.backstep_set_point
-    status.backstep_set_point_dot[:] = record.backstep_set_point_dot
-    status.backstep_process_value[:] = record.backstep_process_value
-    status.backstep_error[:] = record.backstep_error
-    status.backstep_command[:] = record.backstep_command
-    status.linear_dynamics_command[:] = record.linear_dynamics_command
-    status.mode = record.mode
-
-
-def fill_linearizing_status(
-    status: LinearizingStatus, stamp: float, dt: float, record: LinearizingRecord, command: Torque
-) -> None:
-    """Put a record, its stamp and period in s and the torque commanded in N m into a message."""
-    status.header.stamp = to_stamp(stamp)
-    status.set_point[:] = record.reference
-    status.process_value[:] = record.velocity
-    status.error[:] = record.error
-    status.integral[:] = record.integral
-    status.linear_dynamics_command[:] = record.nu
-    status.drift[:] = record.drift
-    status.unlimited_command[:] = record.unlimited
-    status.command[:] = command
-    status.time_step = dt
-    gains = record.gains
-    status.kp, status.ki, status.weight = float(gains.kp), float(gains.ki), float(gains.weight)
-
-
-def fill_pose_status(
-    status: PoseControllerStatus, stamp: float, dt: float, record: PolarPoseRecord, command: Torque
-) -> None:
-    """Put a record, its stamp and period in s and the torque commanded in N m into a message."""
-    fill_linearizing_status(status.velocity, stamp, dt, record.loops, command)
-    status.header.stamp = status.velocity.header.stamp
-    _fill_pose(status.set_point, record.reference)
-    _fill_pose(status.process_value, record.pose)
-    _fill_pose(status.offset, record.offset)
-    _fill_polar(status.polar_error, record.polar)
-    status.direction = record.direction
-
-
-def _fill_pose(message: Pose2D, pose: Pose) -> None:
+def fill_pose(message: Pose2D, pose: Pose) -> None:
+    """Put a pose, m and rad, into a message."""
     message.x, message.y, message.theta = float(pose.x), float(pose.y), float(pose.theta)
 
 
-def _fill_polar(message: PolarErrorMessage, error: PolarError) -> None:
+def fill_polar(message: PolarErrorMessage, error: PolarError) -> None:
+    """Put e, psi and alpha into a message."""
     message.range, message.angle = float(error.e), float(error.psi)
     message.orientation = float(error.alpha)

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from geometry_msgs.msg import Twist, TwistStamped
 
+from arc_odometry import REST, Velocity
+from arc_odometry.checks import check_finite
 from diffbot_controllers.laws.feedback_linearization import (
     PUBLISHED,
     LinearizingController,
+    LinearizingRecord,
     PiDesign,
 )
-from diffbot_controllers.laws.motion import REST, BodyDynamics, State, Torque, Velocity
-from diffbot_controllers.nodes.controller_node import ControllerNode, fill_linearizing_status
-from diffbot_controllers.nodes.reference_follower import (
-    ReferenceInput,
-    advance_velocity,
-    velocity_command,
-)
+from diffbot_controllers.laws.motion import State
+from diffbot_controllers.nodes.controller_node import ControllerNode
+from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
-from diffbot_node import Parameter, seconds
+from diffbot_node import Parameter, seconds, to_stamp
 
 LOOP_PARAMETERS = (
     Parameter(
@@ -42,6 +42,21 @@ PARAMETERS = (
 )
 
 
+def velocity_command(v: float, omega: float) -> Velocity:
+    """A velocity command, m/s and rad/s.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    check_finite("cmd_vel", linear_x=v, angular_z=omega)
+    return Velocity(v, omega)
+
+
+def _held(command: Velocity, _duration: float) -> Velocity:
+    """A velocity command stays as it is until the next one."""
+    return command
+
+
 class LinearizingNode(ControllerNode):
     """ROS side of the velocity loops."""
 
@@ -52,7 +67,7 @@ class LinearizingNode(ControllerNode):
         """Velocities asked for."""
         values = self.values
         return ReferenceInput(
-            values.reference_timeout, advance_velocity, self.state_name, values.input_timeout
+            values.reference_timeout, _held, self.state_name, values.input_timeout
         )
 
     def subscribe_to_references(self) -> None:
@@ -70,13 +85,14 @@ class LinearizingNode(ControllerNode):
     @property
     def law_name(self) -> str:
         """Which gains it has."""
-        return self.values.law
+        name: str = self.values.law
+        return name
 
     def at_rest(self, reference: Velocity) -> bool:
         """Whether the reference stands."""
         return reference == REST
 
-    def make_law(self, dynamics: BodyDynamics) -> LinearizingController:
+    def make_law(self, dynamics: DynamicParameters) -> LinearizingController:
         """The velocity loops that the parameters ask for."""
         values = self.values
         published = values.law == "published"
@@ -120,3 +136,21 @@ class LinearizingNode(ControllerNode):
         """Every variable of the law."""
         status.header.frame_id = self.values.base_frame
         fill_linearizing_status(status, stamp, dt, self.law.record, torque)
+
+
+def fill_linearizing_status(
+    status: LinearizingStatus, stamp: float, dt: float, record: LinearizingRecord, command: Torque
+) -> None:
+    """Put a record, its stamp and period in s and the torque commanded in N m into a message."""
+    status.header.stamp = to_stamp(stamp)
+    status.set_point[:] = record.reference
+    status.process_value[:] = record.velocity
+    status.error[:] = record.error
+    status.integral[:] = record.integral
+    status.linear_dynamics_command[:] = record.nu
+    status.drift[:] = record.drift
+    status.unlimited_command[:] = record.unlimited
+    status.command[:] = command
+    status.time_step = dt
+    gains = record.gains
+    status.kp, status.ki, status.weight = float(gains.kp), float(gains.ki), float(gains.weight)

@@ -11,26 +11,18 @@ from typing import Any
 
 from geometry_msgs.msg import Pose2D
 
-from diffbot_controllers.laws.motion import BodyDynamics, Reference, Torque, Velocity
+from arc_odometry import Velocity
 from diffbot_controllers.laws.polar_pose import PolarPoseController
-from diffbot_controllers.nodes.controller_node import ControllerNode, fill_pose_status
-from diffbot_controllers.nodes.linearizing_node import LOOP_PARAMETERS
-from diffbot_controllers.nodes.reference_follower import (
-    FIELDS,
-    ReferenceInput,
-    advance_pose,
-    at_rest,
-    reference_fields,
-)
+from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
+from diffbot_controllers.nodes.linearizing_node import LOOP_PARAMETERS, fill_linearizing_status
+from diffbot_controllers.nodes.reference_follower import at_rest, reference_fields
+from diffbot_controllers.nodes.reference_input import ReferenceInput
 from diffbot_controllers.tuning import tuned_polar_pose
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import PoseControllerStatus, PoseReference
 from diffbot_node import Parameter, seconds
-
-# ---
-# What the nodes of the two pose controllers share: set points, moving references, speed limits.
-#
-# Subscribes to `~/command` (geometry_msgs/Pose2D: a set point, which lasts) and `~/reference`
-# (diffbot_msgs/PoseReference: a moving reference, stamped), both in the odom frame.
+from pose2d_trajectories import Reference
+from pose2d_trajectories.reference import FIELDS
 
 POSE_PARAMETERS = (
     Parameter(
@@ -58,7 +50,11 @@ POSE_PARAMETERS = (
 
 
 class PoseTrackingNode(ControllerNode):
-    """ROS side of a law that is told poses."""
+    """ROS side of a law that is told poses; what the two pose controllers share.
+
+    Subscribes to `~/command` (geometry_msgs/Pose2D: a set point, which lasts) and `~/reference`
+    (diffbot_msgs/PoseReference: a moving reference, stamped), both in the odom frame.
+    """
 
     def make_input(self) -> ReferenceInput[Reference]:
         """Set points and references."""
@@ -66,7 +62,7 @@ class PoseTrackingNode(ControllerNode):
         self.create_subscription(Pose2D, "~/command", self._on_command, 10)
         values = self.values
         return ReferenceInput(
-            values.reference_timeout, advance_pose, self.state_name, values.input_timeout
+            values.reference_timeout, Reference.after, self.state_name, values.input_timeout
         )
 
     def subscribe_to_references(self) -> None:
@@ -105,7 +101,7 @@ class PoseTrackingNode(ControllerNode):
         Raises:
             ValueError: it does not have as many numbers as the law.
         """
-        numbers = getattr(self.values, name)
+        numbers: tuple[float, ...] = getattr(self.values, name)
         if len(numbers) not in (0, count):
             raise ValueError(
                 f"parameter '{name}' = {list(numbers)}: must be {count} numbers with law = "
@@ -153,7 +149,7 @@ class PoseNode(PoseTrackingNode):
         """Which law it is."""
         return "polar"
 
-    def make_law(self, dynamics: BodyDynamics) -> PolarPoseController:
+    def make_law(self, dynamics: DynamicParameters) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(
@@ -164,5 +160,12 @@ class PoseNode(PoseTrackingNode):
         self, status: PoseControllerStatus, stamp: float, dt: float, torque: Torque
     ) -> None:
         """Every variable of the law."""
+        record = self.law.record
         status.velocity.header.frame_id = self.values.base_frame
-        fill_pose_status(status, stamp, dt, self.law.record, torque)
+        fill_linearizing_status(status.velocity, stamp, dt, record.loops, torque)
+        status.header.stamp = status.velocity.header.stamp
+        fill_pose(status.set_point, record.reference)
+        fill_pose(status.process_value, record.pose)
+        fill_pose(status.offset, record.offset)
+        fill_polar(status.polar_error, record.polar)
+        status.direction = record.direction

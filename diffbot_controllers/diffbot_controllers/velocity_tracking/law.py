@@ -1,4 +1,38 @@
-"""Kinematic and dynamic law in one: from a measured pose and velocity to a velocity command."""
+"""The tracking law of robots that take velocity commands, (9)-(12) of Siwek et al. (2023).
+
+Kinematic law, after Klancar, Matko and Blazic (2005). Error of the pose in the robot's own frame,
+(9); r is the reference, theta the robot's heading:
+
+    e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
+    e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
+
+Velocity wanted, with the **reference's** v_d and omega_d:
+
+    u_v     = v_d cos(e_theta) + k1 e_x
+    u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
+    k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
+
+(10) is printed with minus signs, without the reference's velocities, and (11) with the robot's
+own velocity. So printed, the robot drives away from its reference: `published_velocity` shows it.
+
+Three things are added, all without effect on small errors of a moving reference. The floor of the
+frequency: with v_d = omega_d = 0 the gains of (11) are 0 and an error would stay. The steering is
+written k3 (e_theta + psi), psi = k2 sign(v_d) e_y / k3, the direction back to the path, which is
+kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
+robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
+of its commands does not make it overshoot for ever.
+
+Dynamic law. With u from the kinematic law, the reference's own acceleration as feed-forward and
+the robot's velocity (v, w) as measured:
+
+    command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
+    command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
+                                                                                              (12)
+
+(12) is printed with the matrix of (A13), whose columns for sigma1 and sigma2 are left out here, as
+their accelerations are already in the first term. With the right sigma the velocity error obeys
+e' = -k e whatever the robot.
+"""
 
 from __future__ import annotations
 
@@ -7,52 +41,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from arc_odometry import Arc, Pose, sinc
-from diffbot_controllers.laws.motion import (
-    REST,
-    Reference,
-    Velocity,
-    check_finite,
-    check_positive,
-    check_reference,
-)
-from diffbot_description.dynamics import Sigma
-
-# ---
-# Velocities that bring a robot onto a moving reference; (9)-(11) of Siwek et al. (2023).
-#
-# Error of the pose in the robot's own frame, (9); r is the reference, theta the robot's heading:
-#
-#     e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
-#     e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
-#
-# Law and gains, after Klancar, Matko and Blazic (2005), with the **reference's** v_d and omega_d:
-#
-#     u_v     = v_d cos(e_theta) + k1 e_x
-#     u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
-#     k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
-#
-# (10) is printed with minus signs, without the reference's velocities, and (11) with the robot's
-# own velocity. So printed, the robot drives away from its reference: `published_velocity` shows it.
-#
-# Three things are added, all without effect on small errors of a moving reference. The floor of the
-# frequency: with v_d = omega_d = 0 the gains of (11) are 0 and an error would stay. The steering is
-# written k3 (e_theta + psi), psi = k2 sign(v_d) e_y / k3, the direction back to the path, which is
-# kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
-# robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
-# of its commands does not make it overshoot for ever.
-
-
-class MovingReference(Protocol):
-    """A reference with the fields of diffbot_controllers.Reference, m, rad and s."""
-
-    x: float
-    y: float
-    theta: float
-    v: float
-    omega: float
-    dv: float
-    domega: float
+from arc_odometry import REST, Arc, Pose, Velocity, sinc
+from arc_odometry.checks import check_finite, check_limit, check_positive
+from diffbot_controllers.laws.motion import within
+from diffbot_description import Sigma
+from pose2d_trajectories import Reference
+from pose2d_trajectories.reference import check_reference
 
 
 class PoseError(NamedTuple):
@@ -100,7 +94,7 @@ class KinematicGains:
         return math.sqrt(omega * omega + self.b * v * v + self.floor * self.floor)
 
 
-def pose_error(reference: MovingReference, pose: Pose) -> PoseError:
+def pose_error(reference: Reference, pose: Pose) -> PoseError:
     """The error (9)."""
     dx, dy = reference.x - pose.x, reference.y - pose.y
     cosine, sine = math.cos(pose.theta), math.sin(pose.theta)
@@ -130,7 +124,7 @@ class Braking:
 
 def kinematic_velocity(
     error: PoseError,
-    reference: MovingReference,
+    reference: Reference,
     gains: KinematicGains,
     braking: Braking = Braking(),
 ) -> Velocity:
@@ -158,7 +152,7 @@ def _steepest(side: float, v: float, brake: float) -> float:
     """
     if brake == math.inf or v == 0.0:
         return math.inf
-    return (0.5 * abs(side) * math.sqrt(brake) / abs(v)) ** (2.0 / 3.0)
+    return math.pow(0.5 * abs(side) * math.sqrt(brake) / abs(v), 2.0 / 3.0)
 
 
 def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
@@ -190,19 +184,6 @@ def published_velocity(
     return Velocity(sign * k * error.x, sign * (side + k * error.theta))
 
 
-# ---
-# Commands that give a robot the velocity wanted; (12) of Siwek et al. (2023).
-#
-#     command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
-#     command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
-#
-# with the reference's own acceleration as feed-forward, u from the kinematic law and the robot's
-# velocity (v, w) as measured. (12) is printed with the matrix of (A13), whose columns for sigma1
-# and sigma2 are left out here, as their accelerations are already in the first term.
-#
-# With the right sigma the velocity error obeys e' = -k e whatever the robot.
-
-
 @dataclass(frozen=True)
 class VelocityLimits:
     """What may be asked of the robot; math.inf: no limit.
@@ -223,9 +204,8 @@ class VelocityLimits:
     angular_acceleration: float = math.inf
 
     def __post_init__(self) -> None:
-        check_positive(
+        check_limit(
             "velocity limits",
-            unbounded=True,
             linear_velocity=self.linear_velocity,
             angular_velocity=self.angular_velocity,
             linear_acceleration=self.linear_acceleration,
@@ -235,17 +215,17 @@ class VelocityLimits:
     def command(self, asked: Velocity) -> Velocity:
         """A command within the limits, each axis for itself: they have a drive of their own."""
         return Velocity(
-            _within(asked.v, self.linear_velocity), _within(asked.omega, self.angular_velocity)
+            within(asked.v, self.linear_velocity), within(asked.omega, self.angular_velocity)
         )
 
     def acceleration(self, asked: Velocity) -> Velocity:
         """An acceleration within the limits, m/s^2 and rad/s^2."""
         return Velocity(
-            _within(asked.v, self.linear_acceleration),
-            _within(asked.omega, self.angular_acceleration),
+            within(asked.v, self.linear_acceleration),
+            within(asked.omega, self.angular_acceleration),
         )
 
-    def braking(self, sigma: Sigma, reference: MovingReference) -> Braking:
+    def braking(self, sigma: Sigma, reference: Reference) -> Braking:
         """How hard the robot can brake to a reference's velocity within these limits."""
         ahead, behind = _braking(
             *sigma.axis(0), self.linear_velocity, self.linear_acceleration,
@@ -274,38 +254,8 @@ def _braking(
     return both[0], both[1]
 
 
-def wanted_acceleration(
-    wanted: Velocity, velocity: Velocity, feed_forward: Velocity, gains: Velocity
-) -> Velocity:
-    """The accelerations of (12), m/s^2 and rad/s^2.
-
-    Args:
-        wanted: u of the kinematic law.
-        velocity: the robot's own.
-        feed_forward: the reference's acceleration.
-        gains: k_v and k_omega, 1/s.
-    """
-    return Velocity(
-        feed_forward.v + gains.v * (wanted.v - velocity.v),
-        feed_forward.omega + gains.omega * (wanted.omega - velocity.omega),
-    )
-
-
-def dynamic_command(sigma: Sigma, velocity: Velocity, acceleration: Velocity) -> Velocity:
-    """The command of (12), m/s and rad/s, without limits."""
-    return Velocity(*sigma.command(velocity, acceleration))
-
-
-def _within(value: float, limit: float) -> float:
-    return max(-limit, min(limit, value))
-
-
-# ---
-# Looking ahead by the dead time of a robot, with the commands that are already under way.
-
-
-class Ahead:
-    """Keeps the commands under way and tells where they lead to.
+class DeadTimePredictor:
+    """Keeps the commands that are under way for the dead time, and tells where they lead to.
 
     Args:
         dead_time: from a command to its effect, s, >= 0.
@@ -325,7 +275,7 @@ class Ahead:
         while self._held and self._held[0][1] <= end - self._dead_time:
             self._held.popleft()
 
-    def state(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
+    def predict(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
         """Pose and velocity at the time at which the next command acts, from those of now.
 
         The velocity follows (3) exactly; the way of a piece is the arc of its mean velocity.
@@ -346,22 +296,10 @@ class Ahead:
     def _moved(
         pose: Pose, velocity: Velocity, command: Velocity, duration: float, sigma: Sigma
     ) -> tuple[Pose, Velocity]:
-        after = Velocity(*sigma.after(velocity, command, duration))
-        return _arc(velocity, after, duration).end(pose), after
-
-
-def reference_ahead(reference: MovingReference, duration: float) -> Reference:
-    """The reference after a duration, s, if its accelerations stay; the error grows with t^3."""
-    now = Velocity(reference.v, reference.omega)
-    after = Velocity(now.v + duration * reference.dv, now.omega + duration * reference.domega)
-    pose = _arc(now, after, duration).end(Pose(reference.x, reference.y, reference.theta))
-    return Reference(*pose, *after, reference.dv, reference.domega)
-
-
-def _arc(first: Velocity, last: Velocity, duration: float) -> Arc:
-    """Way of a velocity that changes evenly."""
-    half = 0.5 * duration
-    return Arc(half * (first.v + last.v), half * (first.omega + last.omega))
+        after = sigma.after(velocity, command, duration)
+        half = 0.5 * duration
+        way = Arc(half * (velocity.v + after.v), half * (velocity.omega + after.omega))
+        return way.end(pose), after
 
 
 class SigmaSource(Protocol):
@@ -463,7 +401,7 @@ class VelocityTracker:
         self.settings = settings
         self._sigma = sigma
         self._estimator = estimator
-        self._ahead = Ahead(settings.dead_time)
+        self._predictor = DeadTimePredictor(settings.dead_time)
         self.reset()
 
     @property
@@ -474,16 +412,16 @@ class VelocityTracker:
     def reset(self) -> None:
         """Forget commands under way, as after a stop; the estimate stays."""
         self.last: TrackerRecord | None = None
-        self._ahead.reset()
+        self._predictor.reset()
 
     def update(
         self,
         stamp: float,
-        reference: MovingReference,
+        reference: Reference,
         pose: tuple[float, float, float],
         velocity: tuple[float, float],
         applied: tuple[float, float] | None = None,
-        ahead: MovingReference | None = None,
+        ahead: Reference | None = None,
     ) -> Velocity:
         """Command of (v, omega), m/s and rad/s, for the period that begins.
 
@@ -503,15 +441,15 @@ class VelocityTracker:
         pose, velocity = Pose(*pose), Velocity(*velocity)
         check_finite("measurement", stamp=stamp, x=pose.x, y=pose.y, theta=pose.theta)
         check_finite("measurement", v=velocity.v, omega=velocity.omega)
-        for wanted in (reference, ahead or reference):
-            check_reference(wanted)
+        for given in (reference, ahead or reference):
+            check_reference(given)
         self._take_in(stamp, velocity, applied)
         error = pose_error(reference, pose)
-        speed_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
+        velocity_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
         sigma, settings = self.sigma, self.settings
         if settings.dead_time > 0.0:
-            pose, velocity = self._ahead.state(pose, velocity, sigma)
-            reference = ahead or reference_ahead(reference, settings.dead_time)
+            pose, velocity = self._predictor.predict(pose, velocity, sigma)
+            reference = ahead or reference.after(settings.dead_time)
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
         else:
@@ -519,21 +457,26 @@ class VelocityTracker:
             wanted = kinematic_velocity(
                 pose_error(reference, pose), reference, settings.gains, braking
             )
-        asked = wanted_acceleration(
-            wanted,
-            velocity,
-            Velocity(reference.dv, reference.domega),
-            Velocity(settings.k_v, settings.k_w),
+        asked = Velocity(
+            reference.dv + settings.k_v * (wanted.v - velocity.v),
+            reference.domega + settings.k_w * (wanted.omega - velocity.omega),
         )
         acceleration = settings.limits.acceleration(asked)
-        free = dynamic_command(sigma, velocity, acceleration)
+        free = sigma.command(velocity, acceleration)
         check_finite("command is beyond floating point", v=free.v, omega=free.omega)
         command = settings.limits.command(free)
-        limited = tuple(
-            a != b or c != d for a, b, c, d in zip(asked, acceleration, free, command, strict=True)
-        )
         self.last = TrackerRecord(
-            stamp, error, speed_error, wanted, acceleration, command, sigma, limited
+            stamp=stamp,
+            error=error,
+            velocity_error=velocity_error,
+            wanted=wanted,
+            acceleration=acceleration,
+            command=command,
+            sigma=sigma,
+            limited=(
+                asked.v != acceleration.v or free.v != command.v,
+                asked.omega != acceleration.omega or free.omega != command.omega,
+            ),
         )
         return command
 
@@ -554,6 +497,6 @@ class VelocityTracker:
             return
         command = self.last.command if applied is None else Velocity(*applied)
         check_finite("applied command", v=command.v, omega=command.omega)
-        self._ahead.hold(self.last.stamp, stamp, command)
+        self._predictor.hold(self.last.stamp, stamp, command)
         if self._estimator is not None:
             self._estimator.update(stamp, velocity, command)

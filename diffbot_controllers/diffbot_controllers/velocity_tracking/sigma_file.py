@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diffbot_controllers.parameter_file import read_section
-from diffbot_description.dynamics import Sigma
+from diffbot_description import Sigma
 
 ADVICE = "identify the robot anew: diffbot identify RECORDING"
 NAMES = ("sigma1", "sigma2", "sigma3", "sigma4")
@@ -26,8 +26,8 @@ class IdentifiedSigma:
     """
 
     sigma: Sigma
-    variances: tuple[float, float, float, float] = (math.nan,) * 4
-    dead_time: tuple[float, float] = (0.0, 0.0)
+    variances: tuple[float, ...] = (math.nan,) * 4
+    dead_time: tuple[float, ...] = (0.0, 0.0)
 
 
 def read_sigma(path: str) -> IdentifiedSigma:
@@ -47,19 +47,16 @@ def read_sigma(path: str) -> IdentifiedSigma:
     section = read_section(path, ("sigma",), ADVICE)
     try:
         values = _numbers(section, "sigma", 4)
-        variances = dead_time = None
+        known = IdentifiedSigma(sigma_from(values))
         if "exponent" in section:
             _check_linear(_numbers(section, "exponent", 2))
         if "covariance_diagonal" in section:
-            variances = _numbers(section, "covariance_diagonal", 4)
-            _check_identified(variances)
+            known = replace(known, variances=_numbers(section, "covariance_diagonal", 4))
+            _check_identified(known.variances)
         if "dead_time" in section:
-            dead_time = _numbers(section, "dead_time", 2)
-        return IdentifiedSigma(
-            sigma_from(values),
-            variances or IdentifiedSigma.variances,
-            _checked_dead_time(dead_time or IdentifiedSigma.dead_time),
-        )
+            known = replace(known, dead_time=_numbers(section, "dead_time", 2))
+            _check_dead_time(known.dead_time)
+        return known
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
 
@@ -85,8 +82,11 @@ def sigma_from(values: tuple[float, ...]) -> Sigma:
 
 def _numbers(section: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
     values = section.get(name)
-    numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
-    if not numbers or len(values) != count:
+    if not (
+        isinstance(values, list)
+        and all(type(value) in (int, float) for value in values)
+        and len(values) == count
+    ):
         raise ValueError(f"{name} = {values!r}: must be a list of {count} numbers")
     return tuple(map(float, values))
 
@@ -111,8 +111,7 @@ def _check_linear(exponents: tuple[float, ...]) -> None:
             )
 
 
-def _checked_dead_time(dead_time: tuple[float, float]) -> tuple[float, float]:
+def _check_dead_time(dead_time: tuple[float, ...]) -> None:
     for axis, value in zip(("v", "omega"), dead_time, strict=True):
         if not 0.0 <= value <= 1.0:
             raise ValueError(f"dead_time of {axis} = {value} s: must be from 0 to 1")
-    return dead_time

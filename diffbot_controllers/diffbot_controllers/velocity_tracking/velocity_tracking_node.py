@@ -1,6 +1,6 @@
 """The velocity_tracking_controller node: tracking for robots that take velocity commands.
 
-The law is (9)-(12) of Siwek et al. (2023); see tracker.py. Subscribes to `odom`
+The law is (9)-(12) of Siwek et al. (2023); see law.py. Subscribes to `odom`
 (nav_msgs/Odometry: pose, and velocity in the robot's own frame) and `~/reference`
 (diffbot_msgs/PoseReference, in the odometry's frame). Publishes `cmd_vel`
 (geometry_msgs/TwistStamped, or Twist with stamped = false), `~/status`
@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,25 +20,28 @@ from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from arc_odometry import Oddity, Pose
+from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_messages import heading
-from diffbot_controllers.laws.motion import REST, Reference, Velocity, check_finite, check_positive
-from diffbot_controllers.nodes.controller_node import REFERENCE_PARAMETERS
 from diffbot_controllers.nodes.reference_follower import (
+    REFERENCE_PARAMETERS,
     ReferenceFollower,
-    ReferenceInput,
-    advance_pose,
     at_rest,
     reference_fields,
 )
+from diffbot_controllers.nodes.reference_input import ReferenceInput
 from diffbot_controllers.velocity_tracking.law import (
     TrackerRecord,
     TrackerSettings,
     VelocityLimits,
     VelocityTracker,
 )
+from diffbot_controllers.velocity_tracking.odometry_checks import (
+    OdometrySample,
+    OdometryStamps,
+    PoseContinuity,
+)
 from diffbot_controllers.velocity_tracking.sigma_file import IdentifiedSigma, read_sigma, sigma_from
-from diffbot_description.dynamics import Sigma
+from diffbot_description import Sigma
 from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import (
     ControllerState,
@@ -56,9 +58,7 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
-
-# ---
-# Parameters of the velocity_tracking_controller node, and what they say to the tracker.
+from pose2d_trajectories import Reference
 
 FROM_PARAMETER = "sigma"
 DEFAULTS = TrackerSettings()
@@ -170,72 +170,6 @@ def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit
     )
 
 
-# ---
-# Pose and velocity as a robot's own odometry tells them, and what is odd about their stamps.
-
-
-@dataclass(frozen=True)
-class OdometrySample:
-    """What an odometry tells.
-
-    Attributes:
-        stamp: s.
-        pose: in the odom frame, m and rad.
-        velocity: of the robot, m/s and rad/s.
-
-    Raises:
-        ValueError: a number is not finite.
-    """
-
-    stamp: float
-    pose: Pose
-    velocity: Velocity
-
-    def __post_init__(self) -> None:
-        check_finite("odometry", x=self.pose.x, y=self.pose.y, theta=self.pose.theta)
-        check_finite("odometry", v=self.velocity.v, omega=self.velocity.omega)
-
-
-class OdometryStamps:
-    """Says what is odd about the stamps of odometry.
-
-    - One sample earlier than its predecessor came late. A second one in a row shows that time was
-      reset.
-    - After a gap nobody knows what the robot did with the command.
-
-    Args:
-        longest_gap: between two stamps, s, > 0.
-    """
-
-    def __init__(self, longest_gap: float) -> None:
-        self._longest_gap = longest_gap
-        self._last = math.nan
-        self._late = False
-
-    def check(self, stamp: float) -> Oddity | None:
-        """Take in a stamp, s; returns what is odd about it, None where nothing is."""
-        last = self._last
-        if stamp < last:
-            went = f"stamp {stamp:.3f} s after {last:.3f} s"
-            if not self._late:
-                self._late = True
-                return Oddity("late", f"{went}: late odometry left out")
-            self._late, self._last = False, stamp
-            return Oddity("reset", f"{went}: time was reset; it goes on from the new stamp")
-        self._late, self._last = False, stamp
-        if stamp - last > self._longest_gap:
-            return Oddity(
-                "gap",
-                f"no odometry for {stamp - last:.3f} s, limit {self._longest_gap:g} s; check the "
-                "robot's driver, or raise input_timeout for a slow one",
-            )
-        return None
-
-
-# ---
-# What the velocity_tracking_controller node tells: `~/status`, `~/state` and `~/parameters`.
-
-
 class TrackingTelemetry:
     """Publishers and the messages that they send again and again.
 
@@ -270,9 +204,9 @@ class TrackingTelemetry:
     def publish_status(
         self,
         sample: OdometrySample,
-        reference: object,
+        reference: Reference,
         record: TrackerRecord,
-        command: Velocity,
+        command: tuple[float, float],
         variances: Sequence[float],
         time_step: float,
     ) -> None:
@@ -280,7 +214,7 @@ class TrackingTelemetry:
 
         Args:
             sample: that was answered.
-            reference: at its time; a MovingReference.
+            reference: at its time.
             record: of the tracker's update.
             command: sent, m/s and rad/s.
             variances: of sigma1..sigma4; NaN where unknown.
@@ -316,79 +250,6 @@ class TrackingTelemetry:
         self._parameters.sigma[:] = sigma.as_array()
         self._parameters.covariance_diagonal[:] = variances
         self._parameters_topic.publish(self._parameters)
-
-
-# ---
-# Poses that follow each other as a robot's do, and jumps that no robot can make.
-#
-# Within a period dt a pose may change by
-#
-#     |change of position| <= PLACE + MARGIN v dt      |change of heading| <= HEADING + MARGIN w dt
-#
-# with (v, w) the speeds that the robot reaches at its limits. PLACE and HEADING are what a sound
-# localisation may correct at once; the tracker takes that for an error as any other.
-#
-# A larger step is a jump, and nobody knows at once which of the two poses is right. Where it was a
-# localisation that found its place, the new pose stays; where two odometries take turns on one
-# topic it does not. So a pose counts again once it has been without a jump for SETTLING.
-
-PLACE = 0.1  # m
-HEADING = 0.2  # rad
-MARGIN = 2.0  # for a filter that catches up, and for limits that are not exact
-SETTLING = 0.5  # s
-
-
-class PoseContinuity:
-    """Refuses poses that jump, and those that come soon after.
-
-    Args:
-        fastest: speeds that the robot reaches at its limits, m/s and rad/s, > 0.
-
-    Raises:
-        ValueError: a speed is not > 0.
-    """
-
-    def __init__(self, fastest: Velocity) -> None:
-        check_positive("fastest", v=fastest.v, omega=fastest.omega)
-        self._fastest = fastest
-        self._last: tuple[float, Pose] | None = None
-        self._jumped: float | None = None  # stamp of the newest jump, s
-
-    def check(self, stamp: float, pose: Pose) -> None:
-        """Take in a pose, m and rad, and its stamp, s; one that went back begins anew.
-
-        Raises:
-            ValueError: it is a jump, or one was less than SETTLING before.
-        """
-        last, self._last = self._last, (stamp, pose)
-        if last is None or stamp <= last[0]:
-            self._jumped = None
-            return
-        if jump := self._jump(stamp - last[0], last[1], pose):
-            self._jumped = stamp
-            raise ValueError(jump)
-        if self._jumped is not None:
-            steady = stamp - self._jumped
-            if steady < SETTLING:
-                raise ValueError(
-                    f"the odometry's pose jumped {steady:.3f} s ago: it has to be steady for "
-                    f"{SETTLING:g} s"
-                )
-            self._jumped = None
-
-    def _jump(self, dt: float, last: Pose, pose: Pose) -> str:
-        """Why a pose cannot follow another after a time, s; empty where it can."""
-        place = math.hypot(pose.x - last.x, pose.y - last.y)
-        turn = abs(math.remainder(pose.theta - last.theta, math.tau))
-        furthest = PLACE + MARGIN * self._fastest.v * dt
-        most = HEADING + MARGIN * self._fastest.omega * dt
-        if place <= furthest and turn <= most:
-            return ""
-        return (
-            f"the odometry's pose jumped by {place:.3f} m and {turn:.3f} rad in {dt:.3f} s, limits "
-            f"{furthest:.3f} m and {most:.3f} rad: check that only one node tells the pose, and "
-            f"the localisation; it counts again once it has been steady for {SETTLING:g} s"
-        )
 
 
 class VelocityTrackingNode(ReferenceFollower):
@@ -429,7 +290,7 @@ class VelocityTrackingNode(ReferenceFollower):
         )
         self.follow(
             ReferenceInput(
-                values.reference_timeout, advance_pose, self.state_name, values.input_timeout
+                values.reference_timeout, Reference.after, self.state_name, values.input_timeout
             )
         )
 
@@ -531,14 +392,15 @@ class VelocityTrackingNode(ReferenceFollower):
         twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
         return message
 
-    def on_commanded(self, sample: OdometrySample, command: Velocity) -> None:
+    def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
         """Publish what the tracker knows, and now and then the state."""
         if self.exit_code is not None:
             return
-        if self._reference is not None:
+        record = self._tracker.last
+        if self._reference is not None and record is not None:
             step = 0.0 if self._answered is None else sample.stamp - self._answered
             self._telemetry.publish_status(
-                sample, self._reference, self._tracker.last, command, self._variances(), step
+                sample, self._reference, record, command, self._variances(), step
             )
         self._answered = sample.stamp
         self.tell_state(sample.stamp)
@@ -567,7 +429,7 @@ class VelocityTrackingNode(ReferenceFollower):
     def _variances(self) -> tuple[float, ...]:
         if self._estimator is None:
             return self._known.variances
-        return self._estimator.covariance.diagonal().tolist()
+        return tuple(self._estimator.covariance.diagonal().tolist())
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """What the node is doing, with the parameters in use."""

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_description import Robot, RobotModel, closed_form, urdf
+from diffbot_description import Robot, closed_form
 from diffbot_ident.excitation.body_model import BodyInformation, BodyPrior, Motion, predicted_window
 from diffbot_ident.excitation.shield import (
     Arena,
@@ -271,10 +271,9 @@ def make_excitation(
 
 def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:
     """The closed form and the friction of the robot's YAML, with each of K5..K8 off by `spread`."""
-    model = RobotModel.from_urdf(urdf(robot), left=robot.joints.left, right=robot.joints.right)
-    k = closed_form(model)
+    k = closed_form(robot.model)
     friction = robot.friction
-    return BodyPrior((k.k5, k.k6, k.k7, k.k8), (spread,) * 4, friction.viscous, friction.coulomb)
+    return BodyPrior(k, (spread,) * 4, friction.viscous, friction.coulomb)
 
 
 def _check(robot: Robot, amplitude: float, hold: int, period: float) -> None:

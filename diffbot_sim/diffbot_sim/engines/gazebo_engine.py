@@ -6,7 +6,7 @@ import math
 import tempfile
 from pathlib import Path
 
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
+from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form
 from diffbot_description.loading import support_span
 from diffbot_sim.gazebo import server as protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
@@ -50,8 +50,7 @@ class GazeboSimulator:
             raise ImportError(MISSING)
         self._robot = robot
         self._settings = settings or PhysicsSettings()
-        joints = robot.joints
-        self._bare = RobotModel.from_urdf(urdf(robot), left=joints.left, right=joints.right)
+        self._bare = robot.model
         self._payload = (0.0, 0.0, 0.0, 0.0)
         self.draws = gui or pictures is not None
         self._inner_step = self._settings.inner_step

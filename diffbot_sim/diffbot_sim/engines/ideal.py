@@ -17,7 +17,7 @@ from operator import mul
 
 import numpy as np
 
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
+from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
 # ---
@@ -306,15 +306,13 @@ class IdealSimulator:
     """Closed-form model of a robot with friction of its wheels; see Simulator for the interface.
 
     Args:
-        robot: its URDF gives K5..K8 (REFERENCE equations in diffbot_description.closed_form), its
-            friction the viscous and Coulomb friction of the wheels.
+        robot: its model gives K5..K8 (diffbot_description.closed_form), its friction
+            the viscous and Coulomb friction of the wheels.
     """
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
-        self._bare = RobotModel.from_urdf(
-            urdf(robot), left=robot.joints.left, right=robot.joints.right
-        )
+        self._bare = robot.model
         self._radius = self._bare.wheel_radius
         self._half_track = self._bare.half_track
         self._load(self._bare)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, urdf
+from diffbot_description import DynamicParameters, Robot, closed_form, urdf
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
 try:
@@ -44,7 +44,7 @@ class MujocoSimulator:
         self._settings = settings or ContactSettings()
         left, right = robot.joints.left, robot.joints.right
         text = urdf(robot)
-        self._bare = RobotModel.from_urdf(text, left=left, right=right)
+        self._bare = robot.model
         self._payload = (0.0, 0.0, 0.0, 0.0)
         self._model = build_model(robot, text, self._settings)
         self._data = mujoco.MjData(self._model)

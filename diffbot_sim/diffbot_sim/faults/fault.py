@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.robot import METADATA_KEY, Quantity
+from diffbot_description.robot import Quantity
 
 # ---
 # Which settings each kind of fault has, and their limits.
@@ -31,6 +31,7 @@ NUMBERS = (int, float)
 LISTS = (list, tuple)
 STAMPS = ("fresh", "old")
 VALUES = ("random", "nan", "inf", "-inf")
+METADATA_KEY = "quantity"  # of a dataclass field that holds a Quantity
 ARRAYS = ("", "reversed", "missing", "extra", "duplicated", "short", "empty")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from diffbot_description.loading import parse_yaml, read_text
+from diffbot_description.files import parse_yaml, read_text
 from diffbot_sim.faults.content import Stuck, bend, spoil
 from diffbot_sim.faults.fault import NANOSECONDS, Chance, Fault
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nav_msgs.msg import Odometry
 
-from diffbot_controllers.velocity_tracking.velocity_tracking_node import SETTLING
+from diffbot_controllers.velocity_tracking.odometry_checks import SETTLING
 from diffbot_node import to_stamp
 from diffbot_sim.faults.fault import Fault
 from faults.robots import PERIOD

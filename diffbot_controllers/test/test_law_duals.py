@@ -8,7 +8,7 @@ from arc_odometry import Arc, Pose
 from diffbot_controllers import Approach, ApproachGains, TrackerGains, Velocity
 from diffbot_controllers.laws.approach import moving_offset
 from diffbot_controllers.laws.backstepping_standard import tracking_velocity
-from diffbot_controllers.laws.rates import Rate
+from diffbot_controllers.laws.dual import Dual
 
 coordinate = st.floats(-2.0, 2.0)
 angle = st.floats(-6.0, 6.0)
@@ -63,8 +63,8 @@ def test_rate_of_the_tracker_is_that_along_the_motion(x, y, theta, v, omega, rv,
         robot, reference = moved((0.0, 0.0, 0.0), u, time), moved((x, y, theta), motion, time)
         return tracking_velocity(
             *moving_offset(reference, motion, robot, u),
-            Rate(rv + dv * time, dv),
-            Rate(romega + domega * time, domega),
+            Dual(rv + dv * time, dv),
+            Dual(romega + domega * time, domega),
             TrackerGains(),
         )
 
@@ -76,7 +76,7 @@ def test_rate_of_the_tracker_is_that_along_the_motion(x, y, theta, v, omega, rv,
 @given(coordinate, coordinate, st.floats(-3.0, 3.0), speed, speed)
 def test_tracker_descends_on_its_lyapunov_function(x, y, theta, rv, romega):
     gains = TrackerGains(along=3.0, reach=0.2, turning=1.0)
-    v, omega = tracking_velocity(Rate(x), Rate(y), Rate(theta), Rate(rv), Rate(romega), gains)
+    v, omega = tracking_velocity(Dual(x), Dual(y), Dual(theta), Dual(rv), Dual(romega), gains)
     u = Velocity(v.value, omega.value)
     dx, dy, dtheta = moving_offset(Pose(x, y, theta), Velocity(rv, romega), Pose(0.0, 0.0, 0.0), u)
     b = 1.0 / 0.2**2

@@ -2,17 +2,17 @@
 
 import pytest
 
-from diffbot_controllers.adaptation import PERIOD, LastGood
-from diffbot_controllers.laws.motion import BodyDynamics
+from diffbot_controllers.parameter_file import CHECKPOINT_PERIOD, ParameterCheckpoint
+from diffbot_description import DynamicParameters
 
-LEARNT = BodyDynamics(0.056, -2.5, 1.76, -10.7)
+LEARNT = DynamicParameters(0.056, -2.5, 1.76, -10.7)
 
 
 def test_what_is_kept_is_restored(tmp_path):
     path = tmp_path / "new" / "twil.yaml"
-    assert LastGood(str(path), "twil").restore() is None
-    LastGood(str(path), "twil").write(LEARNT)
-    assert LastGood(str(path), "twil").restore() == LEARNT
+    assert ParameterCheckpoint(str(path), "twil").restore() is None
+    ParameterCheckpoint(str(path), "twil").write(LEARNT)
+    assert ParameterCheckpoint(str(path), "twil").restore() == LEARNT
     assert [p.name for p in path.parent.iterdir()] == ["twil.yaml"]
 
 
@@ -29,21 +29,21 @@ def test_what_is_kept_is_restored(tmp_path):
 )
 def test_a_file_that_is_wrong_is_refused_by_its_field(tmp_path, edit, says):
     path = tmp_path / "kept.yaml"
-    LastGood(str(path), "twil").write(LEARNT)
+    ParameterCheckpoint(str(path), "twil").write(LEARNT)
     path.write_text(path.read_text().replace(*edit))
     with pytest.raises(ValueError, match=says):
-        LastGood(str(path), "twil").restore()
+        ParameterCheckpoint(str(path), "twil").restore()
 
 
 def test_it_is_written_now_and_then_and_only_what_is_new(tmp_path):
     path = tmp_path / "kept.yaml"
-    kept = LastGood(str(path), "twil")
+    kept = ParameterCheckpoint(str(path), "twil")
     kept.keep(LEARNT, 0.0)
-    other = BodyDynamics(0.06, -2.5, 1.8, -10.7)
-    kept.keep(other, PERIOD - 0.1)
-    assert LastGood(str(path), "twil").restore() == LEARNT
-    kept.keep(other, PERIOD + 0.1)
-    assert LastGood(str(path), "twil").restore() == other
+    other = DynamicParameters(0.06, -2.5, 1.8, -10.7)
+    kept.keep(other, CHECKPOINT_PERIOD - 0.1)
+    assert ParameterCheckpoint(str(path), "twil").restore() == LEARNT
+    kept.keep(other, CHECKPOINT_PERIOD + 0.1)
+    assert ParameterCheckpoint(str(path), "twil").restore() == other
     path.unlink()
     kept.write(other)
     assert not path.exists()  # nothing new
@@ -52,4 +52,4 @@ def test_it_is_written_now_and_then_and_only_what_is_new(tmp_path):
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="parameter 'last_good' = .*give a file in a folder"):
-        LastGood(str(tmp_path / "file" / "kept.yaml"), "twil")
+        ParameterCheckpoint(str(tmp_path / "file" / "kept.yaml"), "twil")

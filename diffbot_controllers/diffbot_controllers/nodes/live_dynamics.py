@@ -1,0 +1,427 @@
+"""Where a controller's node has K5..K8 from: a description, a file, or live estimates.
+
+Live ones come on `dynamic_parameters` and go through the gates of Adaptation; `~/adaptation` tells
+what becomes of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from types import SimpleNamespace
+
+from diffbot_controllers.adaptation import (
+    Adaptation,
+    AdaptationSettings,
+    Gate,
+    Judgement,
+    LiveEstimate,
+)
+from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics
+from diffbot_description import DynamicParameters, closed_form
+from diffbot_msgs import msg
+from diffbot_node import EffortNode, KeptTopic, Parameter, seconds, to_stamp
+
+DEFAULT = AdaptationSettings()
+NOWHERE = "none"
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+
+ADAPTATION_PARAMETERS = (
+    Parameter(
+        "nominal_parameters",
+        "robot",
+        "K5..K8 that adaptation begins with and stays near: 'robot', or the path of a "
+        "dynamic_parameters.yaml",
+    ),
+    Parameter(
+        "last_good",
+        NOWHERE,
+        "file that adapted parameters are kept in, and that the next run begins with if it is of "
+        "this robot and inside the band; none: they are not kept",
+    ),
+    Parameter(
+        "require_verified",
+        AUTO,
+        "follow only estimates that a motion of its own has verified; auto: with parameters = "
+        "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
+        "Those that a motion refuted are never followed",
+        # YAML takes true, yes and on for something else than text.
+        choices=(AUTO, ALWAYS, NEVER),
+    ),
+    Parameter(
+        "precision",
+        DEFAULT.precision,
+        "largest half width of the 95 % intervals of K5..K8, as shares of them, that are followed",
+        above=0.0,
+    ),
+    Parameter(
+        "hysteresis",
+        DEFAULT.hysteresis,
+        "factor on precision beyond which a parameter that is followed no longer is",
+        minimum=1.0,
+        maximum=10.0,
+    ),
+    Parameter(
+        "adaptation_rate",
+        DEFAULT.rate,
+        "fastest change of a parameter in use, as a share of the nominal one, 1/s",
+        above=0.0,
+        maximum=10.0,
+    ),
+    Parameter(
+        "band",
+        DEFAULT.band,
+        "parameters in use stay within the nominal ones divided by and times this",
+        minimum=1.001,
+        maximum=100.0,
+    ),
+    Parameter(
+        "offset_margin",
+        DEFAULT.offset_margin,
+        "how far the centre of mass may move beyond that, m; widens the band of K5 and K6",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    Parameter(
+        "significance",
+        DEFAULT.significance,
+        "standard deviations from its estimate beyond which a parameter in use follows it",
+        minimum=DEFAULT.arrival,
+        maximum=10.0,
+    ),
+    Parameter(
+        "coverage",
+        DEFAULT.coverage,
+        "least share of the excitation that a parameter needs before it is followed; 0: none",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+)
+
+
+def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSettings:
+    """Settings of the gates from ADAPTATION_PARAMETERS' values.
+
+    Args:
+        values: by name of the parameter.
+        adaptive: whether the robot is driven from the start, with a set that is trusted.
+
+    Raises:
+        ValueError: a value is outside its range.
+    """
+    return AdaptationSettings(
+        precision=values.precision,
+        hysteresis=values.hysteresis,
+        rate=values.adaptation_rate,
+        band=values.band,
+        offset_margin=values.offset_margin,
+        significance=values.significance,
+        coverage=values.coverage,
+        require_verified={ALWAYS: True, NEVER: False, AUTO: not adaptive}[values.require_verified],
+    )
+
+
+FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
+
+
+class DynamicsSource:
+    """K5..K8 of the robot's description, of a file, or live from `dynamic_parameters`.
+
+    Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
+    nominal or the last good parameters from the start, which follow the estimates; with `topic` it
+    waits until the gates let a first estimate pass, and drives with that. So the first set is
+    either trusted or, unless `require_verified` says otherwise, verified.
+
+    Args:
+        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        use: called with each that may be used, and once before this returns: for a topic with the
+            nominal ones, so that what is wrong with a law is said at the start. A ValueError
+            refuses them.
+
+    Raises:
+        ValueError: a file does not hold parameters that may be used, or a setting is wrong.
+    """
+
+    def __init__(self, node: EffortNode, use: Callable[[DynamicParameters], None]) -> None:
+        self._node = node
+        self._live: LiveDynamics | None = None
+        self._newest: DynamicParameters | None = None
+        source = node.values.parameters
+        if source in (FROM_TOPIC, ADAPTIVE):
+            self._live = self._follow(use, adaptive=source == ADAPTIVE)
+        else:
+            self._newest = self._read(source)
+            use(self._newest)
+
+    @property
+    def newest(self) -> DynamicParameters | None:
+        """Those in use; None before valid ones have come on the topic."""
+        if self._live is None:
+            return self._newest
+        adaptation = self._live.adaptation
+        return adaptation.in_use if adaptation.is_started else None
+
+    @property
+    def kept_topics(self) -> tuple[KeptTopic, ...]:
+        """`~/adaptation` where they are live."""
+        return (self._live.topic,) if self._live else ()
+
+    def look(self) -> None:
+        """Called now and then."""
+        if self._live is not None:
+            self._live.look()
+
+    def waits_for(self) -> str:
+        """What is missing before the robot may be driven; empty when nothing is."""
+        if self.newest is None:
+            return (
+                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
+                "that verifies them, or give the file of one as `parameters`"
+            )
+        if self._live and self._node.values.wait_for_estimates and not self._live.is_offered:
+            return "nobody publishes dynamic_parameters; start dynamics_estimator"
+        return ""
+
+    def awaits(self, stamp: float) -> str:
+        """What has to come before the joint state of a stamp (s) can be answered."""
+        if self._live is None or not self._node.values.wait_for_estimates:
+            return ""
+        if self._live.reaches(stamp):
+            return ""
+        return f"no dynamic_parameters for the joint state of {stamp:.3f} s"
+
+    def advance(self, stamp: float) -> None:
+        """Take in the estimates that count from a stamp on, s."""
+        if self._live is not None:
+            self._live.advance(stamp)
+
+    def reset(self, stamp: float) -> None:
+        """The joint states' time was set back to a stamp, s."""
+        if self._live is not None:
+            self._live.reset(stamp)
+
+    def close(self) -> None:
+        """Keep what was learnt."""
+        if self._live is not None:
+            self._live.close()
+
+    def _read(self, source: str) -> DynamicParameters:
+        robot = self._node.robot
+        if source == FROM_ROBOT:
+            return closed_form(robot.model)
+        return read_dynamics(source, robot.name)
+
+    def _follow(self, use: Callable[[DynamicParameters], None], adaptive: bool) -> LiveDynamics:
+        node, values = self._node, self._node.values
+        settings = adaptation_settings(values, adaptive)
+        nominal, half_track = self._read(values.nominal_parameters), node.geometry.half_track
+        checkpoint = None
+        if values.last_good not in ("", NOWHERE):
+            checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
+        adaptation = Adaptation(nominal, half_track, settings, started=adaptive)
+        if checkpoint is not None and adaptive:
+            try:
+                start = checkpoint.restore()
+                if start is not None:
+                    adaptation = Adaptation(nominal, half_track, settings, start)
+                    where = checkpoint.path
+                    node.get_logger().info(f"parameters begin as kept in {where}: {start}")
+            except ValueError as error:
+                node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
+        use(adaptation.in_use)
+        return LiveDynamics(node, adaptation, use, checkpoint)
+
+
+TOPIC = "dynamic_parameters"
+TOLERANCE = 1e-6  # s; stamps go through floats
+# An estimate further ahead of the joint states than this is stamped by another clock, s.
+LONGEST_LEAD = 1.0
+LONG_AGO = -math.inf  # s; stamp of no estimate
+# Gates that are worth a warning; the others are often shut, and ~/adaptation says so.
+ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
+
+
+class LiveDynamics:
+    """Takes estimates from `dynamic_parameters`, judges them, and publishes each judgement.
+
+    An estimate is used a fixed robot time after its stamp, however long it was on its way: with
+    `wait_for_estimates` a run in lock-step repeats to the last digit. One that is stamped far ahead
+    of the joint states is left out, with a warning.
+
+    Args:
+        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        adaptation: the gates.
+        use: called with parameters that change. A ValueError refuses the estimate, and those of
+            before stay.
+        checkpoint: where they are kept; None: nowhere.
+
+    Attributes:
+        topic: `~/adaptation`.
+    """
+
+    def __init__(
+        self,
+        node: EffortNode,
+        adaptation: Adaptation,
+        use: Callable[[DynamicParameters], None],
+        checkpoint: ParameterCheckpoint | None,
+    ) -> None:
+        self.adaptation = adaptation
+        self._node = node
+        self._use = use
+        self._checkpoint = checkpoint
+        self._delay = node.values.estimate_delay
+        self._waiting: deque[LiveEstimate] = deque(maxlen=1000)
+        self._known: deque[LiveEstimate] = deque(maxlen=10)  # an estimate may be said again
+        self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
+        self._begun = False
+        self._status = msg.AdaptationStatus()
+        self._status.header.frame_id = node.values.base_frame
+        resume = node.resume if node.values.wait_for_reference else None
+        self.topic = KeptTopic(node, msg.AdaptationStatus, "~/adaptation", resume)
+        self._estimates = node.create_subscription(
+            msg.DynamicParameters, TOPIC, self._on_message, 100
+        )
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether somebody publishes estimates."""
+        return self._node.count_publishers(self._estimates.topic_name) > 0
+
+    def reaches(self, stamp: float) -> bool:
+        """Whether all estimates that count at a stamp (s) have come.
+
+        They come every `estimate_period`, so that there is none between the newest and the next.
+        """
+        newest = stamp - self._delay  # that counts
+        due = newest - self._node.values.estimate_period
+        stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
+        # One that is far ahead says nothing about those that are still to come.
+        return newest < -TOLERANCE or any(
+            due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
+        )
+
+    def advance(self, stamp: float) -> None:
+        """Judge the estimates that count from a stamp on, s."""
+        self._begun = True
+        if self._judged > stamp + LONGEST_LEAD:
+            self._judged = LONG_AGO
+        if not self._waiting:
+            return
+        estimates = list(self._waiting)
+        self._waiting.clear()
+        for estimate in estimates:
+            ahead = estimate.stamp - stamp
+            if ahead <= TOLERANCE - self._delay:
+                self._judge(estimate)
+            elif ahead <= LONGEST_LEAD:
+                self._waiting.append(estimate)
+            else:
+                self._node.complain(
+                    f"{TOPIC} stamped {ahead:.3f} s ahead of the joint states left out, limit "
+                    f"{LONGEST_LEAD:g} s: publish them with the stamps of the joint states' clock"
+                )
+
+    def reset(self, stamp: float) -> None:
+        """The joint states' time was set back to a stamp, s: what came before it is forgotten."""
+        self._judged = LONG_AGO
+        self._known.clear()
+        # The estimator may have been faster to notice: its first ones after the reset stay.
+        kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + TOLERANCE]
+        self._waiting.clear()
+        self._waiting.extend(kept)
+
+    def close(self) -> None:
+        """Keep the parameters in use for the next run."""
+        if self.adaptation.accepted:
+            self._keep(lambda checkpoint: checkpoint.write(self.adaptation.in_use))
+
+    def _on_message(self, message: msg.DynamicParameters) -> None:
+        estimate = estimate_of(message)
+        if estimate in self._known:
+            return
+        self._node.keep_waiting()  # an identification takes longer than anybody's patience
+        self._known.append(estimate)
+        self._waiting.append(estimate)
+        self.look()
+        self._node.resume()
+
+    def look(self) -> None:
+        """Before the run: judge at once, when those are there who are to hear of it.
+
+        In lock-step an estimate counts from its time on, whenever it came.
+        """
+        values = self._node.values
+        if self._begun or values.wait_for_estimates or self.topic.missing(values.listeners):
+            return
+        while self._waiting:
+            self._judge(self._waiting.popleft())
+
+    def _judge(self, estimate: LiveEstimate) -> None:
+        self._judged = max(self._judged, estimate.stamp)
+        judgement = self._used(self.adaptation.judge(estimate))
+        refuted = estimate.verified is False
+        if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
+            self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
+        self._status.header.stamp = to_stamp(max(estimate.stamp, 0.0))
+        fill_adaptation(self._status, self.adaptation, estimate, judgement)
+        self.topic.publish(self._status)
+        if not judgement.refused:
+            self._keep(lambda checkpoint: checkpoint.keep(self.adaptation.in_use, estimate.stamp))
+
+    def _used(self, judgement: Judgement) -> Judgement:
+        """Hand what an estimate gave to the law, or take it back."""
+        if judgement.refused:
+            return judgement
+        try:
+            self._use(self.adaptation.in_use)
+        except ValueError as error:
+            return self.adaptation.take_back(judgement, str(error))
+        return judgement
+
+    def _keep(self, write: Callable[[ParameterCheckpoint], None]) -> None:
+        if self._checkpoint is None:
+            return
+        try:
+            write(self._checkpoint)
+        except OSError as error:
+            self._node.complain(str(error))
+
+
+VERIFIED = {msg.DynamicParameters.VERIFIED: True, msg.DynamicParameters.REFUTED: False}
+
+
+def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
+    """The estimate in a message."""
+    v5, v6, v7, v8 = message.covariance_diagonal.tolist()
+    c5, c6, c7, c8 = message.coverage.tolist()
+    return LiveEstimate(
+        stamp=seconds(message.header.stamp),
+        values=(message.k5, message.k6, message.k7, message.k8),
+        variances=(v5, v6, v7, v8),
+        estimated=message.state == msg.DynamicParameters.ESTIMATED,
+        reason=message.reason,
+        verified=VERIFIED.get(message.verification),
+        coverage=(c5, c6, c7, c8),
+    )
+
+
+def fill_adaptation(
+    status: msg.AdaptationStatus,
+    adaptation: Adaptation,
+    estimate: LiveEstimate,
+    judgement: Judgement,
+) -> None:
+    """Put all of a judgement but its stamp into a message."""
+    status.state = int(judgement.state)
+    status.reason = judgement.reason
+    status.in_use[:] = adaptation.in_use
+    status.offered[:] = estimate.values
+    status.offered_std[:] = estimate.deviations
+    status.lower[:] = adaptation.band.lower
+    status.upper[:] = adaptation.band.upper
+    status.follows = list(judgement.follows)
+    status.gates = [gate.value for gate in Gate]
+    status.passed = [gate not in judgement.reasons for gate in Gate]
+    status.refused = adaptation.refused
