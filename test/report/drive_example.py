@@ -20,7 +20,7 @@ from diffbot_report.controller_topics import CONTROLLERS, ControllerSample
 from diffbot_report.drive_recording import NANOSECONDS, DriveRecording
 from diffbot_report.ident_recording import DONE
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import dynamics_of, rehearse_drive
+from diffbot_study.driving import dynamics_of, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 # Stamp of the first joint state, s.
@@ -69,7 +69,7 @@ def backstepping_example(
     reference: Callable[[float], Any] = (
         make_trajectory(**trajectory).at if goal is None else lambda _: Reference(*goal)
     )
-    drive = rehearse_drive(
+    drive = simulate_drive(
         plant, robot, law, reference, duration,
         start=start, torque_limit=limit, encoder_counts=encoder_counts,
     )  # fmt: skip
@@ -105,7 +105,7 @@ def linearizing_example(
             return super().update(state, wanted[-1], dt)
 
     recorded = Steps(law)
-    drive = rehearse_drive(
+    drive = simulate_drive(
         plant, robot, recorded, lambda _: Reference(0.0, 0.0, 0.0), duration,
         torque_limit=limit, encoder_counts=encoder_counts,
     )  # fmt: skip
