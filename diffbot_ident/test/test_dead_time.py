@@ -5,7 +5,7 @@ import pytest
 
 from diffbot_ident.recording.resample import refreshed
 from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
-from diffbot_ident.velocity.first_order import FirstOrder, Stretch
+from diffbot_ident.velocity.first_order import FirstOrder, AxisSegment
 
 T = 0.05
 TRUE = FirstOrder(0.3, 1.05)
@@ -18,7 +18,7 @@ def steps(rng, count, hold=25):
 def recording(rng, dead_time, exponent=1.0, noise=0.03, count=500, model=TRUE):
     command = steps(rng, count)
     velocity = model.simulate(power_law(command, exponent), T, 0.0, dead_time)
-    return Stretch(T, command, velocity + noise * rng.standard_normal(count))
+    return AxisSegment(T, command, velocity + noise * rng.standard_normal(count))
 
 
 @pytest.mark.parametrize("dead_time", [0.0, 0.05, 0.137, 0.62])
@@ -62,8 +62,8 @@ def test_stale_readings_are_told_and_left_out():
     masks, hold = refreshed([stretch.velocity[index]])
     assert hold == pytest.approx(5.0, abs=0.1)
     assert np.mean(np.flatnonzero(masks[0]) % 5 == 0) > 0.99
-    stale = Stretch(T, stretch.command, stretch.velocity[index])
-    fresh = Stretch(T, stretch.command, stretch.velocity[index], masks[0])
+    stale = AxisSegment(T, stretch.command, stretch.velocity[index])
+    fresh = AxisSegment(T, stretch.command, stretch.velocity[index], masks[0])
     # Read as if they were new, readings seem to be later than they are.
     assert fit_dead_time([stale]).dead_time > 0.16
     assert fit_dead_time([fresh]).dead_time == pytest.approx(0.12, abs=0.02)
@@ -104,5 +104,5 @@ def four_tests(rng, ks, kv, ka, dead_time, period=0.01):
                 push = np.sign(effort) * max(abs(effort) - ks, 0.0)
                 v = push / kv + (v - push / kv) * decay
         velocity = np.array(velocity) + 0.005 * rng.standard_normal(len(voltage))
-        tests.append(Stretch(period, voltage, velocity))
+        tests.append(AxisSegment(period, voltage, velocity))
     return tests
