@@ -5,7 +5,7 @@ import pytest
 
 from diffbot_ident.recording.resample import refreshed
 from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
-from diffbot_ident.velocity.first_order import FirstOrder, AxisSegment
+from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
 T = 0.05
 TRUE = FirstOrder(0.3, 1.05)

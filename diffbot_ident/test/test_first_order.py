@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import FirstOrder, OutputError, AxisSegment, fit_first_order
+from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder, OutputError, fit_first_order
 
 T = 0.05
 TRUE = FirstOrder(0.33, 1.03)
@@ -152,7 +152,9 @@ def test_a_time_constant_far_below_the_period_is_not_identifiable():
         (lambda: fit_first_order([AxisSegment(T, np.ones(50), np.arange(50.0))]), "never changes"),
         (lambda: fit_first_order([AxisSegment(T, np.arange(50.0), np.ones(50))]), "always 1"),
         (
-            lambda: fit_first_order([AxisSegment(T, np.arange(9.0), np.arange(9.0))], dead_time=1.0),
+            lambda: fit_first_order(
+                [AxisSegment(T, np.arange(9.0), np.arange(9.0))], dead_time=1.0
+            ),
             "no stretch is long enough",
         ),
         (
@@ -160,7 +162,9 @@ def test_a_time_constant_far_below_the_period_is_not_identifiable():
             "of one sign",
         ),
         (
-            lambda: fit_first_order([AxisSegment(T, np.arange(9.0), np.arange(9.0))], dead_time=-1.0),
+            lambda: fit_first_order(
+                [AxisSegment(T, np.arange(9.0), np.arange(9.0))], dead_time=-1.0
+            ),
             "dead_time = -1.0",
         ),
     ],

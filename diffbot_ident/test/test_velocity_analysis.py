@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 
 from diffbot_ident.recording.velocity_analysis import Split, analyse_axis
 from diffbot_ident.recording.verdict import Outcome, Value, Verdict
-from diffbot_ident.velocity.first_order import FirstOrder, AxisSegment
+from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
 T = 0.05
 TRUE = FirstOrder(0.4, 0.9)
@@ -33,7 +33,9 @@ def integrated(command, slope, parts=5):
 
 def analysed(command, velocity, rng, noise=0.01, longest=0.3):
     velocity = velocity + noise * rng.standard_normal(len(velocity))
-    return analyse_axis([AxisSegment(T, command, velocity)], "forward axis", longest_dead_time=longest)
+    return analyse_axis(
+        [AxisSegment(T, command, velocity)], "forward axis", longest_dead_time=longest
+    )
 
 
 @pytest.mark.parametrize(("noise", "pole"), [(0.01, 0.0), (0.3, 0.0), (0.05, 0.9)])
@@ -139,7 +141,9 @@ def test_a_command_that_never_changes_does_not_excite(command):
 def test_held_out_samples_do_not_influence_their_prediction():
     rng, command = commands(16)
     velocity = TRUE.simulate(command, T, 0.0, 0.1) + 0.02 * rng.standard_normal(COUNT)
-    before = analyse_axis([AxisSegment(T, command, velocity)], "forward axis", longest_dead_time=0.3)
+    before = analyse_axis(
+        [AxisSegment(T, command, velocity)], "forward axis", longest_dead_time=0.3
+    )
     # Blocks are 2 s: samples 80 to 119 are one of them.
     velocity = velocity.copy()
     velocity[80:120] += 0.3

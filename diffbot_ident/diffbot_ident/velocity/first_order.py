@@ -297,7 +297,9 @@ class OutputError:
         pieces = []
         for segment in segments:
             newer, older, fraction = _late(segment.command, self.period, dead_time)
-            pieces.append((newer[skip:], older[skip:], segment.velocity[skip:], segment.counts[skip:]))
+            pieces.append(
+                (newer[skip:], older[skip:], segment.velocity[skip:], segment.counts[skip:])
+            )
         pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST]
         if not pieces:
             raise ValueError(
