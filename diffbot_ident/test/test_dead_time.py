@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.resample import refreshed
+from diffbot_ident.recording.sample_and_hold import new_readings
 from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
@@ -59,7 +59,7 @@ def test_stale_readings_are_told_and_left_out():
     rng = np.random.default_rng(4)
     stretch = recording(rng, 0.12, noise=0.01, count=1000)
     index = 5 * (np.arange(1000) // 5)
-    masks, hold = refreshed([stretch.velocity[index]])
+    masks, hold = new_readings([stretch.velocity[index]])
     assert hold == pytest.approx(5.0, abs=0.1)
     assert np.mean(np.flatnonzero(masks[0]) % 5 == 0) > 0.99
     stale = AxisSegment(T, stretch.command, stretch.velocity[index])
@@ -71,11 +71,11 @@ def test_stale_readings_are_told_and_left_out():
 
 def test_noise_is_not_taken_for_a_slow_sensor():
     rng = np.random.default_rng(5)
-    masks, hold = refreshed([np.cumsum(rng.standard_normal(300)), rng.standard_normal(200)])
+    masks, hold = new_readings([np.cumsum(rng.standard_normal(300)), rng.standard_normal(200)])
     assert hold == 0.0
     assert all(mask.all() for mask in masks)
     # An encoder's steps come when the wheel moves by one, not by a clock.
-    masks, hold = refreshed([np.round(0.3 * np.cumsum(rng.standard_normal(600)))])
+    masks, hold = new_readings([np.round(0.3 * np.cumsum(rng.standard_normal(600)))])
     assert hold == 0.0
 
 

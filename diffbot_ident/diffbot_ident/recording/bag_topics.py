@@ -97,9 +97,9 @@ def choose(topics: Mapping[str, Topic], role: Role, chosen: str | None) -> Topic
 def _chosen(topics: Mapping[str, Topic], role: Role, chosen: str) -> Topic:
     found = topics.get(chosen) or topics.get(f"/{chosen}")
     if found is None:
-        right = candidates(topics, role) or list(topics.values())
+        listed = _listed(candidates(topics, role) or topics.values())
         raise RecordingError(
-            f"{role.option} {chosen}: the recording has no such topic; choose among: {_listed(right)}"
+            f"{role.option} {chosen}: the recording has no such topic; choose among: {listed}"
         )
     if found.type not in role.types:
         raise RecordingError(

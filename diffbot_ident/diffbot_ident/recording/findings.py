@@ -32,7 +32,7 @@ from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
-from diffbot_ident.torque.physical import friction_quantities
+from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import BETTER, Verification
 
@@ -191,7 +191,7 @@ def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
     """Friction, and the masses that follow where the wheels' own are described."""
     if estimate.state is not State.ESTIMATED:
         return []
-    found = {}
+    found: dict[str, PhysicalQuantity] = {}
     if estimate.friction is not None:
         found |= friction_quantities(estimate.friction.values, estimate.friction.variances)
     if robot is not None:

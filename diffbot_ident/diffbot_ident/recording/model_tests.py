@@ -1,4 +1,4 @@
-"""Is the first-order model of an axis right? Each test gives a number, a limit, and whether it stands.
+"""Is the first-order model of an axis right? Each test gives a number, its limit and a result.
 
 Samples are cut into blocks of time, which go to five folds in turn. Each fold is predicted by a fit
 to the other four: R^2 on held-out samples is that of a simulation which knows the commands, and of

@@ -88,7 +88,8 @@ def _longest(held_out: Prediction) -> Shown:
     begin = 0.0
     for segment, simulated in sorted(pairs, key=lambda pair: -pair[0].duration):
         if begin < SHOWN:
-            chosen.append((begin + segment.period * np.arange(len(simulated)), segment, simulated))
+            times = begin + np.float64(segment.period) * np.arange(len(simulated))
+            chosen.append((times, segment, simulated))
             begin += segment.duration + 1.0
     return chosen
 

@@ -8,10 +8,10 @@ blocks of its own, told apart by the channels that they hold. All is SI, in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,5 +113,6 @@ class Recording:
 
 def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[str, Array]:
     """Velocities "v" (m/s) and "w" (rad/s) of wheel speeds (rad/s), shape (n,) each."""
-    v, w = geometry.body_velocity(left, right)
-    return {"v": v, "w": w}
+    # Its arithmetic is that of arrays, too.
+    of_arrays = cast("Callable[[Array, Array], tuple[Array, Array]]", geometry.body_velocity)
+    return dict(zip(("v", "w"), of_arrays(left, right), strict=True))

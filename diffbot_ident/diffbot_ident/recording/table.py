@@ -99,11 +99,8 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     have = {name for table in tables for name in table.channels}
     kind = options.kind
     if kind == AUTO:
-        kind = (
-            TORQUE
-            if {*POSITIONS} <= have and ({*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have)
-            else VELOCITY
-        )
+        torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
+        kind = TORQUE if torques and {*POSITIONS} <= have else VELOCITY
     needed = _torque_channels(have, options) if kind == TORQUE else _velocity_channels(have)
     if not needed:
         raise RecordingError(_missing(kind, tables, have))

@@ -306,7 +306,8 @@ class _RecursiveAxis:
         if a == 0.0:
             return np.full((2, 2), math.inf)
         slope = np.array([[-1.0 / a**2, 0.0], [-c / a**2, 1.0 / a]])
-        return slope @ self.p @ slope.T * (1.0 + r) / (1.0 - r)
+        found: Array = slope @ self.p @ slope.T * (1.0 + r) / (1.0 - r)
+        return found
 
     @property
     def values(self) -> tuple[float, float]:
