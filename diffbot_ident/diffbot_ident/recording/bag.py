@@ -163,7 +163,7 @@ def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
     if path.is_dir():
         if (path / METADATA).exists():
             try:
-                return [WholePart(path)]
+                return [whole_part(path)]
             except (ReaderError, OSError) as error:
                 warnings.append(f"{path.name}: {error}; its files are read one by one")
         else:
@@ -191,11 +191,11 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
     if not path.stat().st_size:
         raise RecordingError(f"{path}: the file is empty")
     try:
-        return WholePart(path)
+        return whole_part(path)
     except Exception as error:
         reason = _reason(error)
     try:
-        part = TornMcap(path) if path.suffix == ".mcap" else TornSqlite(path)
+        part = torn_mcap(path) if path.suffix == ".mcap" else TornSqlite(path)
     except Exception as error:  # of the library: lengths in a damaged file may say anything
         raise RecordingError(
             f"{path}: cannot be read as a rosbag2 {path.suffix[1:]} file: {reason}. If it was cut "
@@ -230,29 +230,29 @@ class BagPart(Protocol):
         """Close the file."""
 
 
-class WholePart:
-    """What the library `rosbags` reads as it is.
+class LibraryPart:
+    """What a reader of the library `rosbags` reads; see BagPart.
 
     Args:
-        path: of a folder with metadata.yaml, or of one storage file.
+        reader: not yet open.
+        read: its method that gives the messages of connections.
 
     Raises:
         rosbags.rosbag2.ReaderError: it cannot.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._reader = Reader(path)
-        self._reader.open()
+    def __init__(self, reader: Reader | McapReader, read: Callable[..., Iterator[Any]]) -> None:
+        self._reader = reader
+        self._read = read
+        reader.open()
         self.topics = tuple(
-            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in self._reader.connections
+            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in reader.connections
         )
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
         """See BagPart."""
         chosen = [c for c in self._reader.connections if c.topic in names]
-        if not chosen:
-            return
-        for connection, time, data in self._reader.messages(chosen):
+        for connection, time, data in self._read(chosen) if chosen else ():
             yield connection.topic, time, data
 
     def close(self) -> None:
@@ -260,33 +260,17 @@ class WholePart:
         self._reader.close()
 
 
-class TornMcap:
-    """An MCAP file without its end; see BagPart.
+def whole_part(path: Path) -> LibraryPart:
+    """A folder with metadata.yaml, or one storage file, that the library reads as it is."""
+    reader = Reader(path)
+    return LibraryPart(reader, reader.messages)
 
-    Args:
-        path: of the file.
 
-    Raises:
-        rosbags.rosbag2.ReaderError: there is nothing that could be read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._reader = McapReader(cast(Any, _Mended(path)))
-        self._reader.open()
-        self.topics = tuple(
-            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in self._reader.connections
-        )
-
-    def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """See BagPart."""
-        chosen = [c for c in self._reader.connections if c.topic in names]
-        # Not `messages`, which refuses a file without index whose log times are out of order.
-        for connection, time, data in self._reader.messages_scan(chosen):
-            yield connection.topic, time, data
-
-    def close(self) -> None:
-        """See BagPart."""
-        self._reader.close()
+def torn_mcap(path: Path) -> LibraryPart:
+    """What is whole of an MCAP file without its end."""
+    reader = McapReader(cast(Any, _Mended(path)))
+    # Not `messages`, which refuses a file without index whose log times are out of order.
+    return LibraryPart(reader, reader.messages_scan)
 
 
 class _Mended:

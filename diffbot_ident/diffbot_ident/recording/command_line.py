@@ -102,28 +102,12 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         type=Path,
         help="folder of the results (default: results/<date>-identify)",
     )
-    add("--no-pictures", action="store_true", help="only numbers")
-    found = parser.parse_args(argv)
-    if found.left_joint and found.left_joint == found.right_joint:
-        parser.error(f"--left-joint and --right-joint are both {found.left_joint}: give two")
-    return Options(
-        files=tuple(found.files),
-        kind=found.kind,
-        robot=found.robot,
-        wheel_radius=found.wheel_radius,
-        track=found.track,
-        topics={name: getattr(found, f"topic_{name}") for name in ROLES},
-        left_joint=found.left_joint,
-        right_joint=found.right_joint,
-        effort_source=found.effort_source,
-        columns=tuple(found.columns),
-        where=tuple(found.where),
-        period=found.period,
-        hold=found.hold,
-        keep=60.0 * found.keep,
-        output=found.output,
-        pictures=not found.no_pictures,
-    )
+    add("--no-pictures", dest="pictures", action="store_false", help="only numbers")
+    found = vars(parser.parse_args(argv))
+    if found["left_joint"] and found["left_joint"] == found["right_joint"]:
+        parser.error(f"--left-joint and --right-joint are both {found['left_joint']}: give two")
+    topics = {name: found.pop(f"topic_{name}") for name in ROLES}
+    return Options(**{**found, "topics": topics, "keep": 60.0 * found["keep"]})
 
 
 def _positive(text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class Options:
         pictures: whether to draw.
     """
 
-    files: tuple[Path, ...]
+    files: Sequence[Path]
     kind: str = AUTO
     robot: str | None = None
     wheel_radius: float | None = None
@@ -47,8 +48,8 @@ class Options:
     left_joint: str | None = None
     right_joint: str | None = None
     effort_source: str = AUTO
-    columns: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
+    where: Sequence[str] = ()
     period: float | None = None
     hold: float = 0.5
     keep: float = 900.0

@@ -84,7 +84,10 @@ _CONDITION = re.compile(r"(.+?)(!=|<=|>=|==|=|<|>)(.*)", re.DOTALL)
 
 # Sizes from which a stamp since 1970 is not in seconds, and the units it then is in.
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
-MANY = 12  # columns that a message lists at most
+# Columns that a message lists at most.
+MANY = 12
+# Bytes of the first line, and of the first row, that are looked at.
+LONGEST_HEADER = 65536
 
 
 def open_tables(paths: Sequence[Path], options: Options) -> Recording:
@@ -183,7 +186,7 @@ class CsvSource:
         self._bad = 0
         self.filtered = 0
         self.warnings: list[str] = []
-        self._header, self._delimiter = _header(path)
+        self._header, first, self._delimiter = _beginning(path)
         self._columns = columns_of(self._header, chosen)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
         if TIME not in self._columns:
@@ -198,7 +201,7 @@ class CsvSource:
                 raise RecordingError(
                     f"--where {name}: {path} has no such column; columns: {listed}"
                 )
-        self._scale = self._time_scale()
+        self._scale = self._time_scale(first)
         pairs = ", ".join(f"{k} = {self._columns[k].name}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
 
@@ -281,19 +284,13 @@ class CsvSource:
         except ValueError:
             return math.nan
 
-    def _time_scale(self) -> float:
+    def _time_scale(self, row: Sequence[str]) -> float:
+        """Factor of the time into s: as chosen, or as the size of the first row's stamp tells."""
         column = self._columns[TIME]
         if column.factor != 1.0:
             return column.factor
         index = self._header.index(column.name)
-        with self._path.open("rb") as file:
-            file.readline()
-            line = file.readline().decode("utf-8", "replace")
-        try:
-            cells = next(csv.reader([line], delimiter=self._delimiter), [])
-        except csv.Error:  # counted as a bad row by _cells
-            cells = []
-        first = self._number(cells[index]) if index < len(cells) else math.nan
+        first = self._number(row[index]) if index < len(row) else math.nan
         for least, factor, unit in STAMP_UNITS:
             if least < abs(first) < math.inf:
                 self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
@@ -301,22 +298,27 @@ class CsvSource:
         return 1.0
 
 
-def _header(path: Path) -> tuple[list[str], str]:
-    """Names of the columns, and what separates them."""
+def _beginning(path: Path) -> tuple[list[str], list[str], str]:
+    """Names of the columns, cells of the first row, and what separates them."""
     with path.open("rb") as file:
-        line = file.readline(65536)
+        line, row = file.readline(LONGEST_HEADER), file.readline(LONGEST_HEADER)
     text = line.decode("utf-8-sig", "replace").strip()
     delimiter = max(",;\t|", key=text.count)
-    try:
-        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
-    except csv.Error:
-        names = []
+    names = [name.strip() for name in _split(text, delimiter)]
     if b"\0" in line or len(names) < 2:
         raise RecordingError(
             f"{path}: not a table: its first line must name two or more columns, separated by "
             "comma, semicolon, tab or |"
         )
-    return names, delimiter
+    return names, _split(row.decode("utf-8", "replace"), delimiter), delimiter
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """Cells of a line; none where it is no row of a table."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 @dataclass(frozen=True)

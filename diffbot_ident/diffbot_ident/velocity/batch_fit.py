@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description.dynamics import AXES, Sigma
-from diffbot_ident.velocity.first_order import Array, AxisSegment, FirstOrderFit, fit_first_order
+from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,10 @@ class BatchFit:
         sigma: the parameters.
         covariance: of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances where
             the recording does not identify a parameter.
-        linear: fit of the forward axis.
-        angular: fit of the yaw axis.
     """
 
     sigma: Sigma
     covariance: Array
-    linear: FirstOrderFit
-    angular: FirstOrderFit
 
     @property
     def deviations(self) -> Array:
@@ -85,4 +81,4 @@ def fit_sigma(
     for index, fit in enumerate(fits):
         covariance[index::2, index::2] = fit.covariance
     models = [(fit.model.inertia, fit.model.drag) for fit in fits]
-    return BatchFit(Sigma.of_axes(*models), covariance, *fits)
+    return BatchFit(Sigma.of_axes(*models), covariance)

@@ -281,7 +281,7 @@ class _Search:
             self._residuals, x, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
         )
         x = self._within(found.x)
-        fit, stds = fit_at(self._problem(*x[2:]), x[:2], int(found.nfev), self._jacobian(x)[:, 2:])
+        fit, stds = fit_at(self._problem(*x[2:]), x[:2], self._jacobian(x)[:, 2:])
         stds[0] *= self._period
         # Beyond the scan's own width, the scan says nothing.
         stds[0] = stds[0] if stds[0] < max(self.lead, self._period) else math.inf

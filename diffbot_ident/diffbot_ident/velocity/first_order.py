@@ -164,10 +164,7 @@ class FirstOrderFit:
         gain_std: of the gain; infinite where not identifiable.
         residual_std: standard deviation of measured minus simulated velocity.
         r_squared: 1 - SSE / SST of the free simulation, at most 1; NaN for a constant velocity.
-        iterations: evaluations of the residuals.
         dead_time: s, as given.
-        samples: residuals that the fit rests on.
-        residual_correlation: between successive residuals, -1 to 1.
     """
 
     model: FirstOrder
@@ -176,10 +173,7 @@ class FirstOrderFit:
     gain_std: float
     residual_std: float
     r_squared: float
-    iterations: int
     dead_time: float
-    samples: int
-    residual_correlation: float
 
     @property
     def std(self) -> tuple[float, float]:
@@ -192,7 +186,6 @@ def fit_first_order(
     segments: Sequence[AxisSegment],
     start: tuple[float, float] | None = None,
     dead_time: float = 0.0,
-    lead: float | None = None,
 ) -> FirstOrderFit:
     """Fit one axis by output error.
 
@@ -201,30 +194,27 @@ def fit_first_order(
         start: (inertia in s, drag) to begin at, of one sign; None: the best time constant of a
             coarse grid.
         dead_time: s, >= 0, taken as known.
-        lead: s at each segment's beginning that only give past commands, >= dead_time; None: the
-            dead time. Give the same to fits whose residuals are compared.
 
     Raises:
         ValueError: nothing to fit: too few samples, different periods, a velocity or a command
             that never changes, or a start that is not stable.
     """
-    problem = OutputError(segments, dead_time, dead_time if lead is None else lead)
+    problem = OutputError(segments, dead_time, dead_time)
     theta = problem.first_guess() if start is None else problem.checked(start)
     found = least_squares(
         problem.residuals, theta, jac=problem.jacobian, method="lm", x_scale="jac", max_nfev=200
     )
-    return fit_at(problem, found.x, int(found.nfev))[0]
+    return fit_at(problem, found.x)[0]
 
 
 def fit_at(
-    problem: OutputError, theta: Array, iterations: int, others: Array | None = None
+    problem: OutputError, theta: Array, others: Array | None = None
 ) -> tuple[FirstOrderFit, Array]:
     """The fit at the least sum of squares, and standard deviations of parameters beside it.
 
     Args:
         problem: residuals.
         theta: [log tau, gain], where their sum of squares is least.
-        iterations: that it took.
         others: derivatives of the residuals by parameters that were fitted beside, shape (n, q).
 
     Returns:
@@ -257,10 +247,7 @@ def fit_at(
         gain_std=gain_std,
         residual_std=float(np.sqrt(np.mean(residuals**2))),
         r_squared=1.0 - float(residuals @ residuals) / float(total @ total),
-        iterations=iterations,
         dead_time=problem.dead_time,
-        samples=len(residuals),
-        residual_correlation=_first_correlation(residuals, problem.lengths),
     )
     return fit, deviations[2:]
 
@@ -274,7 +261,8 @@ class OutputError:
     Args:
         segments: at least one; of one period.
         dead_time: s, >= 0.
-        lead: s at each segment's beginning that only give past commands, >= dead_time.
+        lead: s at each segment's beginning that only give past commands, >= dead_time. The same
+            for fits whose residuals are compared.
 
     Raises:
         ValueError: nothing to fit, see fit_first_order.
@@ -449,12 +437,6 @@ def _covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Ar
     few = _small_sample(coefficients, len(residuals), size + len(lengths))
     covariance: Array = found * few / np.outer(scale, scale)
     return covariance
-
-
-def _first_correlation(residuals: Array, lengths: Sequence[int]) -> float:
-    """Correlation between successive residuals, -1 to 1; 0 where there are none."""
-    c = _autocovariance(residuals, lengths, 1)
-    return float(c[1] / c[0]) if c[0] > 0.0 else 0.0
 
 
 def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:

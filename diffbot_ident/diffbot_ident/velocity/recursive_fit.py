@@ -287,7 +287,6 @@ class _RecursiveAxis:
         self._period = 0.0
         self._aside: _Block | None = None
         self.surprises = 0
-        self.excited = np.zeros(0)
 
     @property
     def noise_variance(self) -> float:
@@ -366,13 +365,13 @@ class _RecursiveAxis:
         phi, y = block.regression()
         n = len(y)
         powers, directions = np.linalg.eigh(phi.T @ phi)
-        self.excited = np.sqrt(np.maximum(powers, 0.0) / n)
+        sizes = np.sqrt(np.maximum(powers, 0.0) / n)
         # The integral of the noise alone walks this far from its mean; three times it is motion.
         walk = 3.0 * self._period * math.sqrt(self.noise_variance * n / 6.0)
         least = max(self._excitation, walk)
         rows = [
             (math.sqrt(power) * w, float(w @ (phi.T @ y)) / math.sqrt(power), w)
-            for power, w, size in zip(powers, directions.T, self.excited, strict=True)
+            for power, w, size in zip(powers, directions.T, sizes, strict=True)
             if size > least
         ]
         if rows:
