@@ -117,16 +117,14 @@ def _urdf_seeds() -> Iterable[bytes]:
 
 def _recording(path: Path) -> object:
     """All blocks of a recording, as `identify` reads them."""
-    from rich.console import Console
-
-    from diffbot_ident.recording.identify import Identify
+    from diffbot_ident.recording.identify import open_recording
     from diffbot_ident.recording.options import Options
     from diffbot_ident.recording.sysid import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)
     options = Options((path,), robot="twil", wheel_radius=0.1, track=0.4)
-    return list(Identify(options, Console(file=open(os.devnull, "w")))._open().blocks())
+    return list(open_recording(options).blocks())
 
 
 def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
