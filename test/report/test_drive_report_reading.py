@@ -7,10 +7,7 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 from nav_msgs.msg import Odometry  # noqa: E402
 
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
-from diffbot_report.drive_report_node import (  # noqa: E402
-    MessageReader,
-    gains_of,
-)
+from diffbot_report.messages import MessageReader, gains_of  # noqa: E402
 
 
 @pytest.mark.parametrize("fields", CONTROLLERS.values(), ids=CONTROLLERS)

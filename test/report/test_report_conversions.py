@@ -1,4 +1,4 @@
-"""Messages of the ident node as samples of the report, filled in and not."""
+"""What a report reads in the messages of the ident node, filled in and not."""
 
 import math
 
@@ -7,11 +7,18 @@ import pytest
 
 messages = pytest.importorskip("diffbot_msgs.msg")
 
-from diffbot_report import friction_quantities, parameter_quantities  # noqa: E402
-from diffbot_report.ident_report_node import (  # noqa: E402
-    parameter_sample,
-    status_sample,
-    verification_sample,
+from diffbot_ident.torque.estimate import State  # noqa: E402
+from diffbot_report import (  # noqa: E402
+    Phase,
+    Verdict,
+    friction_quantities,
+    parameter_quantities,
+)
+from diffbot_report.messages import (  # noqa: E402
+    estimate_of,
+    ident_state,
+    verdict_of,
+    verification_of,
 )
 
 K = (0.08, -3.8, 2.6, -16.0)
@@ -27,7 +34,9 @@ def estimate(**fields):
 def test_all_fields_of_an_estimate():
     message = estimate(verification=DynamicParameters.REFUTED, torque_delay=2.0)
     message.covariance_diagonal[:] = [math.inf, 1.0, 2.0, 3.0]
-    message.covariance[:] = np.arange(16.0)
+    covariance = np.arange(16.0).reshape(4, 4)
+    np.fill_diagonal(covariance, [7.0, 1.0, 2.0, 3.0])
+    message.covariance[:] = covariance.ravel()
     message.friction[:] = [0.1, 0.2, 0.3, 0.4]
     message.friction_variance[:] = [1.0, 2.0, math.inf, 4.0]
     message.parameter_state[:] = [0, 1, 1, 2]
@@ -35,32 +44,44 @@ def test_all_fields_of_an_estimate():
     message.warnings = ["odd"]
     message.coverage[:] = [0.1, 0.2, 0.3, 0.4]
     message.residual_correlation[:] = [0.5, math.nan]
-    sample = parameter_sample(message)
-    assert sample.values == K
-    assert np.array_equal(sample.covariance_matrix(), np.arange(16.0).reshape(4, 4))
-    assert (sample.friction, sample.friction_variances[2]) == ((0.1, 0.2, 0.3, 0.4), math.inf)
-    assert sample.states == ("unestimated", "estimated", "estimated", "invalid")
-    assert (sample.reasons[0], sample.warnings) == ("on the axle", ("odd",))
-    assert (sample.verification, sample.torque_delay) == ("refuted", 2.0)
-    assert sample.coverage == (0.1, 0.2, 0.3, 0.4)
-    assert sample.residual_correlation[0] == 0.5 and math.isnan(sample.residual_correlation[1])
-    k5, k6, _, k8 = parameter_quantities(sample)
-    assert (k5.std, k5.reason, k6.std, k8.state) == (None, "on the axle", 1.0, "invalid")
+    found = estimate_of(message)
+    assert found.values == K
+    assert np.array_equal(found.covariance, covariance)
+    assert found.variances == (math.inf, 1.0, 2.0, 3.0)
+    friction = found.friction
+    assert (friction.values, friction.variances[2]) == ((0.1, 0.2, 0.3, 0.4), math.inf)
+    estimated = State.ESTIMATED
+    assert found.parameter_states == (State.UNESTIMATED, estimated, estimated, State.INVALID)
+    assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
+    assert (verdict_of(message), found.delay) == (Verdict.REFUTED, 2.0)
+    assert found.coverage == (0.1, 0.2, 0.3, 0.4)
+    assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
+    k5, k6, _, k8 = parameter_quantities(found)
+    assert (k5.std, k5.reason, k6.std, k8.state) == (None, "on the axle", 1.0, State.INVALID)
 
 
 def test_what_nobody_filled_in_is_unknown():
     """As in ground_truth/dynamic_parameters: K5..K8 and no more."""
-    sample = parameter_sample(estimate())
-    assert (sample.covariance, sample.states, sample.friction, sample.coverage) == (None,) * 4
-    assert sample.verification == "not_verified"
-    assert friction_quantities(sample) == {}
-    assert all(quantity.state == "estimated" for quantity in parameter_quantities(sample))
+    message = estimate(covariance_diagonal=[1.0, 2.0, 3.0, 4.0])
+    found = estimate_of(message)
+    assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
+    assert found.parameter_states == (State.ESTIMATED,) * 4
+    assert found.friction is None and not any(found.coverage)
+    assert verdict_of(message) is Verdict.NOT_VERIFIED
+    assert friction_quantities(found) == {}
+    assert all(quantity.state is State.ESTIMATED for quantity in parameter_quantities(found))
+
+
+def test_a_state_that_is_not_known_is_invalid():
+    message = estimate()
+    message.state = 77
+    assert estimate_of(message).state is State.INVALID
 
 
 def test_friction_that_is_not_modelled():
     message = estimate()
     message.friction[:] = [math.nan] * 4
-    assert parameter_sample(message).friction is None
+    assert estimate_of(message).friction is None
 
 
 def test_status():
@@ -68,10 +89,12 @@ def test_status():
     message.pose[:] = [1.0, -2.0, 0.5]
     message.arena[:] = [3.0, 2.0]
     message.predicted_information = math.nan
-    sample = status_sample(message)
-    assert (sample.phase, sample.position, sample.arena) == ("verifying", (1.0, -2.0), (3.0, 2.0))
-    assert sample.information[0] == 3.0 and math.isnan(sample.information[1])
-    assert status_sample(messages.IdentStatus()).arena is None
+    found = ident_state(message)
+    assert (found.phase, found.position, found.arena) == (
+        Phase.VERIFYING, (1.0, -2.0), (3.0, 2.0),
+    )  # fmt: skip
+    assert found.information[0] == 3.0 and math.isnan(found.information[1])
+    assert ident_state(messages.IdentStatus()).arena is None
 
 
 def test_verification_keeps_models_apart():
@@ -82,14 +105,13 @@ def test_verification_keeps_models_apart():
     ]  # fmt: skip
     for number, name in enumerate(names):
         getattr(message, name)[:] = [number, 10.0 + number]
-    sample = verification_sample(message)
-    assert (sample.passed, sample.reason, sample.duration, sample.horizon) == (
-        False, "worse", 9.0, 2.0,
-    )  # fmt: skip
+    verification = verification_of(message)
+    assert (verification.passed, verification.reason) == (False, "worse")
+    assert (verification.duration, verification.horizon) == (9.0, 2.0)
     found = [
         errors[0]
-        for group in (sample.one_step, sample.at_horizon)
+        for group in (verification.one_step, verification.at_horizon)
         for errors in (group.identified, group.nominal, group.no_model)
     ]
     assert found == [0, 1, 2, 3, 4, 5]
-    assert sample.at_horizon.no_model == (5.0, 15.0)
+    assert verification.at_horizon.no_model == (5.0, 15.0)
