@@ -64,6 +64,164 @@ REFERENCE = (214, 220, 228)
 FRESH, FADED = (0, 114, 178), (178, 206, 226)  # of the trail
 
 
+def write_animation(
+    path: Path, run: DriveRun, robot: Robot, limits: tuple[float, float], title: str
+) -> Path:
+    """Write an animated GIF of at most 8 s; returns its path.
+
+    Args:
+        path: of the file.
+        run: with at least one known pose.
+        robot: its shape and colours.
+        limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
+        title: what was run.
+
+    Raises:
+        OSError: see write_atomically.
+    """
+    film = film_of(run)
+    pictures = list(frames(run, film, robot, limits, title))
+    palette = _palette(pictures)
+    indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    durations = [1000 // RATE] * len(indexed)
+    durations[-1] = round(1000 * LAST_FRAME)
+    return write_atomically(
+        path,
+        lambda partial: indexed[0].save(
+            partial, format="GIF", save_all=True, append_images=indexed[1:], duration=durations,
+            loop=0, optimize=False, disposal=1,
+        ),
+    )  # fmt: skip
+
+
+def frames(
+    run: DriveRun, film: Film, robot: Robot, limits: tuple[float, float], title: str
+) -> Iterator[Image.Image]:
+    """Pictures of a film, RGB, one after the other; arguments as above."""
+    outline = RobotOutline.of(robot)
+    shown = run.pose[run.known_poses, :2]
+    wanted = run.reference[np.isfinite(run.reference).all(axis=1), :2]
+    shape = robot.body.shape
+    ground = GroundMap.around(
+        np.concatenate([shown, wanted]), 1.25 * outline.reach, shape.front - shape.rear
+    )
+    painter = RobotPainter(robot, ground)
+    strip = FigureStrip(ground, title, film.factor, _full_bars(run, limits), run.commanded)
+    background = ground.picture()
+    pen = ImageDraw.Draw(background)
+    strip.draw_frame(pen)
+    if len(wanted) > 1:
+        pen.line(
+            _points(ground, wanted), fill=REFERENCE, width=ground.width(0.012, 3.0), joint="curve"
+        )
+    angles = _wheel_angles(run, outline)
+    trail = ground.pixels(run.pose[:, :2])
+    thick = ground.width(0.008, 2.2)
+    for number, at in enumerate(film.frames):
+        # What has faded becomes part of the background.
+        old = film.frames[max(number - FADING - 1, 0) : max(number - FADING, 0) + 1]
+        if number > FADING:
+            _stroke(pen, trail[old[0] : old[-1] + 1], FADED, thick)
+        picture = background.copy()
+        draw = ImageDraw.Draw(picture)
+        recent = film.frames[max(number - FADING, 0) : number + 1]
+        for age, (a, b) in enumerate(zip(recent[:-1], recent[1:], strict=True)):
+            share = (len(recent) - 2 - age) / FADING
+            _stroke(draw, trail[a : b + 1], blend(FRESH, FADED, share), thick)
+        if np.isfinite(run.reference[at]).all():
+            painter.draw_ghost(draw, run.reference[at])
+        painter.draw_robot(draw, run.pose[at], angles[at])
+        strip.draw_figures(draw, run.time[at], run.best_velocity[at], run.command[at])
+        yield picture.reduce(SMOOTHING)
+
+
+def _palette(pictures: list[Image.Image]) -> Image.Image:
+    """Colours for all frames, from some of them."""
+    chosen = [pictures[i] for i in np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)]
+    width, height = chosen[0].size
+    together = Image.new("RGB", (width, height * len(chosen)))
+    for number, picture in enumerate(chosen):
+        together.paste(picture, (0, number * height))
+    return together.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+
+
+def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
+    """What full bars are; a limit far above what was needed would leave them empty."""
+    peaks = np.abs(run.command).max(axis=0)
+    if run.commanded is TORQUE:
+        peaks[:] = peaks.max()
+    first, second = (
+        limit if 0.0 < limit <= 4.0 * peak else max(float(peak), 1e-3)
+        for peak, limit in zip(peaks, limits, strict=True)
+    )
+    return first, second
+
+
+def _points(ground: GroundMap, metres: Array) -> list[tuple[float, float]]:
+    return [tuple(point) for point in ground.pixels(metres).tolist()]
+
+
+def _stroke(draw: ImageDraw.ImageDraw, points: Array, colour: Colour, width: int) -> None:
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) > 1:
+        draw.line([tuple(p) for p in points.tolist()], fill=colour, width=width, joint="curve")
+
+
+def _wheel_angles(run: DriveRun, outline: RobotOutline) -> Array:
+    """Angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
+    velocity = np.nan_to_num(run.best_velocity)
+    speeds = velocity[:, :1] + velocity[:, 1:] * outline.half_track * np.array([[-1.0, 1.0]])
+    steps = np.diff(run.time, prepend=run.time[:1])[:, None]
+    return np.cumsum(speeds * steps, axis=0) / outline.radius
+
+
+@dataclass(frozen=True)
+class Film:
+    """Instants of a film.
+
+    Attributes:
+        factor: robot time per time of the film.
+        frames: indices of the run's samples, one for each frame.
+    """
+
+    factor: float
+    frames: NDArray[np.intp]
+
+
+def film_of(run: DriveRun) -> Film:
+    """Choose the pace so that the film lasts 8 s at most; a long rest at the end is left out.
+
+    Args:
+        run: with at least one known pose.
+    """
+    known = run.known_poses
+    time = run.time[known]
+    begin, end = float(time[0]), float(time[_last_motion(run, known)])
+    span = max(end - begin, 0.1)
+    factor = next((f for f in FAST if span / f + AFTERMATH <= LONGEST), None)
+    if factor is None:
+        factor = float(np.ceil(span / (LONGEST - AFTERMATH)))
+    if factor == 1.0:
+        factor = next(f for f in SLOW if f == 1.0 or span / f + AFTERMATH >= SHORTEST)
+        if span / factor + AFTERMATH > LONGEST:
+            factor = 1.0
+    until = min(end + AFTERMATH * factor, float(time[-1]))
+    instants = np.arange(begin, until + 1e-9, factor / RATE)
+    at = np.clip(np.searchsorted(time, instants - 1e-9), 0, len(time) - 1)
+    return Film(factor, known[at])
+
+
+def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
+    """Index into `known` of the last sample at which the robot or its reference moves."""
+    last = 0
+    for poses in (run.pose[known], run.reference[known]):
+        away = np.hypot(*(poses[:, :2] - poses[-1, :2]).T) > MOVED
+        away |= np.abs(np.remainder(poses[:, 2] - poses[-1, 2] + np.pi, 2 * np.pi) - np.pi) > TURNED
+        if away.any():
+            last = max(last, int(np.flatnonzero(away)[-1]) + 1)
+    return min(last, len(known) - 1)
+
+
 @dataclass(frozen=True)
 class GroundMap:
     """A map of the ground.
@@ -256,53 +414,6 @@ class FigureStrip:
         draw.text(place, text, colour, font(size, bold), anchor=anchor)
 
 
-@dataclass(frozen=True)
-class Film:
-    """Instants of a film.
-
-    Attributes:
-        factor: robot time per time of the film.
-        frames: indices of the run's samples, one for each frame.
-    """
-
-    factor: float
-    frames: NDArray[np.intp]
-
-
-def film_of(run: DriveRun) -> Film:
-    """Choose the pace so that the film lasts 8 s at most; a long rest at the end is left out.
-
-    Args:
-        run: with at least one known pose.
-    """
-    known = run.known_poses
-    time = run.time[known]
-    begin, end = float(time[0]), float(time[_last_motion(run, known)])
-    span = max(end - begin, 0.1)
-    factor = next((f for f in FAST if span / f + AFTERMATH <= LONGEST), None)
-    if factor is None:
-        factor = float(np.ceil(span / (LONGEST - AFTERMATH)))
-    if factor == 1.0:
-        factor = next(f for f in SLOW if f == 1.0 or span / f + AFTERMATH >= SHORTEST)
-        if span / factor + AFTERMATH > LONGEST:
-            factor = 1.0
-    until = min(end + AFTERMATH * factor, float(time[-1]))
-    instants = np.arange(begin, until + 1e-9, factor / RATE)
-    at = np.clip(np.searchsorted(time, instants - 1e-9), 0, len(time) - 1)
-    return Film(factor, known[at])
-
-
-def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
-    """Index into `known` of the last sample at which the robot or its reference moves."""
-    last = 0
-    for poses in (run.pose[known], run.reference[known]):
-        away = np.hypot(*(poses[:, :2] - poses[-1, :2]).T) > MOVED
-        away |= np.abs(np.remainder(poses[:, 2] - poses[-1, 2] + np.pi, 2 * np.pi) - np.pi) > TURNED
-        if away.any():
-            last = max(last, int(np.flatnonzero(away)[-1]) + 1)
-    return min(last, len(known) - 1)
-
-
 class RobotPainter:
     """Draws a robot and the ghost of its reference.
 
@@ -384,114 +495,3 @@ class RobotPainter:
     ) -> None:
         points = self._ground.pixels(placed(polygon, pose)).ravel().tolist()
         draw.polygon(points, fill=fill, outline=outline, width=width)
-
-
-def write_animation(
-    path: Path, run: DriveRun, robot: Robot, limits: tuple[float, float], title: str
-) -> Path:
-    """Write an animated GIF of at most 8 s; returns its path.
-
-    Args:
-        path: of the file.
-        run: with at least one known pose.
-        robot: its shape and colours.
-        limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
-        title: what was run.
-
-    Raises:
-        OSError: see write_atomically.
-    """
-    film = film_of(run)
-    pictures = list(frames(run, film, robot, limits, title))
-    palette = _palette(pictures)
-    indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
-    durations = [1000 // RATE] * len(indexed)
-    durations[-1] = round(1000 * LAST_FRAME)
-    return write_atomically(
-        path,
-        lambda partial: indexed[0].save(
-            partial, format="GIF", save_all=True, append_images=indexed[1:], duration=durations,
-            loop=0, optimize=False, disposal=1,
-        ),
-    )  # fmt: skip
-
-
-def frames(
-    run: DriveRun, film: Film, robot: Robot, limits: tuple[float, float], title: str
-) -> Iterator[Image.Image]:
-    """Pictures of a film, RGB, one after the other; arguments as above."""
-    outline = RobotOutline.of(robot)
-    shown = run.pose[run.known_poses, :2]
-    wanted = run.reference[np.isfinite(run.reference).all(axis=1), :2]
-    shape = robot.body.shape
-    ground = GroundMap.around(
-        np.concatenate([shown, wanted]), 1.25 * outline.reach, shape.front - shape.rear
-    )
-    painter = RobotPainter(robot, ground)
-    strip = FigureStrip(ground, title, film.factor, _full_bars(run, limits), run.commanded)
-    background = ground.picture()
-    pen = ImageDraw.Draw(background)
-    strip.draw_frame(pen)
-    if len(wanted) > 1:
-        pen.line(
-            _points(ground, wanted), fill=REFERENCE, width=ground.width(0.012, 3.0), joint="curve"
-        )
-    angles = _wheel_angles(run, outline)
-    trail = ground.pixels(run.pose[:, :2])
-    thick = ground.width(0.008, 2.2)
-    for number, at in enumerate(film.frames):
-        # What has faded becomes part of the background.
-        old = film.frames[max(number - FADING - 1, 0) : max(number - FADING, 0) + 1]
-        if number > FADING:
-            _stroke(pen, trail[old[0] : old[-1] + 1], FADED, thick)
-        picture = background.copy()
-        draw = ImageDraw.Draw(picture)
-        recent = film.frames[max(number - FADING, 0) : number + 1]
-        for age, (a, b) in enumerate(zip(recent[:-1], recent[1:], strict=True)):
-            share = (len(recent) - 2 - age) / FADING
-            _stroke(draw, trail[a : b + 1], blend(FRESH, FADED, share), thick)
-        if np.isfinite(run.reference[at]).all():
-            painter.draw_ghost(draw, run.reference[at])
-        painter.draw_robot(draw, run.pose[at], angles[at])
-        strip.draw_figures(draw, run.time[at], run.best_velocity[at], run.command[at])
-        yield picture.reduce(SMOOTHING)
-
-
-def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
-    """What full bars are; a limit far above what was needed would leave them empty."""
-    peaks = np.abs(run.command).max(axis=0)
-    if run.commanded is TORQUE:
-        peaks[:] = peaks.max()
-    first, second = (
-        limit if 0.0 < limit <= 4.0 * peak else max(float(peak), 1e-3)
-        for peak, limit in zip(peaks, limits, strict=True)
-    )
-    return first, second
-
-
-def _points(ground: GroundMap, metres: Array) -> list[tuple[float, float]]:
-    return [tuple(point) for point in ground.pixels(metres).tolist()]
-
-
-def _stroke(draw: ImageDraw.ImageDraw, points: Array, colour: Colour, width: int) -> None:
-    points = points[np.isfinite(points).all(axis=1)]
-    if len(points) > 1:
-        draw.line([tuple(p) for p in points.tolist()], fill=colour, width=width, joint="curve")
-
-
-def _wheel_angles(run: DriveRun, outline: RobotOutline) -> Array:
-    """Angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
-    velocity = np.nan_to_num(run.best_velocity)
-    speeds = velocity[:, :1] + velocity[:, 1:] * outline.half_track * np.array([[-1.0, 1.0]])
-    steps = np.diff(run.time, prepend=run.time[:1])[:, None]
-    return np.cumsum(speeds * steps, axis=0) / outline.radius
-
-
-def _palette(pictures: list[Image.Image]) -> Image.Image:
-    """Colours for all frames, from some of them."""
-    chosen = [pictures[i] for i in np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)]
-    width, height = chosen[0].size
-    together = Image.new("RGB", (width, height * len(chosen)))
-    for number, picture in enumerate(chosen):
-        together.paste(picture, (0, number * height))
-    return together.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,22 @@ from diffbot_report.drawing import Picture
 from diffbot_report.drive_metrics import DriveMetrics, Tracking, changes_of
 from diffbot_report.drive_recording import DriveRecording, DriveRun
 from diffbot_report.drive_results import DriveResults, drive_results
-from diffbot_report.panels import DASHES, DOTS, DRIVING_TIME, draw_logarithmic, picture
+from diffbot_report.panels import (
+    DASHES,
+    DOTS,
+    DRIVING_TIME,
+    LEGEND,
+    Curve,
+    Panel,
+    draw_logarithmic,
+    draw_panels,
+    picture,
+    rms_text,
+)
 from diffbot_report.quantity import significant
 from diffbot_report.robot_outline import RobotOutline, placed
 
 Colour = tuple[float, float, float]
-Span = tuple[float, float]
 
 # A wide band below the paths: where laps cover each other, dashes would not be seen.
 PALE = "#DCE1E8"
@@ -41,8 +50,6 @@ PALE = "#DCE1E8"
 LOWEST, HIGHEST = 3.2, 7.2
 # Its margins: left and right of it, below and above it, inch.
 LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
-# Top of the legend, inch below the figure's top.
-LEGEND = 0.62
 HEIGHT = 6.2  # inch
 VELOCITIES = (("v", "m/s"), ("ω", "rad/s"))
 # How much of the time around a step of velocity is enlarged: before and after it, s.
@@ -228,93 +235,6 @@ def _robot(
     )
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One line of a panel; values of shape (n,)."""
-
-    label: str
-    values: NDArray[np.float64]
-    colour: str
-    width: float = 1.6
-    dashed: bool = False
-    steps: bool = False
-
-
-@dataclass(frozen=True)
-class Row:
-    """One quantity.
-
-    Attributes:
-        name: its name and unit, for the title.
-        figure: what is said at the right of the title.
-        curves: lines.
-        detail: begin and end of the part that is enlarged, s.
-        limits: values that it may not cross; drawn as dashed lines.
-    """
-
-    name: str
-    figure: str
-    curves: Sequence[Curve]
-    detail: Span
-    limits: Sequence[float] = ()
-
-
-def panels(figure: Figure, time: NDArray[np.float64], rows: Sequence[Row]) -> None:
-    """Draw each row twice, whole at the left and its detail at the right, and the legend."""
-    height = figure.get_figheight()
-    grid = figure.add_gridspec(
-        len(rows), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,
-        top=1.0 - 1.12 / height, bottom=0.52 / height, hspace=0.30, wspace=0.16,
-    )  # fmt: skip
-    for number, row in enumerate(rows):
-        whole = figure.add_subplot(grid[number, 0])
-        detail = figure.add_subplot(grid[number, 1])
-        style.panel_title(whole, row.name, row.figure)
-        style.panel_title(detail, "", f"{row.detail[0]:.3g} to {row.detail[1]:.3g} s")
-        for axes, (begin, end) in ((whole, (0.0, max(time[-1], 1e-3))), (detail, row.detail)):
-            style.quiet(axes)
-            _draw(axes, time, row, begin, end)
-            if number == len(rows) - 1:
-                axes.set_xlabel(DRIVING_TIME if axes is whole else "s", fontsize=9, color=style.INK)
-    style.legend(figure, LEGEND)
-
-
-def _draw(axes: Axes, time: NDArray[np.float64], row: Row, begin: float, end: float) -> None:
-    inside = (time >= begin - 1e-9) & (time <= end + 1e-9)
-    shown = [np.zeros(0)]
-    for curve in row.curves:
-        values = curve.values[inside]
-        shown.append(values[np.isfinite(values)])
-        axes.plot(
-            time[inside], values, label=curve.label, color=curve.colour, linewidth=curve.width,
-            linestyle=DASHES if curve.dashed else "-", zorder=4 if curve.dashed else 3,
-            # A command acts during the period that begins at its stamp.
-            drawstyle="steps-post" if curve.steps else "default",
-        )  # fmt: skip
-    for limit in row.limits:
-        axes.axhline(limit, color=style.QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
-    axes.set_xlim(begin, end)
-    axes.set_ylim(*value_range(np.concatenate(shown), row.limits))
-
-
-def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tuple[float, float]:
-    """(low, high) that shows all values, with 0, and the limits where values come near them."""
-    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
-    for limit in limits:
-        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
-            low, high = min(low, limit), max(high, limit)
-    margin = 0.10 * (high - low) or 1e-3
-    return low - margin, high + margin
-
-
-def rms_text(values: NDArray[np.float64], unit: str) -> str:
-    """Root mean square and largest size, for a panel's title."""
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return "not known"
-    return f"rms {np.sqrt(np.mean(values**2)):.2g}, max {np.abs(values).max():.2g} {unit}"
-
-
 def commands_figure(
     run: DriveRun, results: DriveResults, limits: tuple[float, float], title: str
 ) -> Figure:
@@ -351,8 +271,10 @@ def commands_figure(
             ]
         known = 0.0 < limit < np.inf
         said = rms_text(values, unit) + (f", limit ±{limit:g}" if known else "")
-        rows.append(Row(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ()))
-    panels(figure, run.time, rows)
+        rows.append(
+            Panel(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ())
+        )
+    draw_panels(figure, run.time, rows)
     return figure
 
 
@@ -383,8 +305,8 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
         if np.isfinite(true).any():
             curves.insert(0, Curve("true u", true, style.BLUE, 2.0))
         said = f"max {np.nanmax(np.abs(run.best_velocity[:, column])):.3g} {unit}"
-        rows.append(Row(f"{name}, {unit}", said, curves, detail))
-    panels(figure, run.time, rows)
+        rows.append(Panel(f"{name}, {unit}", said, curves, detail))
+    draw_panels(figure, run.time, rows)
     return figure
 
 
@@ -409,9 +331,9 @@ def velocity_errors_figure(
         errors = run.velocity[:, column] - run.wanted[:, column]
         name = run.commanded.error_names[column]
         rows.append(
-            Row(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
+            Panel(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
         )
-    panels(figure, run.time, rows)
+    draw_panels(figure, run.time, rows)
     return figure
 
 
