@@ -62,11 +62,7 @@ def _draw_parameter(
 ) -> list[float]:
     """Draw one; returns values that shall be seen, that in use at the end first."""
     seen = [fixed]
-    if len(adaptation.true):
-        time = np.append(np.maximum(adaptation.true_time, 0.0), end)
-        true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
-        axes.step(time, true, where="post", color=style.INK, linewidth=1.2, label="true")
-        seen += true.tolist()
+    seen += _draw_true(axes, adaptation, i, end, "-").tolist()
     if not len(adaptation):
         axes.plot([0.0, end], [fixed, fixed], color=style.ORANGE, linewidth=1.8, label="in use")
         return seen
@@ -174,9 +170,12 @@ def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
     figure = style.new_figure(
         f"Parameters of {title}", "in use, with 95 % of the estimate, against true", HEIGHT
     )
-    panels = two_by_two(figure, DRIVING_TIME, float(run.time[-1]), EDGES)
+    end = float(run.time[-1])
+    panels = two_by_two(figure, DRIVING_TIME, end, EDGES)
     for k, (axes, name) in enumerate(zip(panels, SIGMA_NAMES, strict=True)):
-        seen = np.concatenate([_draw_in_use(axes, run, k), _draw_true(axes, run, truth, k)])
+        seen = np.concatenate(
+            [_draw_in_use(axes, run, k), _draw_true(axes, truth, k, float(run.time[-1]), "--")]
+        )
         style.panel_title(
             axes, name + SIGMA_UNITS[k], f"{run.extra['sigma'][-1, k]:.4g} at the end"
         )
@@ -200,12 +199,15 @@ def _draw_in_use(axes: Axes, run: DriveRun, k: int) -> NDArray[np.float64]:
     return np.concatenate([value, (value - width)[known], (value + width)[known]])
 
 
-def _draw_true(axes: Axes, run: DriveRun, truth: AdaptationRun, k: int) -> NDArray[np.float64]:
-    if not len(truth.true):
+def _draw_true(
+    axes: Axes, adaptation: AdaptationRun, i: int, end: float, line: str
+) -> NDArray[np.float64]:
+    """Draw a true parameter as steps; returns its values, none where nobody told them."""
+    if not len(adaptation.true):
         return np.empty(0)
-    time = np.append(np.maximum(truth.true_time, 0.0), run.time[-1])
-    true = np.append(truth.true[:, k], truth.true[-1, k])
+    time = np.append(np.maximum(adaptation.true_time, 0.0), end)
+    true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
     axes.step(
-        time, true, where="post", color=style.INK, linewidth=1.2, linestyle="--", label="true"
+        time, true, where="post", color=style.INK, linewidth=1.2, linestyle=line, label="true"
     )
     return true

@@ -111,9 +111,7 @@ def frames(
     pen = ImageDraw.Draw(background)
     strip.draw_frame(pen)
     if len(wanted) > 1:
-        pen.line(
-            _points(ground, wanted), fill=REFERENCE, width=ground.width(0.012, 3.0), joint="curve"
-        )
+        _stroke(pen, ground.pixels(wanted), REFERENCE, ground.width(0.012, 3.0))
     angles = _wheel_angles(run, outline)
     trail = ground.pixels(run.pose[:, :2])
     thick = ground.width(0.008, 2.2)
@@ -155,10 +153,6 @@ def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float
         for peak, limit in zip(peaks, limits, strict=True)
     )
     return first, second
-
-
-def _points(ground: GroundMap, metres: Array) -> list[tuple[float, float]]:
-    return [tuple(point) for point in ground.pixels(metres).tolist()]
 
 
 def _stroke(draw: ImageDraw.ImageDraw, points: Array, colour: Colour, width: int) -> None:

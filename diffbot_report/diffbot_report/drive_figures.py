@@ -26,7 +26,7 @@ from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drawing import Picture
 from diffbot_report.drive_metrics import DriveMetrics, Tracking, changes_of
 from diffbot_report.drive_recording import DriveRecording, DriveRun
-from diffbot_report.drive_results import DriveResults, drive_results
+from diffbot_report.drive_results import DriveResults
 from diffbot_report.panels import (
     DASHES,
     DOTS,
@@ -65,18 +65,23 @@ ANIMATION_TIME = 6.0
 
 
 def drive_pictures(
-    run: DriveRun, recording: DriveRecording, robot: Robot, title: str, animation: bool = True
+    run: DriveRun,
+    results: DriveResults,
+    recording: DriveRecording,
+    robot: Robot,
+    title: str,
+    animation: bool = True,
 ) -> list[Picture]:
     """The pictures for which there is something to show, and the animation.
 
     Args:
         run: at least two samples.
+        results: of the run.
         recording: the same run, for the controller's state.
         robot: its shape and colours.
         title: what was run.
         animation: whether drive.gif is made.
     """
-    results = drive_results(run, recording)
     wanted, limits = recording.fields.velocity_name, recording.limits
     shown = (run, results, wanted, title)
     make: dict[str, Callable[[], Figure]] = {}

@@ -98,7 +98,7 @@ def drive_findings(
         from diffbot_report.drive_figures import drive_pictures  # loaded in the background
 
         title = f"{about.name}{law} ({about.setting})"
-        return drive_pictures(run, recording, robot, title, animation)
+        return drive_pictures(run, results, recording, robot, title, animation)
 
     return Findings(
         duration=recording.elapsed,

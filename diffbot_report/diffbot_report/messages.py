@@ -111,13 +111,14 @@ def estimate_of(message: DynamicParameters) -> Estimate:
     """
     state = _state(message.state)
     states = message.parameter_state.tolist()
+    k5, k6, k7, k8 = map(_state, states) if any(states) else (state,) * 4
     covariance = message.covariance.reshape(4, 4)
     if not covariance.any():
         covariance = np.diag(message.covariance_diagonal)
     return Estimate(
         values=_four(message),
         covariance=tuple(map(tuple, covariance.tolist())),
-        parameter_states=tuple(map(_state, states)) if any(states) else (state,) * 4,  # type: ignore[arg-type]  # four
+        parameter_states=(k5, k6, k7, k8),
         parameter_reasons=tuple(message.parameter_reason),
         state=state,
         reason=message.reason,
