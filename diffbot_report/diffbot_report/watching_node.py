@@ -242,6 +242,8 @@ class WatchingNode(PolledNode, Generic[R]):
 
     def _ending_by_signal(self) -> Ending:
         """What to make of a signal: the user's, or that of a launch that ends a failed run."""
+        # What had come by now was said before the signal.
+        self._take(time.monotonic())
         begin = time.monotonic()
         while True:
             now = time.monotonic()
