@@ -1,4 +1,7 @@
-"""When a robot may be commanded, and what of a wanted command goes out; knows no ROS.
+"""What of a wanted command goes out: limits in size and rate, and when there may be any.
+
+PairLimiter keeps commands inside their limits; CommandGuard is the state machine that decides
+whether they are more than zero:
 
     WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
        ^                 ^  |                      |
@@ -7,14 +10,103 @@
        +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
 
 WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING goes on by itself
-with the next good state, STOPPED only when somebody enables it. docs/safety.md says more.
+with the next good state, STOPPED only when somebody enables it. docs/safety.md says more. Nothing
+here knows ROS.
 """
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
-from diffbot_node.limiters import Pair, PairLimiter
+Pair = tuple[float, float]
+
+
+class PairLimiter:
+    """Keeps a pair of commands finite, and each inside its own limit and rate limit.
+
+    Args:
+        what: the quantity, for messages, such as "torque".
+        unit: of the pair, for messages, such as "N m".
+        limits: largest size of each, > 0, in its unit.
+        rates: largest change of each, > 0, in its unit per s; infinite for none.
+
+    Attributes:
+        command: what was allowed last.
+        unit: of the pair.
+
+    Raises:
+        ValueError: a limit is outside its range.
+    """
+
+    def __init__(
+        self, what: str, unit: str, limits: Pair, rates: Pair = (math.inf, math.inf)
+    ) -> None:
+        for limit in limits:
+            if not (math.isfinite(limit) and limit > 0.0):
+                raise ValueError(f"{what} limit = {limit} {unit}: must be finite and > 0")
+        for rate in rates:
+            if not rate > 0.0:
+                raise ValueError(f"{what} rate limit = {rate} {unit} per s: must be > 0")
+        self._what, self.unit = what, unit
+        self.limits = limits
+        self.rates = rates
+        self.command: Pair = (0.0, 0.0)
+
+    def apply(self, wanted: Pair, period: float) -> Pair:
+        """The allowed command nearest to the wanted one, `period` s after the last one.
+
+        Raises:
+            ValueError: a wanted value or the period is not finite, there are not two values, or
+                the period is negative. The command is zero then and has to be sent.
+        """
+        if len(wanted) != 2:
+            self.stop()
+            raise ValueError(
+                f"{self._what} {list(wanted)}: must be 2 values; zero is commanded instead"
+            )
+        if not (all(map(math.isfinite, wanted)) and math.isfinite(period) and period >= 0.0):
+            self.stop()
+            raise ValueError(
+                f"{self._what} {list(wanted)} {self.unit} for a period of {period} s: must be "
+                "finite; zero is commanded instead"
+            )
+        steps = (rate * period if period > 0.0 else 0.0 for rate in self.rates)
+        first, second = (
+            max(-limit, min(limit, max(last - step, min(last + step, value))))
+            for last, value, limit, step in zip(
+                self.command, wanted, self.limits, steps, strict=True
+            )
+        )
+        self.command = (first, second)
+        return self.command
+
+    def stop(self) -> Pair:
+        """Zero at once: safety knows no rate limit."""
+        self.command = (0.0, 0.0)
+        return self.command
+
+
+class TorqueLimiter(PairLimiter):
+    """Keeps wheel torques [left, right] finite and inside a limit and a rate limit.
+
+    Args:
+        limit: largest torque of either sign on a wheel, N m, > 0.
+        rate: largest change of a wheel's torque, N m/s, > 0; infinite for none.
+    """
+
+    def __init__(self, limit: float, rate: float = math.inf) -> None:
+        super().__init__("torque", "N m", (limit, limit), (rate, rate))
+
+    @property
+    def limit(self) -> float:
+        """Largest torque of either sign, N m."""
+        return self.limits[0]
+
+    @property
+    def torque(self) -> tuple[float, float]:
+        """What was allowed last, [left, right], N m."""
+        return self.command
 
 
 class GuardState(Enum):
@@ -132,100 +224,3 @@ class CommandGuard:
 
     def _enter(self, state: GuardState, reason: str) -> None:
         self.state, self.reason, self.silent = state, reason, False
-
-
-# ---
-# What the stamps of a robot's states tell: the period between two, and how old the newest is.
-
-# Clocks that differ by less at the first state are one clock, or synchronised ones, s.
-SAME_CLOCK = 1.0
-# Two clocks may go apart by this share of time: small computers without a quartz do by 2 %.
-DRIFT = 0.03
-# How much earlier than due a state may come without losing its share of the rate, s: three control
-# periods of 10 ms, as the watchdog lets pass.
-JITTER = 0.03
-
-
-class StateAge:
-    """Says of each stamp whether the state may be answered, and how far commands may change.
-
-    A state is too old when the node's clock is ahead of its stamp by more than the limit, where the
-    two agreed at the first state, or by that much more than it was at the best of times, whatever
-    the clocks say.
-
-    Args:
-        limit: longest age of a state when it comes, and longest period between two, s, > 0.
-        name: of a state, for messages.
-
-    Attributes:
-        newest: the newest stamp, s; None before the first.
-        period: between the last two stamps, s; 0 at the first, and where `problem` is not empty.
-            Less for states that come earlier after the last ones than their stamps say: what may
-            change by so much a period must not do so faster because states come together.
-        problem: why the newest state may not be answered; empty otherwise.
-        same_clock: whether stamps and the node's clock agreed at the first state; None before it.
-    """
-
-    def __init__(self, limit: float, name: str = "state") -> None:
-        self._limit = limit
-        self._name = name
-        self.newest: float | None = None
-        self.period = 0.0
-        self.problem = ""
-        self.same_clock: bool | None = None
-        self._came = 0.0  # by the node's clock, s
-        self._least = 0.0  # by how much the node's clock is ahead of a stamp at the least, s
-        self._saved = JITTER  # s
-
-    def take(self, stamp: float, now: float, simulated: bool = False) -> None:
-        """Take the stamp of a state that came.
-
-        Args:
-            stamp: s.
-            now: the node's clock, s.
-            simulated: whether that is a simulator's. It stands still between its messages, which
-                come late at times: when a state came is not known then, only whether it is old.
-        """
-        last, self.newest = self.newest, stamp
-        ahead = now - stamp
-        if last is None:
-            self.same_clock = abs(ahead) < SAME_CLOCK
-            self._came, self._least = now, ahead
-        elapsed, self._came = max(0.0, now - self._came), now
-        step = 0.0 if last is None else stamp - last
-        self.problem = self._step_problem(step, last)
-        if self.problem:
-            self._least = ahead  # a clock that was set is another clock
-        self._least = min(self._least + DRIFT * elapsed, ahead)
-        behind = 0.0 if simulated else ahead - self._least
-        self.problem = self.problem or self._age_problem(ahead, behind)
-        time = self._saved + elapsed
-        self.period = 0.0 if self.problem else step if simulated else min(step, time)
-        self._saved = min(JITTER, time - self.period)
-
-    def _step_problem(self, step: float, last: float | None) -> str:
-        if step < 0.0:
-            return (
-                f"the stamp of a {self._name} is {-step:.3f} s before the last one: stamps must "
-                "rise; check the clock of the driver, or that only one driver runs"
-            )
-        if step > self._limit:
-            return (
-                f"no {self._name} for {step:.3f} s by the stamps ({last:.3f} s was the last one), "
-                f"limit {self._limit:g} s; check the driver, or raise input_timeout for a slow one"
-            )
-        return ""
-
-    def _age_problem(self, age: float, behind: float) -> str:
-        if self.same_clock and age > self._limit:
-            return (
-                f"a {self._name} came {age:.3f} s after its stamp, limit {self._limit:g} s; check "
-                "the network and the load of the computers, and that their clocks agree"
-            )
-        if behind > self._limit:
-            return (
-                f"a {self._name} came {behind:.3f} s later after its stamp than others did, limit "
-                f"{self._limit:g} s; check the network and the load of the computers; in a "
-                "simulation set use_sim_time"
-            )
-        return ""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
 from diffbot_node.answers import effort_command, label
+from diffbot_node.command_guard import Pair, TorqueLimiter
+from diffbot_node.command_loop import RobotInterface
 from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
-from diffbot_node.limiters import TorqueLimiter
 from diffbot_node.parameters import Parameter
 from diffbot_node.stopping import LATCHED
 from diffbot_node.wheel_watch import WheelWatch
-
-# ---
-# Parameters that every node has that commands wheel torque.
 
 EFFORT_PARAMETERS = (
     Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
@@ -32,50 +31,122 @@ EFFORT_PARAMETERS = (
     ),
     *COMMAND_PARAMETERS,
 )
-
-
 WATCHDOG_HOLDS = "effort_watchdog/holds"
 
 
-class EffortNode(CommandNode):
-    """Reads joint states, asks its subclass for the wheels' torque, and commands it safely.
-
-    Subscribes to `joint_states`, publishes `effort_controller/commands` ([left, right], N m).
-    A subclass gives `on_sample`, which is told a JointSample.
+class TorqueInterface(RobotInterface):
+    """Wheels that tell `joint_states` and take `effort_controller/commands` ([left, right], N m).
 
     Args:
-        name: name of the node.
-        parameters: the subclass's own parameters; EFFORT_PARAMETERS are added.
-
-    Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        node: hears from the watchdog.
+        robot: whose wheels they are.
+        limiter: of their torque.
+        fields: what the joint states must hold, of position, velocity and effort.
+        watch: stops them when they contradict their torque; None: nothing does.
     """
 
     state_name = "joint state"
     command_name = "torque"
     taker = "the effort controller"
 
+    def __init__(
+        self,
+        node: Node,
+        robot: Robot,
+        limiter: TorqueLimiter,
+        fields: tuple[str, ...],
+        watch: WheelWatch | None,
+    ) -> None:
+        super().__init__(
+            (JointState, "joint_states"), (Float64MultiArray, "effort_controller/commands"), limiter
+        )
+        self.hardware, self.counts = robot.name, robot.encoder.counts
+        self._reader = JointReader(robot.joints.left, robot.joints.right, fields)
+        self._watch = watch
+        self._watchdog_holds = False
+        node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
+        self._command = effort_command()
+
+    def concerns(self, message: JointState) -> bool:
+        """Whether it names the wheels."""
+        return self._reader.concerns(message.name)
+
+    def read(self, stamp: float, message: JointState) -> JointSample:
+        """The wheels' sample."""
+        return self._reader.read(
+            stamp, message.name, message.position, message.velocity, message.effort
+        )
+
+    def outline(self, sample: JointSample) -> Pair:
+        """The wheels' angles [left, right], rad."""
+        return sample.position
+
+    def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str:
+        """What WheelWatch says of the wheels' motion under the torque commanded so far."""
+        if self._watch is None:
+            return ""
+        if anew:
+            self._watch.reset()
+        return self._watch.update(sample, commanded)
+
+    def held_by(self) -> str:
+        """The watchdog, as long as it gives the wheels zero whatever is commanded.
+
+        It lets commands pass from zero on only: who went on commanding would never pass.
+        """
+        return "effort_watchdog holds zero; its diagnostics say why" if self._watchdog_holds else ""
+
+    def _on_watchdog(self, message: Bool) -> None:
+        self._watchdog_holds = message.data
+
+    def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
+        """Torques [left, right], N m, and the stamp of the state that they answer, s."""
+        self._command.data[0], self._command.data[1] = float(command[0]), float(command[1])
+        self._command.layout.dim[0].label = label(answered)
+        return self._command
+
+
+class EffortNode(CommandNode):
+    """A CommandNode on a TorqueInterface: `on_sample` is told a JointSample and gives torque, N m.
+
+    Args:
+        name: name of the node.
+        parameters: the subclass's own parameters; EFFORT_PARAMETERS are added.
+
+    Attributes:
+        robot: that the parameter names.
+        geometry: of its wheels.
+        torque_limit: largest torque that will be commanded, N m.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
     def __init__(self, name: str, parameters: tuple[Parameter, ...] = ()) -> None:
         super().__init__(name, (*EFFORT_PARAMETERS, *parameters))
         self.robot: Robot = load_robot(self.values.robot)
-        self.geometry = WheelGeometry(
-            self.robot.wheels.radius, self.robot.wheels.radius, self.robot.wheels.separation
-        )
+        wheels = self.robot.wheels
+        self.geometry = WheelGeometry(wheels.radius, wheels.radius, wheels.separation)
         limiter = self._make_limiter()
         self.torque_limit = limiter.limit
-        """Largest torque that will be commanded, N m."""
-        joints = self.robot.joints
-        self._reader = JointReader(joints.left, joints.right, self.required_fields())
-        self._wheel_watch = WheelWatch(self.robot, self.largest_torque())
-        self._watchdog_holds = False
-        self.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
-        self._command = effort_command()
+        watch = WheelWatch(self.robot, self.largest_torque())
         self.connect(
-            (JointState, "joint_states"),
-            (Float64MultiArray, "effort_controller/commands"),
-            limiter,
-            self.robot.name,
+            TorqueInterface(
+                self,
+                self.robot,
+                limiter,
+                self.required_fields(),
+                watch if self.values.wheel_watch else None,
+            )
         )
+
+    def required_fields(self) -> tuple[str, ...]:
+        """What the joint states must hold, of position, velocity and effort."""
+        return JointReader.FIELDS
+
+    def largest_torque(self) -> float:
+        """Largest torque that will be asked for, N m; what WheelWatch takes for a strong one."""
+        return self.torque_limit
 
     def _make_limiter(self) -> TorqueLimiter:
         limits, asked = self.robot.limits, self.values.torque_limit
@@ -91,51 +162,3 @@ class EffortNode(CommandNode):
                 "wrong"
             )
         return TorqueLimiter(asked or limits.traction, limits.torque_rate)
-
-    def largest_torque(self) -> float:
-        """Largest torque that will be asked for, N m; what WheelWatch takes for a strong one."""
-        return self.torque_limit
-
-    def required_fields(self) -> tuple[str, ...]:
-        """What the joint states must hold, of position, velocity and effort."""
-        return JointReader.FIELDS
-
-    def concerns(self, message: JointState) -> bool:
-        """Whether it names the wheels."""
-        return self._reader.concerns(message.name)
-
-    def read(self, stamp: float, message: JointState) -> JointSample:
-        """The wheels' sample."""
-        return self._reader.read(
-            stamp, message.name, message.position, message.velocity, message.effort
-        )
-
-    def outline(self, sample: JointSample) -> tuple[float, float]:
-        """The wheels' angles [left, right], rad."""
-        return sample.position
-
-    def counts(self) -> int:
-        """Of the robot's YAML."""
-        return self.robot.encoder.counts
-
-    def contradiction(self, sample: JointSample) -> str:
-        """What WheelWatch says of the wheels' motion under the torque commanded so far."""
-        if self.stopped_by or self._age.problem:
-            self._wheel_watch.reset()
-        return self._wheel_watch.update(sample, self.commanded) if self.values.wheel_watch else ""
-
-    def held_by(self) -> str:
-        """The watchdog, as long as it gives the wheels zero whatever is commanded.
-
-        It lets commands pass from zero on only: who went on commanding would never pass.
-        """
-        return "effort_watchdog holds zero; its diagnostics say why" if self._watchdog_holds else ""
-
-    def _on_watchdog(self, message: Bool) -> None:
-        self._watchdog_holds = message.data
-
-    def message_of(self, command: tuple[float, float], answered: float) -> Float64MultiArray:
-        """Torques [left, right], N m, and the stamp of the state that they answer, s."""
-        self._command.data[0], self._command.data[1] = float(command[0]), float(command[1])
-        self._command.layout.dim[0].label = label(answered)
-        return self._command

@@ -21,12 +21,12 @@ from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
+from diffbot_node.stamps import NANOSECONDS, create_wall_timer
 from diffbot_node.stopping import LATCHED
 
 # Messages that both sides keep, and that a reader may be behind in lock-step. Fast DDS loses
@@ -43,8 +43,6 @@ KEPT_LATCHED = QoSProfile(
 LOOK_PERIOD = 0.05
 # How long an ending process waits for its readers, s of wall time: see `await_readers`.
 LAST_PATIENCE, HURRIED_PATIENCE = 10.0, 0.5
-
-NANOSECONDS = 1_000_000_000
 
 
 def receipts_of(topic: str) -> str:
@@ -93,8 +91,7 @@ class KeptTopic:
             self._receipts = node.create_subscription(
                 Header, self._receipts_topic, self._on_receipt, KEPT_LATCHED
             )
-            steady = Clock(clock_type=ClockType.STEADY_TIME)
-            node.create_timer(LOOK_PERIOD, self._look, clock=steady)
+            create_wall_timer(node, LOOK_PERIOD, self._look)
 
     @property
     def name(self) -> str:

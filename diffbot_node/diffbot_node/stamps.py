@@ -1,8 +1,12 @@
-"""Message stamps as seconds and back."""
+"""Message stamps as seconds and back, and the clocks of a node."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from builtin_interfaces.msg import Time
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble: no clock_type
 from rclpy.node import Node
 
 NANOSECONDS = 1_000_000_000
@@ -12,7 +16,7 @@ LATEST = 2**31 - 3600
 
 def seconds(stamp: Time) -> float:
     """A stamp in s."""
-    return stamp.sec + stamp.nanosec / NANOSECONDS
+    return float(stamp.sec + stamp.nanosec / NANOSECONDS)
 
 
 def to_stamp(time: float) -> Time:
@@ -31,20 +35,41 @@ def stamp_problem(stamp: Time) -> str:
     )
 
 
-# ---
-# Whether there is the clock that a node is told to go by.
+class NodeClock:
+    """The clock that a node goes by: a simulator's with use_sim_time, else the computer's.
 
-TOPIC = "/clock"
-
-
-def missing_clock(node: Node) -> str:
-    """Why the age of nothing can be known; empty where it can.
-
-    A simulator's clock that nobody publishes stands still, and whatever came stays new for ever.
+    Args:
+        node: whose it is.
     """
-    if not node.get_clock().ros_time_is_active or node.count_publishers(TOPIC):
-        return ""
-    return (
-        f"use_sim_time is true and nobody publishes {TOPIC}; start the simulator, or leave "
-        "use_sim_time false with a robot"
-    )
+
+    TOPIC = "/clock"
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def now(self) -> float:
+        """What it shows, s."""
+        return 1e-9 * self._node.get_clock().now().nanoseconds
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether it is a simulator's: it may be slow, stand still, or be set back."""
+        clock: Any = self._node.get_clock()  # rclpy's type knows nothing of the ROS clock
+        return bool(clock.ros_time_is_active)
+
+    def missing(self) -> str:
+        """Why the age of nothing can be known; empty where it can.
+
+        A simulator's clock that nobody publishes stands still, and what came stays new for ever.
+        """
+        if not self.is_simulated or self._node.count_publishers(self.TOPIC):
+            return ""
+        return (
+            f"use_sim_time is true and nobody publishes {self.TOPIC}; start the simulator, or "
+            "leave use_sim_time false with a robot"
+        )
+
+
+def create_wall_timer(node: Node, period: float, callback: Callable[[], None]) -> None:
+    """Call back every `period` s of wall time, whatever the node's clock does."""
+    node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))

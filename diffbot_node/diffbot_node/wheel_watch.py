@@ -23,7 +23,7 @@ from arc_odometry.joints import wheel_turn
 from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_description.identified_robot import described_model
-from diffbot_node.limiters import Pair
+from diffbot_node.command_guard import Pair
 
 # ---
 # Whether the wheels gain energy against the torque: flipped signs and swapped wheels.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diffbot_node.command_guard import StateAge
+from diffbot_node.state_age import StateAge
 
 LIMIT = 0.08
 
