@@ -5,8 +5,8 @@ from diffbot_node.command_loop import RobotInterface
 from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
 from diffbot_node.effort_node import EFFORT_PARAMETERS, EffortNode
 from diffbot_node.kept_topic import KEPT, KEPT_LATCHED, KeptTopic, Receipts
-from diffbot_node.parameters import Parameter, declare, pose_from_text
-from diffbot_node.running import results_folder, run_node
+from diffbot_node.parameters import Parameter, declare, pose_from_text, results_folder
+from diffbot_node.running import run_node
 from diffbot_node.stamps import seconds, to_stamp
 from diffbot_node.state_sources import subscribe_to_states
 

@@ -92,15 +92,15 @@ class RobotInterface(ABC):
         """What tells states of two sources apart besides stamps: wheels' angles, rad."""
         return ()
 
-    def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> str:
-        """Why the robot does not do what it was commanded, which stops it; empty when it does.
+    def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> str | None:
+        """Why the robot does not do what it was commanded, which stops it; None when it does.
 
         Args:
             sample: the newest.
             commanded: for the period that it ends.
             anew: what came before it is not to be compared with it.
         """
-        return ""
+        return None
 
     def held_by(self) -> str:
         """Why zero is to be commanded for now, though the state is good; empty otherwise."""

@@ -81,10 +81,10 @@ class TorqueInterface(RobotInterface):
         """The wheels' angles [left, right], rad."""
         return sample.position
 
-    def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str:
+    def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str | None:
         """What WheelWatch says of the wheels' motion under the torque commanded so far."""
         if self._watch is None:
-            return ""
+            return None
         if anew:
             self._watch.reset()
         return self._watch.update(sample, commanded)
