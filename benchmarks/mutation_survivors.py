@@ -6,11 +6,11 @@ FIRST = "the first state sets it before anything reads it"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
     (
-        "pair_limiter.py",
+        "command_guard.py",
         "self.command, wanted, self.limits, steps, strict=True",
         "True -> False",
     ): PAIRS,
-    ("torque_limiter.py", "return self.limits[0]", "0 -> 1"): (
+    ("command_guard.py", "return self.limits[0]", "0 -> 1"): (
         "both wheels have the same limit: the constructor gives it twice"
     ),
     ("state_age.py", 'return ""', "return '' -> pass"): EMPTY,

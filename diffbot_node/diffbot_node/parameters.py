@@ -85,7 +85,7 @@ class Parameter:
             self._complaint(self.name, value, "must be a list of numbers, such as [1.0, 2.5]")
         )
 
-    def _checked(self, name: str, kind: type, value: Any) -> Any:
+    def _checked(self, name: str, kind: type[Any], value: Any) -> Any:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
@@ -93,11 +93,12 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise ValueError(self._complaint(name, value, "must be " + self.constraints()))
         if kind in (int, float):
+            number: float = value
             inside = (
-                math.isfinite(value)
-                and (self.above is None or value > self.above)
-                and (self.minimum is None or value >= self.minimum)
-                and (self.maximum is None or value <= self.maximum)
+                math.isfinite(number)
+                and (self.above is None or number > self.above)
+                and (self.minimum is None or number >= self.minimum)
+                and (self.maximum is None or number <= self.maximum)
             )
             if not inside:
                 limits = " and ".join(filter(None, ["finite", self.constraints()]))

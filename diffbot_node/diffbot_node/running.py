@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
@@ -41,7 +41,7 @@ class _Interrupted(BaseException):
 def _make_executor() -> Executor:
     try:
         # Half the CPU of the single-threaded executor; there from Jazzy on.
-        from rclpy.experimental import EventsExecutor
+        from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
 
         return EventsExecutor()
     except ImportError:
@@ -110,7 +110,8 @@ def _explained(error: str) -> str:
     return f"{error}; write a decimal point in each number, or the list as text: '\"[1, 2.5]\"'"
 
 
-def _spin(node: Node, signals: list[int], interrupted: int) -> int:
+def _spin(node: Any, signals: list[int], interrupted: int) -> int:
+    """Run an rclpy Node that is a RunnableNode, too, to its end; returns the exit status."""
     executor = _make_executor()
     executor.add_node(node)
     failed = False

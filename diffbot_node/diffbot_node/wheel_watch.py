@@ -291,7 +291,8 @@ class EnergyBalance:
         most = speed[:-1] + error[:-1]
         gain = 0.5 * self._inertia * (least**2 - most**2)
         gain -= self._weight * _changes(body[1:-1])
-        return np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
+        least_gain: Array = np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
+        return least_gain
 
     def _works(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
         """Works by the wheels' own and by each other's torques, and what may be wrong with them."""
