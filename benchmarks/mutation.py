@@ -39,8 +39,7 @@ import diffbot_node
 SOURCE = Path(diffbot_node.__file__).resolve().parent
 TESTS = SOURCE.parent / "test"
 FILES = {
-    "command_guard.py": ("test_command_guard.py", "test_torque_limiter.py"),
-    "state_age.py": ("test_state_age.py",),
+    "command_guard.py": ("test_command_guard.py", "test_torque_limiter.py", "test_state_age.py"),
     "presence.py": ("test_presence.py",),
     "effort_watchdog.py": ("test_effort_watchdog.py",),
 }

@@ -23,8 +23,7 @@ from diffbot_controllers import (
 )
 from diffbot_controllers.adaptation import Adaptation, Offer
 from diffbot_controllers.laws.feedback_linearization import WheelFeedback
-from diffbot_node.command_guard import CommandGuard, GuardState, TorqueLimiter
-from diffbot_node.state_age import StateAge
+from diffbot_node.command_guard import CommandGuard, GuardState, StateAge, TorqueLimiter
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = BodyDynamics(0.0844, -3.77, 2.647, -16.08)

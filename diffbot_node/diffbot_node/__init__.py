@@ -2,8 +2,12 @@
 
 from diffbot_node.command_guard import PairLimiter, TorqueLimiter
 from diffbot_node.command_loop import RobotInterface
-from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
-from diffbot_node.effort_node import EFFORT_PARAMETERS, EffortNode
+from diffbot_node.command_node import (
+    COMMAND_PARAMETERS,
+    EFFORT_PARAMETERS,
+    CommandNode,
+    EffortNode,
+)
 from diffbot_node.kept_topic import KEPT, KEPT_LATCHED, KeptTopic, Receipts
 from diffbot_node.parameters import Parameter, declare, pose_from_text, results_folder
 from diffbot_node.running import run_node

@@ -1,7 +1,7 @@
-"""What of a wanted command goes out: limits in size and rate, and when there may be any.
+"""What of a wanted command goes out, and which states may be answered by one; knows no ROS.
 
-PairLimiter keeps commands inside their limits; CommandGuard is the state machine that decides
-whether they are more than zero:
+PairLimiter keeps commands inside their limits. StateAge and StateClock know when a state is too old
+to be answered. CommandGuard is the state machine that decides whether commands are more than zero:
 
     WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
        ^                 ^  |                      |
@@ -10,16 +10,30 @@ whether they are more than zero:
        +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
 
 WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING goes on by itself
-with the next good state, STOPPED only when somebody enables it. docs/safety.md says more. Nothing
-here knows ROS.
+with the next good state, STOPPED only when somebody enables it. docs/safety.md says more.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diffbot_node.stamps import NodeClock
 
 Pair = tuple[float, float]
+# Clocks that differ by less at the first state are one clock, or synchronised ones, s.
+SAME_CLOCK = 1.0
+# Two clocks may go apart by this share of time: small computers without a quartz do by 2 %.
+DRIFT = 0.03
+# How much earlier than due a state may come without losing its share of the rate, s: three control
+# periods of 10 ms, as the watchdog lets pass.
+JITTER = 0.03
+# A simulator's clock stands while it is paused, or slow; after so long without a word of it, s of
+# wall time, it has gone.
+LONGEST_PAUSE = 3.0
 
 
 class PairLimiter:
@@ -224,3 +238,161 @@ class CommandGuard:
 
     def _enter(self, state: GuardState, reason: str) -> None:
         self.state, self.reason, self.silent = state, reason, False
+
+
+class StateAge:
+    """Says of each stamp whether the state may be answered, and how far commands may change.
+
+    A state is too old when the node's clock is ahead of its stamp by more than the limit, where the
+    two agreed at the first state, or by that much more than it was at the best of times, whatever
+    the clocks say.
+
+    Args:
+        limit: longest age of a state when it comes, and longest period between two, s, > 0.
+        name: of a state, for messages.
+
+    Attributes:
+        newest: the newest stamp, s; None before the first.
+        period: between the last two stamps, s; 0 at the first, and where `problem` is not empty.
+            Less for states that come earlier after the last ones than their stamps say: what may
+            change by so much a period must not do so faster because states come together.
+        problem: why the newest state may not be answered; empty otherwise.
+        same_clock: whether stamps and the node's clock agreed at the first state; None before it.
+    """
+
+    def __init__(self, limit: float, name: str = "state") -> None:
+        self._limit = limit
+        self._name = name
+        self.newest: float | None = None
+        self.period = 0.0
+        self.problem = ""
+        self.same_clock: bool | None = None
+        self._came = 0.0  # by the node's clock, s
+        self._least = 0.0  # by how much the node's clock is ahead of a stamp at the least, s
+        self._saved = JITTER  # s
+
+    def take(self, stamp: float, now: float, simulated: bool = False) -> None:
+        """Take the stamp of a state that came.
+
+        Args:
+            stamp: s.
+            now: the node's clock, s.
+            simulated: whether that is a simulator's. It stands still between its messages, which
+                come late at times: when a state came is not known then, only whether it is old.
+        """
+        last, self.newest = self.newest, stamp
+        ahead = now - stamp
+        if last is None:
+            self.same_clock = abs(ahead) < SAME_CLOCK
+            self._came, self._least = now, ahead
+        elapsed, self._came = max(0.0, now - self._came), now
+        step = 0.0 if last is None else stamp - last
+        self.problem = self._step_problem(step, last)
+        if self.problem:
+            self._least = ahead  # a clock that was set is another clock
+        self._least = min(self._least + DRIFT * elapsed, ahead)
+        behind = 0.0 if simulated else ahead - self._least
+        self.problem = self.problem or self._age_problem(ahead, behind)
+        available = self._saved + elapsed
+        self.period = 0.0 if self.problem else step if simulated else min(step, available)
+        self._saved = min(JITTER, available - self.period)
+
+    def _step_problem(self, step: float, last: float | None) -> str:
+        if step < 0.0:
+            return (
+                f"the stamp of a {self._name} is {-step:.3f} s before the last one: stamps must "
+                "rise; check the clock of the driver, or that only one driver runs"
+            )
+        if step > self._limit:
+            return (
+                f"no {self._name} for {step:.3f} s by the stamps ({last:.3f} s was the last one), "
+                f"limit {self._limit:g} s; check the driver, or raise input_timeout for a slow one"
+            )
+        return ""
+
+    def _age_problem(self, age: float, behind: float) -> str:
+        if self.same_clock and age > self._limit:
+            return (
+                f"a {self._name} came {age:.3f} s after its stamp, limit {self._limit:g} s; check "
+                "the network and the load of the computers, and that their clocks agree"
+            )
+        if behind > self._limit:
+            return (
+                f"a {self._name} came {behind:.3f} s later after its stamp than others did, limit "
+                f"{self._limit:g} s; check the network and the load of the computers; in a "
+                "simulation set use_sim_time"
+            )
+        return ""
+
+
+class StateClock:
+    """Knows when the newest state came, and says when it has become too old.
+
+    Ages go by the node's clock, which is the simulator's where there is one: a robot time that
+    stands still lets no robot run away, and a simulator slower than real time is no fault. One that
+    is paused says so again and again; where it has gone, wall time tells.
+
+    Args:
+        clock: of the node.
+        limit: longest age of a state, s, > 0; see StateAge.
+        name: of a state, for messages.
+
+    Attributes:
+        stamps: what the states' stamps tell.
+        heard: when anything came from the robot, wall time, s.
+    """
+
+    def __init__(self, clock: NodeClock, limit: float, name: str) -> None:
+        self.stamps = StateAge(limit, name)
+        self.heard = time.monotonic()
+        self._clock, self._limit, self._name = clock, limit, name
+        self._came = 0.0  # s of the node's clock
+
+    @property
+    def began(self) -> bool:
+        """Whether a first state has come."""
+        return self.stamps.newest is not None
+
+    def hear(self) -> None:
+        """Something has come from the robot, good or not."""
+        self.heard = time.monotonic()
+
+    def take(self, stamp: float) -> None:
+        """A new state has come, with this stamp, s."""
+        now, simulated = self._clock.now(), self._clock.is_simulated
+        # A simulator's clock that is behind its state is a message that is late.
+        self._came = max(now, stamp) if simulated else now
+        self.stamps.take(stamp, self._came, simulated)
+
+    def age(self) -> float:
+        """Time since the newest state came, s.
+
+        A clock that was set back hides it: that counts as old. A simulator's clock that is behind
+        is a message that is late; when it was set back, so were the stamps of its states.
+        """
+        age = self._clock.now() - self._came
+        return max(age, 0.0) if self._clock.is_simulated else abs(age)
+
+    def problem(self) -> str:
+        """Why the newest state may not be answered now; empty when it may."""
+        return self.stamps.problem or self._answered_late()
+
+    def _answered_late(self) -> str:
+        """Why an answer that was waited for comes too late; empty when it does not."""
+        age = self.age()
+        if age <= self._limit:
+            return ""
+        return (
+            f"the answer to a {self._name} was awaited for {age:.3f} s, limit {self._limit:g} s; "
+            "see who sends what it needs"
+        )
+
+    def silence(self) -> str:
+        """Why the robot counts as silent, with its silence and the limit; empty if it does not."""
+        age, limit = self.age(), f"{self._limit} s"
+        unheard = time.monotonic() - self.heard
+        if self._clock.is_simulated and unheard > LONGEST_PAUSE:
+            age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, whatever the simulator's is"
+        elif age <= self._limit:
+            return ""
+        return f"no {self._name} for {age:.3f} s, limit {limit}"

@@ -4,12 +4,12 @@ CommandLoop puts together parts with one topic each:
 
 - RobotInterface: what the robot's messages mean, and whether the robot does what it is told.
 - Law: gives the command that is wanted, and says what has to come first.
-- StateSubscription (state_sources.py): the states, and whether two sources tell them.
-- StateClock (state_age.py): how old the newest state is.
+- StateSubscription: the states, and whether two sources tell them (source_watch.py).
+- StateClock (command_guard.py): how old the newest state is.
 - CommandOutput (command_output.py): what the guard and the limits let out of what is wanted.
 - Presence (presence.py): how long partners are waited for, and that they have left.
 
-Each state is answered once, by a command that names it (answers.py); a state that comes again is
+Each state is answered once, by a command that names it (stamps.py); a state that comes again is
 told the same answer again. So a simulator in lock-step, which says a state until it is answered,
 goes on whatever was lost or late, and zero that a timer sends never stands for an answer.
 """
@@ -18,17 +18,18 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 from rclpy.node import Node
 
-from diffbot_node.command_guard import GuardState, Pair, PairLimiter
+from diffbot_node.command_guard import GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.presence import Presence
+from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stamps import NodeClock, create_wall_timer, seconds, stamp_problem
-from diffbot_node.state_age import StateClock
-from diffbot_node.state_sources import StateSubscription
+from diffbot_node.state_sources import WithSender, subscribe_to_states
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01
@@ -81,7 +82,7 @@ class RobotInterface(ABC):
 
         Args:
             command: the command.
-            answered: stamp of the state that it names, s; see answers.py.
+            answered: stamp of the state that it names, s; see stamps.py.
         """
 
     def concerns(self, message: Any) -> bool:
@@ -427,6 +428,66 @@ class CommandLoop:
             self.output.hold(why, silent=True)
             self._law.on_silence()
             self._law.complain(why)
+
+
+class StateSubscription:
+    """The states of one robot, watched for a second source of them; see SourceWatch.
+
+    Args:
+        node: subscribes.
+        states: type of message and name of the topic.
+        callback: is called with a message and what tells its sender.
+        name: of a state, for messages.
+        counts: of the encoders per turn; 0: not known.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        states: tuple[type, str],
+        callback: Callable[[Any, Any], None],
+        name: str,
+        counts: int,
+    ) -> None:
+        self._node, self._name = node, name
+        self._watch = SourceWatch(self.publishers, counts)
+        self.topic = subscribe_to_states(node, *states, WithSender(callback)).topic_name
+
+    def publishers(self) -> int:
+        """How many nodes publish the topic."""
+        return self._node.count_publishers(self.topic)
+
+    @property
+    def knows_senders(self) -> bool:
+        """Whether the middleware says who sends states, so that two are told apart for sure."""
+        return self._watch.knows_senders
+
+    def take(
+        self, stamp: float, outline: tuple[float, ...] | None, now: float, sender: object
+    ) -> Finding | None:
+        """Take in a message; see SourceWatch.update."""
+        return self._watch.update(stamp, outline, now, sender)
+
+    def doubt(self, now: float) -> str:
+        """Why the newest states may come from two sources; empty where nothing speaks for it.
+
+        Args:
+            now: wall time, s.
+        """
+        doubt = self._watch.doubt(now)
+        return doubt and f"two sources may tell {self._name}s on {self.topic}: {doubt}"
+
+    def two_sources(self, finding: Finding) -> str:
+        """The sentence about a sign of a second source that is sure, with who they are."""
+        names = sorted(
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in self._node.get_publishers_info_by_topic(self.topic)
+        )
+        publish = "publishes" if len(names) == 1 else "publish"
+        return (
+            f"two sources tell {self._name}s of this robot: {finding.text}; {len(names)} {publish} "
+            f"{self.topic} ({', '.join(names)}); stop all sources but one"
+        )
 
 
 class Stall:

@@ -11,8 +11,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from diffbot_node.answers import NOTHING
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter
+from diffbot_node.stamps import NOTHING
 from diffbot_node.stopping import StopInputs
 
 # How often zero is sent at the end, and the wall time between two, s: one may get lost.
@@ -37,7 +37,7 @@ class CommandOutput:
     Attributes:
         guard: says what may be commanded.
         topic: name of the topic.
-        answered: stamp of the newest state that was answered, s; see answers.py.
+        answered: stamp of the newest state that was answered, s; see stamps.py.
         met: what another run that this one has met did, which stopped it; empty while none has.
     """
 

@@ -2,7 +2,7 @@
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
 alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
-it is fit, else zero that answers the same state (answers.py). What is fit is EffortWatchdog's.
+it is fit, else zero that answers the same state (stamps.py). What is fit is EffortWatchdog's.
 Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
 true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero.
 Controllers count who takes their commands before they begin: `~/commands` is subscribed to only
@@ -20,12 +20,11 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
-from diffbot_node.answers import effort_command, named_by
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.parameters import Parameter, declare
 from diffbot_node.presence import Presence
-from diffbot_node.stamps import NodeClock, create_wall_timer
+from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
 LOOK_PERIOD = 0.01  # s of wall time

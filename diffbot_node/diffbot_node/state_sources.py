@@ -1,4 +1,4 @@
-"""How a robot's states come in: from drivers of either reliability, and from one source only."""
+"""Subscriptions of what robots tell, from drivers that offer either reliability."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
-
-from diffbot_node.source_watch import Finding, SourceWatch
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks
@@ -77,63 +75,3 @@ class WithSender:
         message, information = arguments[0] if len(arguments) == 1 else arguments
         gid = information.get("publisher_gid") if isinstance(information, dict) else None
         self._callback(message, None if gid is None else bytes(gid["data"]))
-
-
-class StateSubscription:
-    """The states of one robot, watched for a second source of them; see SourceWatch.
-
-    Args:
-        node: subscribes.
-        states: type of message and name of the topic.
-        callback: is called with a message and what tells its sender.
-        name: of a state, for messages.
-        counts: of the encoders per turn; 0: not known.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        states: tuple[type, str],
-        callback: Callable[[Any, Any], None],
-        name: str,
-        counts: int,
-    ) -> None:
-        self._node, self._name = node, name
-        self._watch = SourceWatch(self.publishers, counts)
-        self.topic = subscribe_to_states(node, *states, WithSender(callback)).topic_name
-
-    def publishers(self) -> int:
-        """How many nodes publish the topic."""
-        return self._node.count_publishers(self.topic)
-
-    @property
-    def knows_senders(self) -> bool:
-        """Whether the middleware says who sends states, so that two are told apart for sure."""
-        return self._watch.knows_senders
-
-    def take(
-        self, stamp: float, outline: tuple[float, ...] | None, now: float, sender: object
-    ) -> Finding | None:
-        """Take in a message; see SourceWatch.update."""
-        return self._watch.update(stamp, outline, now, sender)
-
-    def doubt(self, now: float) -> str:
-        """Why the newest states may come from two sources; empty where nothing speaks for it.
-
-        Args:
-            now: wall time, s.
-        """
-        doubt = self._watch.doubt(now)
-        return doubt and f"two sources may tell {self._name}s on {self.topic}: {doubt}"
-
-    def two_sources(self, finding: Finding) -> str:
-        """The sentence about a sign of a second source that is sure, with who they are."""
-        names = sorted(
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in self._node.get_publishers_info_by_topic(self.topic)
-        )
-        publish = "publishes" if len(names) == 1 else "publish"
-        return (
-            f"two sources tell {self._name}s of this robot: {finding.text}; {len(names)} {publish} "
-            f"{self.topic} ({', '.join(names)}); stop all sources but one"
-        )

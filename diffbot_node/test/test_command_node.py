@@ -18,8 +18,8 @@ from diffbot_node import (  # noqa: E402
     CommandNode,
     PairLimiter,
     RobotInterface,
+    command_guard,
     presence,
-    state_age,
 )
 from diffbot_node.stopping import LATCHED  # noqa: E402
 
@@ -208,7 +208,7 @@ def test_without_the_clock_that_it_shall_go_by_nothing_is_commanded(make_graph):
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
     graph = make_simulated(make_graph)
     drive(graph)
-    monkeypatch.setattr(state_age, "LONGEST_PAUSE", 0.3)
+    monkeypatch.setattr(command_guard, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
     assert graph.node.loop.guard.silent
     assert "limit 0.3 s of wall time, whatever the simulator's is" in graph.node.loop.guard.reason

@@ -2,8 +2,8 @@
 
 import pytest
 
-from diffbot_node import state_age
-from diffbot_node.state_age import LONGEST_PAUSE, StateAge, StateClock
+from diffbot_node import command_guard
+from diffbot_node.command_guard import LONGEST_PAUSE, StateAge, StateClock
 
 LIMIT = 0.08
 
@@ -173,7 +173,7 @@ class Clocks:
 @pytest.fixture(params=[False, True], ids=["real", "simulated"])
 def clocks(request, monkeypatch):
     found = Clocks(request.param)
-    monkeypatch.setattr(state_age, "time", found)
+    monkeypatch.setattr(command_guard, "time", found)
     return found
 
 

@@ -2,7 +2,7 @@
 
 In lock-step such a node publishes a state, waits for the command that answers it, and advances by
 one control period: a run repeats to the last digit and is as fast as its nodes. Commands name the
-state that they answer (diffbot_node/answers.py); what answers another one moves nothing, and a
+state that they answer (diffbot_node/stamps.py); what answers another one moves nothing, and a
 state is said again until its answer has come. Else it runs on by itself with the latest command, as
 a robot does. It serves `~/set_paused` (std_srvs/SetBool), to let the robot's time stand still or go
 on. It ends with status 1 when somebody else publishes its robot's states, too, and obeys nobody
@@ -21,8 +21,8 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from diffbot_node import KeptTopic, Parameter, declare
-from diffbot_node.answers import answers
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.stamps import answers
 from diffbot_sim.virtual_robot import LEAVE_WHEN_ALONE
 
 # ---

@@ -17,7 +17,7 @@ from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import KeptTopic, to_stamp
-from diffbot_node.answers import named_by
+from diffbot_node.stamps import named_by
 from diffbot_node.state_sources import WithSender
 
 

@@ -21,7 +21,7 @@ from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import KeptTopic, Parameter, pose_from_text, to_stamp
-from diffbot_node.answers import named_by
+from diffbot_node.stamps import named_by
 from diffbot_node.state_sources import WithSender
 from diffbot_sim.paced_simulator import PACE, PacedSimulator
 from diffbot_sim.simulator_topics import MotionTopic, rival_of

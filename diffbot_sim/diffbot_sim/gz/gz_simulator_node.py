@@ -27,7 +27,7 @@ from std_msgs.msg import Float64
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node import Parameter, declare, pose_from_text, seconds
-from diffbot_node.answers import answers
+from diffbot_node.stamps import answers
 from diffbot_sim.companions import NOT_OFFERED, refuse_not_offered
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.program import PREFIX, STEP, GzProgram, GzWorld
