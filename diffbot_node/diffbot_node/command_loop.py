@@ -186,8 +186,10 @@ class CommandLoop:
 
     Attributes:
         robot: as given.
-        output: the way of commands out.
+        output: the way of commands out, and its `guard`.
         states: the way of states in.
+        clock: of the node.
+        presence: of the robot, as far as good states of it come.
         ended: whether the law has finished; nothing is answered any more.
     """
 
@@ -201,9 +203,9 @@ class CommandLoop:
             values,
             robot.commands,
             robot.limiter,
-            robot.message_of,
-            robot.command_name,
-            robot.hardware,
+            message_of=robot.message_of,
+            what=robot.command_name,
+            hardware=robot.hardware,
         )
         self.guard = self.output.guard
         self.clock = NodeClock(node)
