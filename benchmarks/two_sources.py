@@ -32,7 +32,7 @@ from impaired_robot import DRIVES, make_drive, torque_limit
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_node.state_sources import SourceWatch
+from diffbot_node.source_watch import SourceWatch
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import simulate_drive
 from faults.rows.sources import SOURCES, TOGETHER, Change, Second

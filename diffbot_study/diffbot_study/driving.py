@@ -27,7 +27,7 @@ from diffbot_description import Robot
 from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.torque.estimate import State as EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
-from diffbot_node.limiters import TorqueLimiter
+from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
