@@ -19,7 +19,8 @@ from diffbot_bringup.xml_launch.process import Tee
 
 RUNNER = """
 import sys
-from diffbot_bringup.xml_launch import Resolver, Supervisor
+from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.supervisor import Supervisor
 from pathlib import Path
 import os
 resolver = Resolver(os.environ)
