@@ -155,6 +155,19 @@ def test_a_failure_is_named_and_ends_the_others(launch: Launch) -> None:
     assert "failed: bad-2 (exit code 3)" in err
 
 
+def test_command_lines_are_in_the_log_and_not_on_the_terminal(launch: Launch) -> None:
+    launch.prefix.executable("bad", "import sys; sys.exit(3)")
+    parameter = '<param name="p" value="1.5"/>'
+    _, out, err = launch.run(f'<node pkg="robots" exec="bad" output="screen">{parameter}</node>')
+    assert "--ros-args" not in out + err
+    (log,) = launch.folder.glob("log/*/launch.log")
+    assert f"its command line is in {log}" in err
+    assert log.read_text() == (
+        f"[bad-1] {launch.prefix.files}/main.launch.xml:2: {launch.prefix.path}/lib/robots/bad "
+        "--ros-args --params-file </**: ros__parameters: p: 1.5>\n"
+    )
+
+
 def test_a_crash_by_signal_is_a_failure(launch: Launch) -> None:
     launch.prefix.executable("crash", "import os; os.kill(os.getpid(), 11)")
     code, _, err = launch.run(node("crash"))

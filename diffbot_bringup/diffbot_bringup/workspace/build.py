@@ -70,6 +70,10 @@ class Workspace:
     def _run_colcon(self, stale: list[Package], lock: int) -> None:
         for package in stale:
             self._stamps.clear(package.name)
+            # colcon leaves links to files that are gone, and fails on them.
+            for path in (self._directory / "build" / package.name).rglob("*"):
+                if path.is_symlink() and not path.exists():
+                    path.unlink()
         noun = "package" if len(stale) == 1 else "packages"
         log = self._directory / "log" / "colcon.log"
         log.unlink(missing_ok=True)
