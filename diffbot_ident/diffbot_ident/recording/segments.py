@@ -8,6 +8,7 @@ is known, at standstill, and after `longest` seconds. What is left out is counte
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -249,18 +250,18 @@ class _Stream:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.is_command = names[0] in COMMANDS
-        self._names = names
         self._newest = -np.inf
-        self._times: list[Array] = []
-        self._values: dict[str, list[Array]] = {name: [] for name in names}
+        # Grown in place: there is no room for two copies of all.
+        self._stamps = array("d")
+        self._values = {name: array("d") for name in names}
 
     def finite(self, block: Block, excluded: Exclusions) -> Block:
         """The samples of a block that are finite."""
         finite = np.isfinite(block.times)
-        for name in self._names:
+        for name in self._values:
             finite &= np.isfinite(block.channels[name])
         excluded.add(Cause.NOT_FINITE, count=int(np.sum(~finite)))
-        values = {name: block.channels[name][finite] for name in self._names}
+        values = {name: block.channels[name][finite] for name in self._values}
         return Block(block.times[finite], values)
 
     def is_before(self, block: Block) -> bool:
@@ -272,19 +273,19 @@ class _Stream:
         highest = np.maximum.accumulate(np.concatenate(([self._newest], block.times)))
         newer = block.times > highest[:-1]
         excluded.add(Cause.DOUBLED, count=int(np.sum(~newer)))
-        self._times.append(block.times[newer])
-        for name in self._names:
-            self._values[name].append(block.channels[name][newer])
+        self._stamps.frombytes(block.times[newer].tobytes())
+        for name, values in self._values.items():
+            values.frombytes(block.channels[name][newer].tobytes())
         self._newest = float(highest[-1])
 
     @cached_property
     def times(self) -> Array:
         """Instants, shape (n,), s; once all samples are there."""
-        return _joined(self._times)
+        return np.asarray(self._stamps)
 
     @cached_property
     def _columns(self) -> dict[str, Array]:
-        return {name: _joined(self._values[name]) for name in self._names}
+        return {name: np.asarray(values) for name, values in self._values.items()}
 
     @property
     def spacing(self) -> float:
@@ -352,13 +353,6 @@ class _Stream:
         knots, total = np.append(self.times, last), np.append(integral, end)
         means = np.diff(np.interp(instants, knots, total)) / np.diff(instants)
         return np.append(means, means[-1])
-
-
-def _joined(parts: list[Array]) -> Array:
-    """One column of its parts, which are let go: there is no room for two copies of all."""
-    column = np.concatenate([np.empty(0), *parts])
-    parts.clear()
-    return column
 
 
 def common(each: Sequence[Intervals]) -> Intervals:
