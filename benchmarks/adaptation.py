@@ -34,7 +34,7 @@ from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import AdaptiveRehearsal, Drive, dynamics_of, rehearse_drive
+from diffbot_study.driving import Drive, LiveAdaptation, dynamics_of, simulate_drive
 
 LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
 BEFORE = (LOAD_TIME - LAP, LOAD_TIME)
@@ -55,7 +55,7 @@ def drive(
     load: str = "none",
     start: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> tuple[Drive, NDArray[np.float64]]:
-    """One run, and the rows of AdaptiveRehearsal (none without adaptation)."""
+    """One run, and the rows of LiveAdaptation (none without adaptation)."""
     robot = load_robot(robot_name)
     with closing(make_simulator(engine_name, robot)) as engine:
         nominal, limits = dynamics_of(engine), robot.limits
@@ -71,8 +71,8 @@ def drive(
         def put_on(sample: JointSample) -> None:
             schedule.apply(engine, sample.stamp)
 
-        live = AdaptiveRehearsal(robot, nominal, law, also=put_on) if adaptive else None
-        run = rehearse_drive(
+        live = LiveAdaptation(robot, nominal, law, also=put_on) if adaptive else None
+        run = simulate_drive(
             engine,
             robot,
             law,

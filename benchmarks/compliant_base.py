@@ -26,16 +26,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from diffbot_papers.compliant_base.excitation import Setting
 from diffbot_papers.compliant_base.experiment import Ensemble, ensemble, equal_sensors
 from diffbot_papers.compliant_base.model import NAMES, TABLE_1, UNITS, SensorNoise, mean_error
 from diffbot_papers.compliant_base.planning import (
     FACTOR,
     METRICS,
     KalmanEstimator,
+    draw_prior,
     pseudo_inverse,
-    rough,
 )
+from diffbot_papers.compliant_base.simulation import ExperimentSettings
 
 WINDOWS = (1, 4, 8, 16)
 
@@ -49,25 +49,27 @@ def main() -> None:
     parser.add_argument(
         "--share", type=float, default=0.1, help="noise, share of the largest value"
     )
-    parser.add_argument("--window", type=int, default=Setting().window, help="samples averaged")
+    parser.add_argument(
+        "--window", type=int, default=ExperimentSettings().window, help="samples averaged"
+    )
     parser.add_argument("--factor", type=float, default=FACTOR, help="of the guess beforehand")
     parser.add_argument("--only", nargs="+", choices=list(METRICS), default=list(METRICS))
     parser.add_argument("--estimators", action="store_true", help="compare estimators, too")
     parser.add_argument("--parameters", action="store_true", help="print every parameter's error")
     options = parser.parse_args()
-    setting = Setting(
+    settings = ExperimentSettings(
         noise=SensorNoise(options.share), settled=options.settled, window=options.window
     )
-    print(f"without noise: largest error {exactness(setting):.1e} %")
+    print(f"without noise: largest error {exactness(settings):.1e} %")
     if options.sensors == "equal":
-        setting = equal_sensors(TABLE_1, setting)
+        settings = equal_sensors(TABLE_1, settings)
     ensembles: dict[str, Ensemble] = {}
     print(
         "excitation        | error %: mean  sd   range      | ratio | beyond half | in sd | CPU s"
     )
     for metric in (None, *options.only):
         before = time.process_time()
-        result = ensemble(TABLE_1, metric, range(options.seeds), setting, options.factor)
+        result = ensemble(TABLE_1, metric, range(options.seeds), settings, options.factor)
         spent = (time.process_time() - before) / options.seeds
         ensembles[metric or "constant"] = result
         print_row(metric or "constant", result, ensembles["constant"], spent)
@@ -76,15 +78,15 @@ def main() -> None:
         print_parameters(ensembles)
     if options.estimators:
         for name, result in ensembles.items():
-            print_estimators(name, result, setting, options.factor)
+            print_estimators(name, result, settings, options.factor)
 
 
-def exactness(setting: Setting) -> float:
+def exactness(settings: ExperimentSettings) -> float:
     """Largest error of a parameter by pseudo-inverse and by the filter, without noise, %.
 
     Errors of parameters that are zero count as shares of the largest one of their kind.
     """
-    silent = replace(setting, noise=SensorNoise(0.0), duration=2.0)
+    silent = replace(settings, noise=SensorNoise(0.0), duration=2.0)
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     scale = np.where(TABLE_1 == 0.0, 0.2, TABLE_1)
     estimates = np.stack((pseudo_inverse(run.measured), run.estimates[-1]))
@@ -113,16 +115,18 @@ def print_parameters(ensembles: dict[str, Ensemble]) -> None:
         print(f"{name:18} | {cells} {unit} of {TABLE_1[i]:g}")
 
 
-def print_estimators(name: str, result: Ensemble, setting: Setting, factor: float) -> None:
+def print_estimators(
+    name: str, result: Ensemble, settings: ExperimentSettings, factor: float
+) -> None:
     """Mean errors from the same measurements by other estimators."""
     errors: dict[str, list[float]] = {}
     for seed, run in enumerate(result.runs):
-        guess = rough(TABLE_1, seed, factor)
+        guess = draw_prior(TABLE_1, seed, factor)
         # The noise that the sensors had at the end; the filter of the run knew it as it came.
-        deviation = setting.noise.deviation(np.abs(run.measured).max(axis=(0, 1)))
+        deviation = settings.noise.deviation(np.abs(run.measured).max(axis=(0, 1)))
         for window in WINDOWS:
-            kalman = KalmanEstimator(guess.start, guess.deviation, window)
-            for part in np.split(run.measured, setting.intervals, axis=1):
+            kalman = KalmanEstimator(guess, window)
+            for part in np.split(run.measured, settings.intervals, axis=1):
                 kalman.update(part, deviation)
             errors.setdefault(f"window {window}", []).append(mean_error(kalman.estimate, TABLE_1))
         x = pseudo_inverse(run.measured)

@@ -28,8 +28,8 @@ from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import PERIOD, dynamics_of, rehearse_drive
-from diffbot_study.identification import rehearse
+from diffbot_study.driving import PERIOD, dynamics_of, simulate_drive
+from diffbot_study.identification import simulate_identification
 
 GOALS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
@@ -40,7 +40,7 @@ def identification(robot: Robot, engine: str, seeds: range) -> list[str]:
     """Lines on K5..K8."""
     lines = []
     for counts in (0, robot.encoder.counts):
-        runs = [rehearse(str(robot.path), engine, seed, 60.0, counts) for seed in seeds]
+        runs = [simulate_identification(robot, engine, seed, 60.0, counts) for seed in seeds]
         errors = np.array([run.errors for run in runs])
         for name, row in (
             ("rms", np.sqrt(np.mean(errors**2, axis=0))),
@@ -61,7 +61,7 @@ def parking(simulator: Simulator, robot: Robot, seeds: range) -> list[str]:
             for seed in seeds:
                 start = np.random.default_rng(seed).uniform(-1e-3, 1e-3, 3)
                 law = tuned(*_limits(simulator, robot), mean_velocity=True)
-                run = rehearse_drive(
+                run = simulate_drive(
                     simulator,
                     robot,
                     law,
@@ -81,7 +81,7 @@ def eight(simulator: Simulator, robot: Robot, seeds: range) -> list[str]:
     trajectory = figure_eight(*EIGHT, backwards=False)
     period = EIGHT[2]
     runs = [
-        rehearse_drive(
+        simulate_drive(
             simulator,
             robot,
             tuned_backstepping(*_limits(simulator, robot), mean_velocity=True),

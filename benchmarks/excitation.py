@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import load_robot
+from diffbot_description.robot import Friction
 from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
-from diffbot_study.identification import Rehearsal, rehearse
+from diffbot_study.identification import IdentificationRun, simulate_identification
 
 # Kind and hold in control periods; the first is what the others are compared with.
 EXCITATIONS = (("prbs", 10), ("multisine", 20), ("optimised", 20))
@@ -44,7 +45,7 @@ def perturbed_prior(prior: BodyPrior, seed: int) -> BodyPrior:
     return replace(prior, values=tuple(np.array(prior.values) * factors))
 
 
-def percentiles(runs: list[Rehearsal]) -> NDArray[np.float64]:
+def percentiles(runs: list[IdentificationRun]) -> NDArray[np.float64]:
     """95th percentile over runs of the errors' sizes in %, shape (times, 4)."""
     return np.percentile([np.abs(run.error_history) for run in runs], 95.0, axis=0)
 
@@ -103,12 +104,13 @@ def main() -> None:
             print(f"{precision} % {name:12} | {cells} | {ratios}")
 
 
-def run(options: argparse.Namespace, kind: str, hold: int, seed: int) -> Rehearsal:
+def run(options: argparse.Namespace, kind: str, hold: int, seed: int) -> IdentificationRun:
     """One run with its own prior."""
-    nominal = nominal_prior(load_robot(options.robot))
-    friction = ((options.viscous,) * 2, (options.coulomb,) * 2)
-    return rehearse(
-        options.robot,
+    robot = load_robot(options.robot)
+    nominal = nominal_prior(robot)
+    friction = Friction((options.viscous,) * 2, (options.coulomb,) * 2)
+    return simulate_identification(
+        replace(robot, friction=friction),
         options.engine,
         seed,
         options.seconds,
@@ -118,7 +120,6 @@ def run(options: argparse.Namespace, kind: str, hold: int, seed: int) -> Rehears
         arena=Arena(options.arena, options.arena),
         hold=hold,
         register=REGISTER,
-        friction=friction,
         prior=perturbed_prior(nominal, seed),
         record=options.record,
         estimator=options.estimator,
@@ -127,7 +128,7 @@ def run(options: argparse.Namespace, kind: str, hold: int, seed: int) -> Rehears
 
 def print_runs(
     name: str,
-    runs: list[Rehearsal],
+    runs: list[IdentificationRun],
     times: NDArray[np.float64],
     errors: NDArray[np.float64],
     wall: float,

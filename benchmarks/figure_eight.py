@@ -22,7 +22,7 @@ import numpy as np
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
+from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
 from pose2d_trajectories import Trajectory, make_trajectory
 
 # Ax and Ay in m, Tp in s.
@@ -107,7 +107,7 @@ def main() -> None:
             eight = figure_eight(ax, ay, period, backwards)
             for law, make in laws.items():
                 runs = [
-                    rehearse_drive(
+                    simulate_drive(
                         engine,
                         robot,
                         make(),

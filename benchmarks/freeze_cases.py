@@ -32,9 +32,10 @@ from diffbot_papers.siwek2023_experiments import drive as drive_siwek
 from diffbot_report.summary import strict
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import AdaptiveRehearsal, Drive, dynamics_of, rehearse_drive
-from diffbot_study.identification import Setting, record, rehearse
+from diffbot_study.driving import Drive, LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.identification import simulate_identification
 from diffbot_study.recorded_bag import write_run
+from diffbot_study.recorded_runs import Setting, record
 from diffbot_study.velocity_driving import VelocityDrive
 from faults.row import Row as FaultRow
 from faults.table import chosen as chosen_faults
@@ -97,7 +98,7 @@ def _named(prefix: str, values: Sequence[float]) -> Values:
 def _identification(
     engine: str, estimator: str, excitation: str, seconds: float, _folder: Path
 ) -> Values:
-    run = rehearse("twil", engine, 3, seconds, 4096, 0.01, excitation=excitation,
+    run = simulate_identification("twil", engine, 3, seconds, 4096, 0.01, excitation=excitation,
                    estimator=estimator)  # fmt: skip
     found = _named("value", run.estimate.values) | _named("variance", run.estimate.variances)
     # Not after 1 s: the regression is nearly singular there, and digits from the 6th on are noise.
@@ -192,8 +193,8 @@ def _drive(
             def put_on(sample: JointSample) -> None:
                 schedule.apply(engine, sample.stamp)
 
-            live = AdaptiveRehearsal(robot, nominal, law, also=put_on)
-        run = rehearse_drive(
+            live = LiveAdaptation(robot, nominal, law, also=put_on)
+        run = simulate_drive(
             engine, robot, law, reference, duration, start=start, torque_limit=limit,
             torque_noise=0.0 if live is None else 0.01, seed=5, on_sample=live,
         )  # fmt: skip

@@ -79,7 +79,11 @@ def _faults(path: Path) -> object:
 
 
 def _launch(path: Path) -> object:
-    from diffbot_bringup.xml_launch import Resolver, check, declared, describe, read, substitutions
+    from diffbot_bringup.xml_launch import substitutions
+    from diffbot_bringup.xml_launch.arguments import Arguments, describe
+    from diffbot_bringup.xml_launch.document import read
+    from diffbot_bringup.xml_launch.resolver import Resolver
+    from diffbot_bringup.xml_launch.schema import check
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no programs here")
@@ -91,16 +95,16 @@ def _launch(path: Path) -> object:
     substitutions.subprocess = Nothing
     root = read(path).root
     check(root)
-    text = describe(declared(root))
+    text = describe(Arguments.of(root).declared)
     resolver = Resolver(os.environ)
     resolver.file(path, [])
     return text, [str(process) for process in resolver.processes]
 
 
 def _expression(path: Path) -> object:
-    from diffbot_bringup.xml_launch import substitutions as expression
+    from diffbot_bringup.xml_launch.expressions import evaluate
 
-    return expression.evaluate(_text(path))
+    return evaluate(_text(path))
 
 
 def _urdf(path: Path) -> object:
@@ -117,16 +121,14 @@ def _urdf_seeds() -> Iterable[bytes]:
 
 def _recording(path: Path) -> object:
     """All blocks of a recording, as `identify` reads them."""
-    from rich.console import Console
-
-    from diffbot_ident.recording.identify import Identify
+    from diffbot_ident.recording.identify import open_recording
     from diffbot_ident.recording.options import Options
     from diffbot_ident.recording.sysid import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)
     options = Options((path,), robot="twil", wheel_radius=0.1, track=0.4)
-    return list(Identify(options, Console(file=open(os.devnull, "w")))._open().blocks())
+    return list(open_recording(options).blocks())
 
 
 def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:

@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from diffbot_study.identification import rehearse
+from diffbot_study.identification import simulate_identification
 
 # Engine, robot time in s, encoder counts per revolution, torque noise as a share of the torque.
 SETTINGS = (
@@ -40,7 +40,10 @@ def main() -> None:
         for engine, seconds, counts, noise in SETTINGS:
             if engine not in arguments.engine:
                 continue
-            runs = [rehearse(robot, engine, seed, seconds, counts, noise) for seed in seeds]
+            runs = [
+                simulate_identification(robot, engine, seed, seconds, counts, noise)
+                for seed in seeds
+            ]
             errors = np.array([run.errors for run in runs])
             inside = np.mean([np.abs(run.normalised_errors) < 2.0 for run in runs], axis=0)
             columns = (np.sqrt(np.mean(errors**2, axis=0)), np.max(np.abs(errors), axis=0))

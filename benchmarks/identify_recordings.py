@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.identification import Run, Setting, record
 from diffbot_study.recorded_bag import STORAGES, write_run
+from diffbot_study.recorded_runs import Run, Setting, record
 
 RUN, SEED = 70.0, 3
 IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.exit(main())"

@@ -24,7 +24,7 @@ from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_node.wheel_watch import WheelWatch
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import Law, rehearse_drive
+from diffbot_study.driving import Law, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 GRAVITY = 9.81  # m/s^2
@@ -286,7 +286,7 @@ def watched_drive(
 
     why = ""
     try:
-        rehearse_drive(
+        simulate_drive(
             robot,
             believed,
             holding,

@@ -14,7 +14,7 @@ from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.driving import dynamics_of
-from diffbot_study.identification import Setting, driver
+from diffbot_study.recorded_runs import Setting, driver
 
 
 class Identification(WheeledRobot):

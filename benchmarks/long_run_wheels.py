@@ -9,8 +9,7 @@ from long_run_watch import Report, Troubles
 from arc_odometry import JointSample
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_ident.torque.estimate import State
-from diffbot_node.command_guard import CommandGuard
-from diffbot_node.limiters import TorqueLimiter
+from diffbot_node.command_guard import CommandGuard, TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
 

@@ -20,7 +20,7 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import DynamicParameters, closed_form
 from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
-from diffbot_study.identification import (
+from diffbot_study.recorded_runs import (
     Run,
     Setting,
     driver,

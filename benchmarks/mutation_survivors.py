@@ -6,16 +6,16 @@ FIRST = "the first state sets it before anything reads it"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
     (
-        "pair_limiter.py",
+        "command_guard.py",
         "self.command, wanted, self.limits, steps, strict=True",
         "True -> False",
     ): PAIRS,
-    ("torque_limiter.py", "return self.limits[0]", "0 -> 1"): (
+    ("command_guard.py", "return self.limits[0]", "0 -> 1"): (
         "both wheels have the same limit: the constructor gives it twice"
     ),
-    ("state_age.py", 'return ""', "return '' -> pass"): EMPTY,
+    ("command_guard.py", 'return ""', "return '' -> pass"): EMPTY,
     **{
-        ("state_age.py", line, change.format(name=name)): FIRST
+        ("command_guard.py", line, change.format(name=name)): FIRST
         for name, line in {
             "_came": "self._came = 0.0  # by the node's clock, s",
             "_least": "self._least = 0.0  # by how much the node's clock is ahead of a stamp at "
@@ -24,7 +24,7 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         for change in ("self.{name} = 0.0 -> pass", "0.0 -> 1.0")
     },
     (
-        "state_age.py",
+        "command_guard.py",
         "if behind > self._limit:",
         "behind > self._limit -> behind >= self._limit",
     ): "a difference of clocks meets the limit to the last bit by chance only",

@@ -29,7 +29,7 @@ from diffbot_controllers import (
 )
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
+from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
 
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
@@ -89,7 +89,7 @@ def main() -> None:
     offsets = np.random.default_rng(arguments.seed).uniform(-1e-3, 1e-3, (arguments.starts, 3))
 
     def drive(law: str, goal: Reference, start: tuple[float, float, float], seed: int) -> Drive:
-        return rehearse_drive(
+        return simulate_drive(
             engine,
             robot,
             known[law](),

@@ -38,7 +38,7 @@ from many_robots import record_many
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.wiring import Wiring
-from diffbot_study.identification import Run, Setting, record
+from diffbot_study.recorded_runs import Run, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
 # Encoder counts per revolution, torque noise.

@@ -32,9 +32,9 @@ from impaired_robot import DRIVES, make_drive, torque_limit
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_node.state_sources import SourceWatch
+from diffbot_node.source_watch import SourceWatch
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import rehearse_drive
+from diffbot_study.driving import simulate_drive
 from faults.rows.sources import SOURCES, TOGETHER, Change, Second
 from faults.scene import DRIVERS, FAULT, TRACKING, Scene, Subject
 
@@ -100,7 +100,7 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
         sure, doubts = sure or (finding is not None and finding.sure), doubts + bool(finding)
 
     with closing(make_simulator(str(random.choice(["ideal", "mujoco"])), robot)) as engine:
-        rehearse_drive(
+        simulate_drive(
             engine,
             robot,
             law,

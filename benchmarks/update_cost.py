@@ -27,7 +27,7 @@ from many_robots import record_many
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, Row
-from diffbot_study.identification import Run, Setting
+from diffbot_study.recorded_runs import Run, Setting
 
 # Samples between two estimates where somebody asks.
 ASKED = 20

@@ -2,7 +2,7 @@
 """Identification and tracking of velocity-commanded robots, Siwek et al. (2023).
 
 Simulated robot with the average of the paper's Table 1 as its true sigma; see
-diffbot_bringup/reproduce/papers/siwek2023_experiments.py for noise and limits. Printed are CPU time
+diffbot_papers/siwek2023_experiments.py for noise and limits. Printed are CPU time
 and spread of batch fits from random starts; errors of on-line estimates over random starts and
 noise; time to Table 4's best band (5 mm, 2 mm, 1 mrad), by the true pose; the largest true errors
 after 20 s; and how a load of +50 % inertia is followed.

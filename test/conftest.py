@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.xml_launch import ProcessDescription, Resolver
+from diffbot_bringup.xml_launch.process import ProcessDescription
+from diffbot_bringup.xml_launch.resolver import Resolver
 
 # -I -S: no site packages, so that a script starts in a few milliseconds.
 # By way of the shell, as the path may have spaces.

@@ -9,8 +9,11 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from diffbot_bringup.usage import UsageError, check_one_of
 
 _COMMANDS = Path(__file__).parent / "commands"
 
@@ -80,28 +83,45 @@ def help_text() -> str:
     return "\n".join(lines)
 
 
+def quietly(run: Callable[[], int]) -> int:
+    """Run what returns an exit status; a reader who has gone ends it without a complaint.
+
+    Whoever reads what is printed, as head does, has enough.
+    """
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        drop_output()
+        return 128 + signal.SIGPIPE
+
+
+def drop_output() -> None:
+    """Print to nowhere from now on: Python flushes once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run a command inside an environment that ./diffbot or a sourced workspace has made."""
     words = sys.argv[1:] if argv is None else argv
-    runnable = [name for name, command in COMMANDS.items() if not command.text]
+    return quietly(lambda: _run(words))
+
+
+def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(help_text())
         return 0
-    if words[0] not in runnable:
-        print(
-            f"diffbot: unknown command {words[0]!r}; here it can be {', '.join(runnable)}",
-            file=sys.stderr,
-        )
-        return 2
+    runnable = [name for name, command in COMMANDS.items() if not command.text]
     try:
+        check_one_of("command", words[0], runnable)
         module = importlib.import_module(f"diffbot_bringup.commands.{words[0]}")
         return int(module.main(words[1:]))
+    except UsageError as error:
+        print(f"diffbot: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        # Whoever read what is printed, as head does, has enough; Python would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
 
 
 if __name__ == "__main__":

@@ -160,7 +160,7 @@ def own_kernels() -> Kernels:
 def _numpy_features() -> tuple[dict[str, bool], tuple[str, ...]]:
     """Features of the processor, and those that NumPy chooses code paths by when it is loaded."""
     try:
-        from numpy._core import _multiarray_umath as module  # NumPy 2
+        from numpy._core import _multiarray_umath as module  # type: ignore[attr-defined]  # NumPy 2; private
     except ImportError:
         from numpy.core import _multiarray_umath as module  # NumPy 1
     return dict(module.__cpu_features__), tuple(module.__cpu_dispatch__)

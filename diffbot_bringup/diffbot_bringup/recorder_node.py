@@ -10,9 +10,9 @@ from __future__ import annotations
 import importlib
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble has it there
 from rclpy.qos import QoSProfile
 
 from diffbot_node import Parameter, declare, results_folder
@@ -35,7 +35,7 @@ KNOWN = {
     "odom": "nav_msgs/msg/Odometry",
     "cmd_vel": "geometry_msgs/msg/TwistStamped",
 }
-VERSION = 9  # of the format; ROS 2 Humble and newer read it
+VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
 DEPTH = 2000  # messages that may wait from one poll to the next
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
 
@@ -147,6 +147,7 @@ def _typed(text: str) -> tuple[str, str]:
 def _message_type(kind: str) -> type:
     package, _, name = kind.split("/")
     try:
-        return getattr(importlib.import_module(f"{package}.msg"), name)
+        kind_class: type = getattr(importlib.import_module(f"{package}.msg"), name)
+        return kind_class
     except (ImportError, AttributeError):
         raise ValueError(f"parameter 'topics': there is no message type '{kind}'") from None

@@ -1,4 +1,8 @@
-"""Finds a topic in the running graph and subscribes to it with a quality that matches."""
+"""Subscribes to a topic of the running graph, and writes its messages, as `ros2 topic echo` does.
+
+The quality of service is one that matches the publishers; messages become YAML, or values with
+commas between them.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ import yaml
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 
 DEPTH = 5  # messages kept while one is printed; as `ros2 topic echo`
 
@@ -41,7 +46,7 @@ class Topic:
     def __enter__(self) -> Topic:
         self._context = rclpy.Context()
         # Own signal handlers would keep Ctrl-C from us.
-        rclpy.init(context=self._context, signal_handler_options=rclpy.SignalHandlerOptions.NO)
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node(
             f"_diffbot_echo_{os.getpid()}",  # a leading underscore hides the node from lists
             context=self._context,
@@ -119,18 +124,15 @@ def message_class(name: str) -> type:
         raise TopicError(f"{name!r} is not a message type; expected PACKAGE/msg/NAME")
     package, folder, kind = parts
     try:
-        return getattr(importlib.import_module(f"{package}.{folder}"), kind)
+        found: type = getattr(importlib.import_module(f"{package}.{folder}"), kind)
+        return found
     except (ImportError, AttributeError):
         raise TopicError(
             f"message type {name!r} not found; is its package built and sourced?"
         ) from None
 
 
-# ---
-# Writes a ROS message as ``ros2 topic echo`` does: as YAML or as comma-separated values.
-
 LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in "..."
-_ARRAYS = (list, tuple, array.array, np.ndarray)
 
 
 def to_yaml(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
@@ -138,13 +140,14 @@ def to_yaml(message: Any, arrays: bool = True, length: int | None = LENGTH) -> s
 
     `arrays` False shows type and length instead of the content; `length` None cuts nothing.
     """
-    return yaml.dump(
+    text: str = yaml.dump(
         _fields(message, arrays, length),
         allow_unicode=True,
         width=sys.maxsize,
         default_flow_style=False,
         sort_keys=False,
     )
+    return text
 
 
 def to_csv(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
@@ -152,7 +155,7 @@ def to_csv(message: Any, arrays: bool = True, length: int | None = LENGTH) -> st
     columns = []
     for name, kind in _slots(message):
         value = getattr(message, name)
-        if isinstance(value, _ARRAYS) and not arrays:
+        if _is_array(value) and not arrays:
             columns.append(_abbreviation(value, kind))
         else:
             columns.append(_column(value, arrays, length))
@@ -173,7 +176,7 @@ def _fields(message: Any, arrays: bool, length: int | None) -> dict[str, Any]:
     fields = {}
     for name, kind in _slots(message):
         value = getattr(message, name)
-        if isinstance(value, _ARRAYS) and not arrays:
+        if _is_array(value) and not arrays:
             fields[name] = _abbreviation(value, kind)
         else:
             fields[name] = _plain(value, arrays, length)
@@ -189,22 +192,26 @@ def _plain(value: Any, arrays: bool, length: int | None) -> Any:
     if isinstance(value, (str, bytes)):
         text = value if isinstance(value, str) else "".join(map(chr, value))
         return text if length is None or len(text) <= length else text[:length] + "..."
-    if isinstance(value, _ARRAYS):
+    if _is_array(value):
         items = [_plain(item, arrays, length) for item in _shown(value, length)]
         return items if len(items) == len(value) else [*items, "..."]
     return _fields(value, arrays, length)
 
 
 def _column(value: Any, arrays: bool, length: int | None) -> str:
-    if isinstance(value, _ARRAYS):
+    if _is_array(value):
         items = [_column(item, arrays, length) for item in _shown(value, length)]
         return _join(items if len(items) == len(value) else [*items, "..."])
     if isinstance(value, (str, bytes)):
-        dots = "..." if isinstance(value, str) else b"..."
+        dots: Any = "..." if isinstance(value, str) else b"..."
         return str(value if length is None or len(value) <= length else value[:length] + dots)
     if isinstance(value, (bool, int, float, np.number)):
         return str(value)
     return to_csv(value, arrays, length)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (list, tuple, array.array, np.ndarray))
 
 
 def _shown(value: Sequence[Any], length: int | None) -> Sequence[Any]:

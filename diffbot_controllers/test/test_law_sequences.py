@@ -24,8 +24,7 @@ from diffbot_controllers import (
 )
 from diffbot_controllers.adaptation import Adaptation, LiveEstimate
 from diffbot_controllers.laws.motion import WheelFeedback
-from diffbot_node.command_guard import CommandGuard, GuardState, StateAge
-from diffbot_node.limiters import TorqueLimiter
+from diffbot_node.command_guard import CommandGuard, GuardState, StateAge, TorqueLimiter
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)

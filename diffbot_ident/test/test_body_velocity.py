@@ -3,13 +3,14 @@
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.recording.resample import FRESH, UniformStretch, continuous
+from diffbot_ident.recording.sample_and_hold import FRESH, between_readings
+from diffbot_ident.recording.segments import Segment
 
 GEOMETRY = WheelGeometry(0.3, 0.3, 1.08)
 PERIOD, HOLD = 0.05, 5
 
 
-def stretch(hold):
+def segment(hold):
     """Both wheels get faster evenly; each tells so every `hold` samples, in turn."""
     k = np.arange(400)
     speeds = {"left_velocity": 0.01 * k, "right_velocity": 0.03 * k}
@@ -18,12 +19,12 @@ def stretch(hold):
         channels[name] = values[np.maximum((k - offset) // hold * hold + offset, 0)]
     v, w = GEOMETRY.body_velocity(channels["left_velocity"], channels["right_velocity"])
     true = GEOMETRY.body_velocity(*speeds.values())
-    return UniformStretch(PERIOD * k, PERIOD, {**channels, "v": v, "w": w}), true
+    return Segment(PERIOD * k, PERIOD, {**channels, "v": v, "w": w}), true
 
 
 def test_each_wheel_is_taken_between_its_own_readings():
-    one, (v, w) = stretch(HOLD)
-    (found,), held = continuous([one], GEOMETRY, ("v", "w"))
+    one, (v, w) = segment(HOLD)
+    (found,), held = between_readings([one], GEOMETRY, ("v", "w"))
     inner = slice(2 * HOLD, -2 * HOLD)
     assert held == HOLD * PERIOD
     np.testing.assert_allclose(found.channels["v"][inner], v[inner], atol=1e-12)
@@ -34,8 +35,8 @@ def test_each_wheel_is_taken_between_its_own_readings():
 
 
 def test_wheels_that_are_not_slow_stay_as_they_are_and_so_does_a_gyro():
-    one, _ = stretch(1)
-    assert continuous([one], GEOMETRY, ("v", "w")) == ([one], 0.0)
-    slow, _ = stretch(HOLD)
-    (found,), _ = continuous([slow], GEOMETRY, ("v",))
+    one, _ = segment(1)
+    assert between_readings([one], GEOMETRY, ("v", "w")) == ([one], 0.0)
+    slow, _ = segment(HOLD)
+    (found,), _ = between_readings([slow], GEOMETRY, ("v",))
     assert found.channels["w"] is slow.channels["w"]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.resample import refreshed
+from diffbot_ident.recording.sample_and_hold import new_readings
 from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
-from diffbot_ident.velocity.first_order import FirstOrder, Stretch
+from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
 T = 0.05
 TRUE = FirstOrder(0.3, 1.05)
@@ -18,7 +18,7 @@ def steps(rng, count, hold=25):
 def recording(rng, dead_time, exponent=1.0, noise=0.03, count=500, model=TRUE):
     command = steps(rng, count)
     velocity = model.simulate(power_law(command, exponent), T, 0.0, dead_time)
-    return Stretch(T, command, velocity + noise * rng.standard_normal(count))
+    return AxisSegment(T, command, velocity + noise * rng.standard_normal(count))
 
 
 @pytest.mark.parametrize("dead_time", [0.0, 0.05, 0.137, 0.62])
@@ -59,11 +59,11 @@ def test_stale_readings_are_told_and_left_out():
     rng = np.random.default_rng(4)
     stretch = recording(rng, 0.12, noise=0.01, count=1000)
     index = 5 * (np.arange(1000) // 5)
-    masks, hold = refreshed([stretch.velocity[index]])
+    masks, hold = new_readings([stretch.velocity[index]])
     assert hold == pytest.approx(5.0, abs=0.1)
     assert np.mean(np.flatnonzero(masks[0]) % 5 == 0) > 0.99
-    stale = Stretch(T, stretch.command, stretch.velocity[index])
-    fresh = Stretch(T, stretch.command, stretch.velocity[index], masks[0])
+    stale = AxisSegment(T, stretch.command, stretch.velocity[index])
+    fresh = AxisSegment(T, stretch.command, stretch.velocity[index], masks[0])
     # Read as if they were new, readings seem to be later than they are.
     assert fit_dead_time([stale]).dead_time > 0.16
     assert fit_dead_time([fresh]).dead_time == pytest.approx(0.12, abs=0.02)
@@ -71,11 +71,11 @@ def test_stale_readings_are_told_and_left_out():
 
 def test_noise_is_not_taken_for_a_slow_sensor():
     rng = np.random.default_rng(5)
-    masks, hold = refreshed([np.cumsum(rng.standard_normal(300)), rng.standard_normal(200)])
+    masks, hold = new_readings([np.cumsum(rng.standard_normal(300)), rng.standard_normal(200)])
     assert hold == 0.0
     assert all(mask.all() for mask in masks)
     # An encoder's steps come when the wheel moves by one, not by a clock.
-    masks, hold = refreshed([np.round(0.3 * np.cumsum(rng.standard_normal(600)))])
+    masks, hold = new_readings([np.round(0.3 * np.cumsum(rng.standard_normal(600)))])
     assert hold == 0.0
 
 
@@ -104,5 +104,5 @@ def four_tests(rng, ks, kv, ka, dead_time, period=0.01):
                 push = np.sign(effort) * max(abs(effort) - ks, 0.0)
                 v = push / kv + (v - push / kv) * decay
         velocity = np.array(velocity) + 0.005 * rng.standard_normal(len(voltage))
-        tests.append(Stretch(period, voltage, velocity))
+        tests.append(AxisSegment(period, voltage, velocity))
     return tests

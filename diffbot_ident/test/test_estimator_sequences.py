@@ -231,5 +231,5 @@ def test_sigma_stays_true_whatever_is_wrong_with_some_odometry(plan, seed):
             command = random.uniform(-0.6, 0.6, 2)
         decay = np.exp(-drag / inertia * PERIOD)
         speeds = speeds * decay + command / drag * (1.0 - decay)
-    assert fit.reasons() == ("", "")
+    assert fit.reasons() == (None, None)
     assert fit.trusted.as_array() == pytest.approx(SIGMA.as_array(), rel=0.03)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import FirstOrder, OutputError, Stretch, fit_first_order
+from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder, OutputError, fit_first_order
 
 T = 0.05
 TRUE = FirstOrder(0.33, 1.03)
+SHORT = AxisSegment(T, np.arange(9.0), np.arange(9.0))
 
 
 def steps(rng, count, hold=20):
@@ -34,7 +35,7 @@ def stretches(rng, count, pieces, noise, dead_time=0.12):
     for _ in range(pieces):
         command = steps(rng, count)
         velocity = TRUE.simulate(command, T, rng.uniform(-0.5, 0.5), dead_time)
-        found.append(Stretch(T, command, velocity + noise(rng, count)))
+        found.append(AxisSegment(T, command, velocity + noise(rng, count)))
     return found
 
 
@@ -67,7 +68,7 @@ def test_without_noise_any_axis_is_found_exactly(inertia, drag, sign, dead_time,
     pieces = []
     for _ in range(3):
         command = steps(rng, 150)
-        pieces.append(Stretch(T, command, model.simulate(command, T, 0.3, dead_time)))
+        pieces.append(AxisSegment(T, command, model.simulate(command, T, 0.3, dead_time)))
     found = fit_first_order(pieces, dead_time=dead_time)
     assert found.model.inertia == pytest.approx(model.inertia, rel=1e-4)
     assert found.model.drag == pytest.approx(model.drag, rel=1e-4)
@@ -77,7 +78,7 @@ def test_without_noise_any_axis_is_found_exactly(inertia, drag, sign, dead_time,
 def test_jacobian_is_the_derivative_of_the_residuals():
     rng = np.random.default_rng(3)
     pieces = stretches(rng, 90, 3, coloured(0.5, 0.1))
-    pieces[1] = Stretch(T, pieces[1].command, pieces[1].velocity, rng.random(90) < 0.3)
+    pieces[1] = AxisSegment(T, pieces[1].command, pieces[1].velocity, rng.random(90) < 0.3)
     problem = OutputError(pieces, 0.08, 0.2)
     theta = np.array([np.log(0.5), 0.8])
     jacobian = problem.jacobian(theta).copy()
@@ -137,7 +138,7 @@ def test_a_time_constant_far_below_the_period_is_not_identifiable():
     command = steps(rng, 400)
     model = FirstOrder(0.002, 1.0)
     velocity = model.simulate(command, T, 0.0) + 0.05 * rng.standard_normal(400)
-    found = fit_first_order([Stretch(T, command, velocity)])
+    found = fit_first_order([AxisSegment(T, command, velocity)])
     assert np.isinf(found.std[0])
     assert found.model.drag == pytest.approx(1.0, abs=4.0 * found.std[1])
 
@@ -145,22 +146,23 @@ def test_a_time_constant_far_below_the_period_is_not_identifiable():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fit_first_order([]), "stretches is empty"),
-        (lambda: Stretch(T, np.zeros(3), np.zeros(4)), "command has shape"),
-        (lambda: Stretch(0.0, np.zeros(4), np.zeros(4)), "period = 0.0"),
-        (lambda: Stretch(T, np.zeros(2), np.array([0.0, np.nan])), "velocity holds a value"),
-        (lambda: fit_first_order([Stretch(T, np.ones(50), np.arange(50.0))]), "never changes"),
-        (lambda: fit_first_order([Stretch(T, np.arange(50.0), np.ones(50))]), "always 1"),
+        (lambda: fit_first_order([]), "segments is empty"),
+        (lambda: AxisSegment(T, np.zeros(3), np.zeros(4)), "command has shape"),
+        (lambda: AxisSegment(0.0, np.zeros(4), np.zeros(4)), "period = 0.0"),
+        (lambda: AxisSegment(T, np.zeros(2), np.array([0.0, np.nan])), "velocity holds a value"),
+        (lambda: fit_first_order([AxisSegment(T, np.ones(50), np.arange(50.0))]), "never changes"),
+        (lambda: fit_first_order([AxisSegment(T, np.arange(50.0), np.ones(50))]), "always 1"),
         (
-            lambda: fit_first_order([Stretch(T, np.arange(9.0), np.arange(9.0))], dead_time=1.0),
+            lambda: fit_first_order(
+                [AxisSegment(T, np.arange(9.0), np.arange(9.0))], dead_time=1.0
+            ),
             "no stretch is long enough",
         ),
+        (lambda: fit_first_order([SHORT], (1.0, -1.0)), "of one sign"),
         (
-            lambda: fit_first_order([Stretch(T, np.arange(9.0), np.arange(9.0))], (1.0, -1.0)),
-            "of one sign",
-        ),
-        (
-            lambda: fit_first_order([Stretch(T, np.arange(9.0), np.arange(9.0))], dead_time=-1.0),
+            lambda: fit_first_order(
+                [AxisSegment(T, np.arange(9.0), np.arange(9.0))], dead_time=-1.0
+            ),
             "dead_time = -1.0",
         ),
     ],

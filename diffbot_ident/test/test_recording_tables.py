@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.stream import RecordingError
+from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
 
 
@@ -106,3 +106,11 @@ def test_wrong_column_maps_are_refused(text):
 def test_wrong_conditions_are_refused(text):
     with pytest.raises(RecordingError, match="--where"):
         RowFilter.parse([text])
+
+
+def test_a_clock_that_was_set_back_begins_anew_for_commands_and_states_together(tmp_path):
+    rows = [(0.0, 1), (0.1, 2), (9.0, 3), (9.1, 4), (2.0, 5), (2.1, 6)]
+    text = "t,v,cmd_v\n" + "".join(f"{t},{x},{10 * x}\n" for t, x in rows)
+    order = [(*block.channels, block.times.tolist()) for block in source(tmp_path, text).blocks()]
+    before, after = [0.0, 0.1, 9.0, 9.1], [2.0, 2.1]
+    assert order == [("command_v", before), ("v", before), ("command_v", after), ("v", after)]

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.stream import RecordingError
-from diffbot_ident.recording.sysid import analyse_sysid, read_sysid
+from diffbot_ident.recording.samples import RecordingError
+from diffbot_ident.recording.sysid import read_sysid
 from diffbot_ident.recording.verdict import Outcome
+from diffbot_ident.recording.voltage_analysis import analyse_voltages
 
 TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.02
 # Mean and difference of the sides: ks V, kv V s/m, ka V s^2/m; the yaw axis has more inertia.
@@ -68,7 +69,7 @@ def rows(rng, voltage, angular, clockwise):
 
 
 def analysed(tmp_path, data):
-    return {found.verdict.subject: found for found in analyse_sysid(read(tmp_path, data))}
+    return {found.verdict.subject: found for found in analyse_voltages(read(tmp_path, data))}
 
 
 def check(verdict, expected):

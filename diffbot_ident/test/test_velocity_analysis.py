@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from diffbot_ident.recording.velocity_analysis import Split, analyse_axis
+from diffbot_ident.recording.model_tests import CrossValidation
+from diffbot_ident.recording.velocity_analysis import analyse_axis
 from diffbot_ident.recording.verdict import Outcome, Value, Verdict
-from diffbot_ident.velocity.first_order import FirstOrder, Stretch
+from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
 T = 0.05
 TRUE = FirstOrder(0.4, 0.9)
@@ -31,9 +32,13 @@ def integrated(command, slope, parts=5):
     return np.array(found)
 
 
+def analyse(segments, longest=0.3):
+    return analyse_axis(segments, "forward axis", longest_dead_time=longest)
+
+
 def analysed(command, velocity, rng, noise=0.01, longest=0.3):
     velocity = velocity + noise * rng.standard_normal(len(velocity))
-    return analyse_axis([Stretch(T, command, velocity)], "forward axis", longest_dead_time=longest)
+    return analyse([AxisSegment(T, command, velocity)], longest)
 
 
 @pytest.mark.parametrize(("noise", "pole"), [(0.01, 0.0), (0.3, 0.0), (0.05, 0.9)])
@@ -42,9 +47,7 @@ def test_a_first_order_axis_is_estimated_whatever_its_noise(noise, pole):
         rng, command = commands(seed)
         white = lfilter([math.sqrt(1.0 - pole**2)], [1.0, -pole], rng.standard_normal(COUNT))
         velocity = TRUE.simulate(command, T, 0.0, 0.17) + noise * white
-        verdict = analyse_axis(
-            [Stretch(T, command, velocity)], "forward axis", longest_dead_time=0.3
-        ).verdict
+        verdict = analyse([AxisSegment(T, command, velocity)]).verdict
         assert verdict.outcome is Outcome.ESTIMATED, verdict.summary()
         for name, true in (
             ("inertia", 0.4),
@@ -60,14 +63,16 @@ def test_noise_of_readings_is_told_from_errors_of_the_model():
     """Apart from noise, R^2 is that of the velocity without noise; a slow error is no noise."""
     rng, command = commands(3)
     clean = TRUE.simulate(command, T, 0.0)
-    noisy = Split([Stretch(T, command, clean + 0.3 * rng.standard_normal(COUNT))], 0.3)
-    simulated = noisy.simulated[0]
+    noisy = CrossValidation(
+        [AxisSegment(T, command, clean + 0.3 * rng.standard_normal(COUNT))], 0.3
+    )
+    simulated = noisy.prediction.simulated[0]
     true = 1.0 - np.sum((clean - simulated) ** 2) / np.sum((clean - clean.mean()) ** 2)
-    assert noisy.r_squared < 0.85 < true
+    assert noisy.prediction.r_squared < 0.85 < true
     assert noisy.explained == pytest.approx(true, abs=0.03)
     slow = 0.3 * np.sin(0.7 * T * np.arange(COUNT))
-    wrong = Split([Stretch(T, command, clean + slow)], 0.3)
-    assert wrong.explained == pytest.approx(wrong.r_squared, abs=0.01)
+    wrong = CrossValidation([AxisSegment(T, command, clean + slow)], 0.3)
+    assert wrong.explained == pytest.approx(wrong.prediction.r_squared, abs=0.01)
 
 
 REFUSED = {
@@ -139,13 +144,13 @@ def test_a_command_that_never_changes_does_not_excite(command):
 def test_held_out_samples_do_not_influence_their_prediction():
     rng, command = commands(16)
     velocity = TRUE.simulate(command, T, 0.0, 0.1) + 0.02 * rng.standard_normal(COUNT)
-    before = analyse_axis([Stretch(T, command, velocity)], "forward axis", longest_dead_time=0.3)
+    before = analyse([AxisSegment(T, command, velocity)])
     # Blocks are 2 s: samples 80 to 119 are one of them.
     velocity = velocity.copy()
     velocity[80:120] += 0.3
-    after = analyse_axis([Stretch(T, command, velocity)], "forward axis", longest_dead_time=0.3)
+    after = analyse([AxisSegment(T, command, velocity)])
     same = slice(80, 120)
-    assert after.held_out[0].simulated[same] == pytest.approx(before.held_out[0].simulated[same])
+    assert after.held_out.simulated[0][same] == pytest.approx(before.held_out.simulated[0][same])
     assert after.verdict.r_squared_held_out < before.verdict.r_squared_held_out
 
 

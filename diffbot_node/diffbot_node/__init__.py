@@ -1,11 +1,16 @@
 """What the suite's nodes share: parameters with limits, a clean exit, and safe commands."""
 
-from diffbot_node.command_node import COMMAND_PARAMETERS, CommandNode
-from diffbot_node.effort_node import EFFORT_PARAMETERS, EffortNode
+from diffbot_node.command_guard import PairLimiter, TorqueLimiter
+from diffbot_node.command_loop import RobotInterface
+from diffbot_node.command_node import (
+    COMMAND_PARAMETERS,
+    EFFORT_PARAMETERS,
+    CommandNode,
+    EffortNode,
+)
 from diffbot_node.kept_topic import KEPT, KEPT_LATCHED, KeptTopic, Receipts
-from diffbot_node.limiters import PairLimiter, TorqueLimiter
-from diffbot_node.parameters import Parameter, declare, pose_from_text
-from diffbot_node.running import results_folder, run_node
+from diffbot_node.parameters import Parameter, declare, pose_from_text, results_folder
+from diffbot_node.running import run_node
 from diffbot_node.stamps import seconds, to_stamp
 from diffbot_node.state_sources import subscribe_to_states
 
@@ -20,6 +25,7 @@ __all__ = [
     "PairLimiter",
     "Parameter",
     "Receipts",
+    "RobotInterface",
     "TorqueLimiter",
     "declare",
     "pose_from_text",

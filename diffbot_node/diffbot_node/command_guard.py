@@ -1,4 +1,7 @@
-"""When a robot may be commanded, and what of a wanted command goes out; knows no ROS.
+"""What of a wanted command goes out, and which states may be answered by one; knows no ROS.
+
+PairLimiter keeps commands inside their limits. StateAge and StateClock know when a state is too old
+to be answered. CommandGuard is the state machine that decides whether commands are more than zero:
 
     WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
        ^                 ^  |                      |
@@ -12,9 +15,112 @@ with the next good state, STOPPED only when somebody enables it. docs/safety.md 
 
 from __future__ import annotations
 
+import math
+import time
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from diffbot_node.limiters import Pair, PairLimiter
+if TYPE_CHECKING:
+    from diffbot_node.stamps import NodeClock
+
+Pair = tuple[float, float]
+# Clocks that differ by less at the first state are one clock, or synchronised ones, s.
+SAME_CLOCK = 1.0
+# Two clocks may go apart by this share of time: small computers without a quartz do by 2 %.
+DRIFT = 0.03
+# How much earlier than due a state may come without losing its share of the rate, s: three control
+# periods of 10 ms, as the watchdog lets pass.
+JITTER = 0.03
+# A simulator's clock stands while it is paused, or slow; after so long without a word of it, s of
+# wall time, it has gone.
+LONGEST_PAUSE = 3.0
+
+
+class PairLimiter:
+    """Keeps a pair of commands finite, and each inside its own limit and rate limit.
+
+    Args:
+        what: the quantity, for messages, such as "torque".
+        unit: of the pair, for messages, such as "N m".
+        limits: largest size of each, > 0, in its unit.
+        rates: largest change of each, > 0, in its unit per s; infinite for none.
+
+    Attributes:
+        command: what was allowed last.
+        unit: of the pair.
+
+    Raises:
+        ValueError: a limit is outside its range.
+    """
+
+    def __init__(
+        self, what: str, unit: str, limits: Pair, rates: Pair = (math.inf, math.inf)
+    ) -> None:
+        for limit in limits:
+            if not (math.isfinite(limit) and limit > 0.0):
+                raise ValueError(f"{what} limit = {limit} {unit}: must be finite and > 0")
+        for rate in rates:
+            if not rate > 0.0:
+                raise ValueError(f"{what} rate limit = {rate} {unit} per s: must be > 0")
+        self._what, self.unit = what, unit
+        self.limits = limits
+        self.rates = rates
+        self.command: Pair = (0.0, 0.0)
+
+    def apply(self, wanted: Pair, period: float) -> Pair:
+        """The allowed command nearest to the wanted one, `period` s after the last one.
+
+        Raises:
+            ValueError: a wanted value or the period is not finite, there are not two values, or
+                the period is negative. The command is zero then and has to be sent.
+        """
+        if len(wanted) != 2:
+            self.stop()
+            raise ValueError(
+                f"{self._what} {list(wanted)}: must be 2 values; zero is commanded instead"
+            )
+        if not (all(map(math.isfinite, wanted)) and math.isfinite(period) and period >= 0.0):
+            self.stop()
+            raise ValueError(
+                f"{self._what} {list(wanted)} {self.unit} for a period of {period} s: must be "
+                "finite; zero is commanded instead"
+            )
+        steps = (rate * period if period > 0.0 else 0.0 for rate in self.rates)
+        first, second = (
+            max(-limit, min(limit, max(last - step, min(last + step, value))))
+            for last, value, limit, step in zip(
+                self.command, wanted, self.limits, steps, strict=True
+            )
+        )
+        self.command = (first, second)
+        return self.command
+
+    def stop(self) -> Pair:
+        """Zero at once: safety knows no rate limit."""
+        self.command = (0.0, 0.0)
+        return self.command
+
+
+class TorqueLimiter(PairLimiter):
+    """Keeps wheel torques [left, right] finite and inside a limit and a rate limit.
+
+    Args:
+        limit: largest torque of either sign on a wheel, N m, > 0.
+        rate: largest change of a wheel's torque, N m/s, > 0; infinite for none.
+    """
+
+    def __init__(self, limit: float, rate: float = math.inf) -> None:
+        super().__init__("torque", "N m", (limit, limit), (rate, rate))
+
+    @property
+    def limit(self) -> float:
+        """Largest torque of either sign, N m."""
+        return self.limits[0]
+
+    @property
+    def torque(self) -> tuple[float, float]:
+        """What was allowed last, [left, right], N m."""
+        return self.command
 
 
 class GuardState(Enum):
@@ -134,18 +240,6 @@ class CommandGuard:
         self.state, self.reason, self.silent = state, reason, False
 
 
-# ---
-# What the stamps of a robot's states tell: the period between two, and how old the newest is.
-
-# Clocks that differ by less at the first state are one clock, or synchronised ones, s.
-SAME_CLOCK = 1.0
-# Two clocks may go apart by this share of time: small computers without a quartz do by 2 %.
-DRIFT = 0.03
-# How much earlier than due a state may come without losing its share of the rate, s: three control
-# periods of 10 ms, as the watchdog lets pass.
-JITTER = 0.03
-
-
 class StateAge:
     """Says of each stamp whether the state may be answered, and how far commands may change.
 
@@ -199,9 +293,9 @@ class StateAge:
         self._least = min(self._least + DRIFT * elapsed, ahead)
         behind = 0.0 if simulated else ahead - self._least
         self.problem = self.problem or self._age_problem(ahead, behind)
-        time = self._saved + elapsed
-        self.period = 0.0 if self.problem else step if simulated else min(step, time)
-        self._saved = min(JITTER, time - self.period)
+        available = self._saved + elapsed
+        self.period = 0.0 if self.problem else step if simulated else min(step, available)
+        self._saved = min(JITTER, available - self.period)
 
     def _step_problem(self, step: float, last: float | None) -> str:
         if step < 0.0:
@@ -229,3 +323,76 @@ class StateAge:
                 "simulation set use_sim_time"
             )
         return ""
+
+
+class StateClock:
+    """Knows when the newest state came, and says when it has become too old.
+
+    Ages go by the node's clock, which is the simulator's where there is one: a robot time that
+    stands still lets no robot run away, and a simulator slower than real time is no fault. One that
+    is paused says so again and again; where it has gone, wall time tells.
+
+    Args:
+        clock: of the node.
+        limit: longest age of a state, s, > 0; see StateAge.
+        name: of a state, for messages.
+
+    Attributes:
+        stamps: what the states' stamps tell.
+        heard: when anything came from the robot, wall time, s.
+    """
+
+    def __init__(self, clock: NodeClock, limit: float, name: str) -> None:
+        self.stamps = StateAge(limit, name)
+        self.heard = time.monotonic()
+        self._clock, self._limit, self._name = clock, limit, name
+        self._came = 0.0  # s of the node's clock
+
+    @property
+    def began(self) -> bool:
+        """Whether a first state has come."""
+        return self.stamps.newest is not None
+
+    def hear(self) -> None:
+        """Something has come from the robot, good or not."""
+        self.heard = time.monotonic()
+
+    def take(self, stamp: float) -> None:
+        """A new state has come, with this stamp, s."""
+        now, simulated = self._clock.now(), self._clock.is_simulated
+        # A simulator's clock that is behind its state is a message that is late.
+        self._came = max(now, stamp) if simulated else now
+        self.stamps.take(stamp, self._came, simulated)
+
+    def age(self) -> float:
+        """Time since the newest state came, s.
+
+        A clock that was set back hides it: that counts as old. A simulator's clock that is behind
+        is a message that is late; when it was set back, so were the stamps of its states.
+        """
+        age = self._clock.now() - self._came
+        return max(age, 0.0) if self._clock.is_simulated else abs(age)
+
+    def problem(self) -> str:
+        """Why the newest state may not be answered now; empty when it may."""
+        return self.stamps.problem or self._answered_late()
+
+    def _answered_late(self) -> str:
+        """Why an answer that was waited for comes too late; empty when it does not."""
+        age = self.age()
+        if age <= self._limit:
+            return ""
+        return (
+            f"the answer to a {self._name} was awaited for {age:.3f} s, limit {self._limit:g} s; "
+            "see who sends what it needs"
+        )
+
+    def silence(self) -> str:
+        """Why the robot counts as silent, with its silence and the limit; empty if it does not."""
+        age, limit = self.age(), f"{self._limit} s"
+        unheard = time.monotonic() - self.heard
+        if self._clock.is_simulated and unheard > LONGEST_PAUSE:
+            age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, whatever the simulator's is"
+        elif age <= self._limit:
+            return ""
+        return f"no {self._name} for {age:.3f} s, limit {limit}"

@@ -1,45 +1,50 @@
-"""The way of commands out of a node: what the guard allows, and the ways to stop it."""
+"""The way of commands out of a node: what the guard allows, zero on every way out, diagnostics."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 
-from diffbot_node.answers import NOTHING
-from diffbot_node.command_diagnostics import CommandDiagnostics
-from diffbot_node.command_guard import CommandGuard, GuardState
-from diffbot_node.limiters import Pair, PairLimiter
+from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter
+from diffbot_node.stamps import NOTHING
 from diffbot_node.stopping import StopInputs
 
 # How often zero is sent at the end, and the wall time between two, s: one may get lost.
 LAST_ZEROS, LAST_PERIOD = 3, 0.02
+# Wall time after which diagnostics are said again, and between two that differ, s.
+DIAGNOSTICS_PERIOD = 1.0
+LEAST_DIAGNOSTICS_PERIOD = 0.1
 
 
 class CommandOutput:
     """Publishes commands, and zero whenever there is a reason to.
 
     Args:
-        node: publishes; its values hold COMMAND_PARAMETERS.
+        node: publishes.
+        values: of COMMAND_PARAMETERS.
         commands: type of message and name of the topic.
         limiter: of the commands.
-        message_of: makes a message of a command and of the stamp, s, of the state that it names; it
-            may be the same object each time.
+        message_of: see RobotInterface.
         what: is commanded, for messages.
         hardware: name of the robot, for `diagnostics`; empty where it is not known.
 
     Attributes:
         guard: says what may be commanded.
         topic: name of the topic.
-        answered: stamp of the newest state that was answered, s; see answers.py.
+        answered: stamp of the newest state that was answered, s; see stamps.py.
         met: what another run that this one has met did, which stopped it; empty while none has.
     """
 
     def __init__(
         self,
         node: Node,
+        values: SimpleNamespace,
         commands: tuple[type, str],
         limiter: PairLimiter,
         message_of: Callable[[Pair, float], Any],
@@ -48,16 +53,16 @@ class CommandOutput:
     ) -> None:
         self._node, self._message_of, self._what = node, message_of, what
         self.guard = CommandGuard(limiter)
-        self._publisher = node.create_publisher(*commands, 10)
+        self._publisher: Publisher[Any] = node.create_publisher(*commands, 10)
         self.topic = self._publisher.topic_name
         self.answered = NOTHING
         self.met = ""
         self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
-        if not node.values.enabled:
+        if not values.enabled:
             self.stop("disabled from the start")
         self._inputs = StopInputs(
             node,
-            node.values.emergency_stop_timeout,
+            values.emergency_stop_timeout,
             self._press,
             self.guard.release,
             self._on_enable,
@@ -146,3 +151,69 @@ class CommandOutput:
         if not problem:
             self._node.get_logger().info("enabled")
         return problem
+
+
+class CommandDiagnostics:
+    """Publishes the state of a commanding node on `diagnostics`, when it changes and once a second.
+
+    Args:
+        node: publishes.
+        unit: of the commands.
+        hardware: name of the robot; empty where it is not known.
+    """
+
+    def __init__(self, node: Node, unit: str, hardware: str) -> None:
+        self._node, self._unit, self._hardware = node, unit, hardware
+        self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self._said: tuple[GuardState, bool] | None = None
+        self._said_at = 0.0
+        self._said_refused = 0
+
+    def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
+        """Called every few ms: publishes when it is time.
+
+        Args:
+            guard: of the node.
+            waits_for: what is missing before anything may be commanded.
+            refused: states and inputs that could not be used so far.
+        """
+        since = time.monotonic() - self._said_at
+        changed = (guard.state, guard.silent) != self._said
+        if since >= DIAGNOSTICS_PERIOD or (changed and since >= LEAST_DIAGNOSTICS_PERIOD):
+            self.publish(guard, waits_for, refused)
+
+    def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
+        """Publish now; see `look`."""
+        lately = refused - self._said_refused
+        self._said, self._said_at = (guard.state, guard.silent), time.monotonic()
+        self._said_refused = refused
+        reason = guard.reason
+        if guard.state is GuardState.WAITING and waits_for:
+            reason = waits_for
+        elif guard.state is GuardState.ACTIVE and lately > 0:
+            reason = f"{lately} of what came was refused lately"
+        status = DiagnosticStatus(
+            level=_level(guard, lately > 0),
+            name=f"{self._node.get_name()}: commands",
+            message=f"{guard.state.value}: {reason}" if reason else guard.state.value,
+            hardware_id=self._hardware,
+        )
+        status.values = [
+            KeyValue(key="state", value=guard.state.value),
+            KeyValue(key="reason", value=reason),
+            KeyValue(key="emergency stop", value=guard.pressed or "not pressed"),
+            KeyValue(key=f"command, {self._unit}", value=f"{list(guard.command)}"),
+            KeyValue(key="refused", value=str(refused)),
+        ]
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._topic.publish(array)
+
+
+def _level(guard: CommandGuard, troubled: bool) -> Any:
+    """OK, WARN, ERROR or STALE; `troubled`: something was refused lately, though it goes on."""
+    if guard.state is GuardState.ACTIVE:
+        return DiagnosticStatus.WARN if troubled else DiagnosticStatus.OK
+    if guard.state is GuardState.STOPPED:
+        return DiagnosticStatus.ERROR
+    return DiagnosticStatus.STALE if guard.silent else DiagnosticStatus.WARN

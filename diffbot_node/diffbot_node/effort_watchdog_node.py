@@ -2,7 +2,7 @@
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
 alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
-it is fit, else zero that answers the same state (answers.py). What is fit is EffortWatchdog's.
+it is fit, else zero that answers the same state (stamps.py). What is fit is EffortWatchdog's.
 Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
 true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero.
 Controllers count who takes their commands before they begin: `~/commands` is subscribed to only
@@ -12,19 +12,19 @@ while somebody takes the watchdog's, and there is the clock that commands are ju
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
-from diffbot_node.answers import effort_command, named_by
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.parameters import Parameter, declare
-from diffbot_node.stamps import missing_clock
+from diffbot_node.presence import Presence
+from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
 LOOK_PERIOD = 0.01  # s of wall time
@@ -71,13 +71,14 @@ class EffortWatchdogNode(Node):
             )
         limit = values.torque_limit or limits.torque
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
-        self._pressed, self._met = "", False
-        self._since, self._reported = time.monotonic(), 0.0
+        self._pressed = ""
+        self._reported = 0.0
+        self._judged_by, self._controllers = NodeClock(self), Presence(values.patience)
         self._said, self._trips = "", 0
         self._complaints = Complaints()
         self._message = effort_command()
         self._nothing = self._message.layout  # answers no state
-        self._commands: Subscription | None = None
+        self._commands: Subscription[Any] | None = None
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
@@ -85,7 +86,7 @@ class EffortWatchdogNode(Node):
         self._told_holds: bool | None = None
         self._named = 0.0  # stamp of the state that the newest command names, s
         EmergencyStop(self, self._on_emergency_stop)
-        self.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        create_wall_timer(self, LOOK_PERIOD, self._look)
 
     def close(self) -> None:
         """Zero as the last thing on the wire; sent thrice in case one gets lost."""
@@ -94,7 +95,7 @@ class EffortWatchdogNode(Node):
             time.sleep(0.02)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        if clockless := missing_clock(self):
+        if clockless := self._judged_by.missing():
             self.watchdog.hold(clockless)
         # Whatever becomes of the torque: a simulator in lock-step has its answer.
         self._message.layout = message.layout
@@ -119,7 +120,7 @@ class EffortWatchdogNode(Node):
         """Let nothing pass while the emergency stop is pressed, or it cannot be judged."""
         why = f"{self._pressed}: release it" if self._pressed else ""
         if any(self.watchdog.passed):
-            why = why or missing_clock(self)
+            why = why or self._judged_by.missing()
         for topic in (self._topic, self._wheels.topic_name):
             if (count := self.count_publishers(topic)) > 1:
                 why = why or f"{count} nodes publish {topic}, limit 1: stop all but one"
@@ -131,22 +132,24 @@ class EffortWatchdogNode(Node):
             if self._commands is not None:
                 self.destroy_subscription(self._commands)
                 self._commands = None
-        elif self._commands is None and not missing_clock(self):
+        elif self._commands is None and not self._judged_by.missing():
             self._commands = self.create_subscription(
                 Float64MultiArray, self._topic, self._on_command, 10
             )
 
     def _leave(self) -> None:
-        waited = time.monotonic() - self._since
-        if self.count_publishers(self._topic):
-            self._met = True
-        elif self.values.leave_when_alone and self._met:
+        """End when nobody publishes commands any more, or never did."""
+        controllers = self._controllers
+        left = controllers.have_left(self.count_publishers(self._topic) > 0)
+        if not (left and self.values.leave_when_alone):
+            return
+        if controllers.met:
             self.get_logger().info("nobody publishes commands any more")
             self.exit_code = 0
-        elif self.values.leave_when_alone and 0.0 < self.values.patience < waited:
+        elif controllers.gave_up:
             self.get_logger().error(
-                f"nobody published {self._topic} within {waited:.1f} s of wall time: start a "
-                "controller with effort_controller/commands remapped to it"
+                f"nobody published {self._topic} within {controllers.waited:.1f} s of wall time: "
+                "start a controller with effort_controller/commands remapped to it"
             )
             self.exit_code = 1
 
@@ -179,8 +182,8 @@ class EffortWatchdogNode(Node):
 
     def _now(self) -> float:
         """The clock, s; a simulator's that is behind the state that a command names is late."""
-        now = 1e-9 * self.get_clock().now().nanoseconds
-        return max(now, self._named) if self.get_clock().ros_time_is_active else now
+        now = self._judged_by.now()
+        return max(now, self._named) if self._judged_by.is_simulated else now
 
     def _send(self, torque: Pair | None) -> None:
         if torque is not None:

@@ -21,12 +21,13 @@ from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
+from diffbot_node.stamps import NANOSECONDS, create_wall_timer
 from diffbot_node.stopping import LATCHED
 
 # Messages that both sides keep, and that a reader may be behind in lock-step. Fast DDS loses
@@ -43,8 +44,6 @@ KEPT_LATCHED = QoSProfile(
 LOOK_PERIOD = 0.05
 # How long an ending process waits for its readers, s of wall time: see `await_readers`.
 LAST_PATIENCE, HURRIED_PATIENCE = 10.0, 0.5
-
-NANOSECONDS = 1_000_000_000
 
 
 def receipts_of(topic: str) -> str:
@@ -71,16 +70,16 @@ class KeptTopic:
     def __init__(
         self,
         node: Node,
-        message_type: type,
+        message_type: Any,
         topic: str,
         resume: Callable[[], None] | None = None,
         latched: bool = False,
     ) -> None:
         self.count = 0
         self._latched, self._window = latched, 1 if latched else WINDOW
-        self._node, self._resume = node, resume
+        self._node, self._in_lock_step = node, resume is not None
         self._counts = "count" in message_type.get_fields_and_field_types()
-        self._publisher = node.create_publisher(
+        self._publisher: Publisher[Any] = node.create_publisher(
             message_type, topic, KEPT_LATCHED if latched else KEPT
         )
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
@@ -88,13 +87,12 @@ class KeptTopic:
         self._newest = -1  # stamp published last, ns
         self._looked = -1e9
         self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
-        self._receipts: Any = None
         if resume is not None:
-            self._receipts = node.create_subscription(
+            self._resume = resume
+            self._receipts: Any = node.create_subscription(
                 Header, self._receipts_topic, self._on_receipt, KEPT_LATCHED
             )
-            steady = Clock(clock_type=ClockType.STEADY_TIME)
-            node.create_timer(LOOK_PERIOD, self._look, clock=steady)
+            create_wall_timer(node, LOOK_PERIOD, self._look)
 
     @property
     def name(self) -> str:
@@ -111,7 +109,7 @@ class KeptTopic:
         self.count += 1
         if self._counts:
             message.count = self.count
-        if self._resume is not None:
+        if self._in_lock_step:
             stamp = _nanoseconds(message.header)
             if stamp < self._newest:  # time was set back
                 self._open.clear()
@@ -123,7 +121,7 @@ class KeptTopic:
     def missing(self, readers: int) -> str:
         """What has to come before the first message, for so many readers; empty when nothing."""
         there = self.subscribers
-        if self._resume is not None:
+        if self._in_lock_step:
             there = min(there, len(self._taken))
         if there >= readers:
             return ""
@@ -137,7 +135,7 @@ class KeptTopic:
 
     def holds(self) -> str:
         """Why the node must not go on in lock-step; empty when it may."""
-        if len(self._open) < self._window or self._resume is None:
+        if not self._in_lock_step or len(self._open) < self._window:
             return ""
         if time.monotonic() - self._looked >= LOOK_PERIOD:
             self._looked = time.monotonic()
@@ -153,7 +151,7 @@ class KeptTopic:
         Args:
             patience: LAST_PATIENCE in lock-step, HURRIED_PATIENCE after a signal, s of wall time.
         """
-        if self._resume is None:
+        if not self._in_lock_step:
             self._publisher.wait_for_all_acked(Duration(seconds=min(patience, HURRIED_PATIENCE)))
             return
         deadline = time.monotonic() + patience
@@ -166,8 +164,7 @@ class KeptTopic:
 
     def _on_receipt(self, receipt: Header) -> None:
         self._note(receipt)
-        if self._resume is not None:
-            self._resume()
+        self._resume()
 
     def _note(self, receipt: Header) -> None:
         stamp = _nanoseconds(receipt)
@@ -217,10 +214,11 @@ class Receipts:
 
     def __init__(self, node: Node, topic: str) -> None:
         self._node = node
-        self._publisher = node.create_publisher(Header, receipts_of(topic), LATCHED)
         # Before all time: a message may have the stamp 0.
         self._receipt = Header(frame_id=node.get_fully_qualified_name(), stamp=Time(sec=-1))
-        self._publisher.publish(self._receipt)
+        publisher: Publisher[Header] = node.create_publisher(Header, receipts_of(topic), LATCHED)
+        publisher.publish(self._receipt)
+        self._publisher: Publisher[Header] | None = publisher
 
     def taken(self, stamp: Time) -> None:
         """The newest message taken, by its stamp; the older ones were taken, too."""
@@ -236,4 +234,4 @@ class Receipts:
 
 
 def _nanoseconds(header: Header) -> int:
-    return header.stamp.sec * NANOSECONDS + header.stamp.nanosec
+    return int(header.stamp.sec * NANOSECONDS + header.stamp.nanosec)

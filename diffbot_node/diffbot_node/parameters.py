@@ -1,18 +1,21 @@
-"""ROS parameters that are declared with their meaning, unit and limits in one table."""
+"""ROS parameters declared with meaning, unit and limits in one table; poses and folders in them."""
 
 from __future__ import annotations
 
 import math
 import re
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
+Value = bool | int | float | str | tuple[float, ...]
 # Parameters of every node, which ROS declares itself.
 OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
@@ -35,7 +38,7 @@ class Parameter:
     """
 
     name: str
-    default: bool | int | float | str | tuple[float, ...]
+    default: Value
     description: str
     above: float | None = None
     minimum: float | None = None
@@ -55,7 +58,7 @@ class Parameter:
             words.append("one of " + ", ".join(self.choices))
         return " and ".join(words)
 
-    def check(self, value: Any) -> bool | int | float | str | tuple[float, ...]:
+    def check(self, value: Any) -> Value:
         """The value in the parameter's type; of a list, a tuple of floats.
 
         Raises:
@@ -65,7 +68,8 @@ class Parameter:
         if isinstance(self.default, tuple):
             numbers = enumerate(self._numbers(value))
             return tuple(self._checked(f"{self.name}[{k}]", float, number) for k, number in numbers)
-        return self._checked(self.name, type(self.default), value)
+        checked: Value = self._checked(self.name, type(self.default), value)
+        return checked
 
     def _numbers(self, value: Any) -> Sequence[Any]:
         """The items of a list; None is how ROS hands over an empty one."""
@@ -81,7 +85,7 @@ class Parameter:
             self._complaint(self.name, value, "must be a list of numbers, such as [1.0, 2.5]")
         )
 
-    def _checked(self, name: str, kind: type, value: Any) -> Any:
+    def _checked(self, name: str, kind: type[Any], value: Any) -> Any:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
@@ -89,11 +93,12 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise ValueError(self._complaint(name, value, "must be " + self.constraints()))
         if kind in (int, float):
+            number: float = value
             inside = (
-                math.isfinite(value)
-                and (self.above is None or value > self.above)
-                and (self.minimum is None or value >= self.minimum)
-                and (self.maximum is None or value <= self.maximum)
+                math.isfinite(number)
+                and (self.above is None or number > self.above)
+                and (self.minimum is None or number >= self.minimum)
+                and (self.maximum is None or number <= self.maximum)
             )
             if not inside:
                 limits = " and ".join(filter(None, ["finite", self.constraints()]))
@@ -126,11 +131,11 @@ def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
             # Read once; a later change would look accepted and do nothing.
             read_only=True,
         )
-        default = parameter.default
+        default: Any = parameter.default
         if isinstance(default, tuple):
             default = list(default)
-        given = node.declare_parameter(parameter.name, default, descriptor).value
-        setattr(values, parameter.name, parameter.check(given))
+        declared: Any = node.declare_parameter(parameter.name, default, descriptor)
+        setattr(values, parameter.name, parameter.check(declared.value))
     return values
 
 
@@ -164,9 +169,6 @@ def _look_for_misspelt(node: Node, names: Sequence[str]) -> None:
             f"{node.get_fully_qualified_name()}` lists those"
         )
 
-
-# ---
-# Poses in the plane as people write them: x,y,theta.
 
 UNITS = {"x": "m", "y": "m", "theta": "rad"}
 PI = re.compile(r"([-+]?)(?:([\d.]+)\*)?pi(?:/([\d.]+))?")  # such as -pi/2 and 2*pi
@@ -205,3 +207,22 @@ def _number(word: str) -> float:
         return float(word)
     except (ValueError, ZeroDivisionError):
         return math.nan
+
+
+def results_folder(text: str) -> Path:
+    """Make the folder, `~` expanded, and find out now, not after the run, that it can be written.
+
+    Raises:
+        ValueError: it cannot be made or written; the message names the parameter `results`.
+    """
+    folder = Path(text).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"parameter 'results' = '{text}': {error.strerror}; give a folder that can be made "
+            "and written"
+        ) from error
+    return folder

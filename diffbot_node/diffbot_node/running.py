@@ -1,14 +1,13 @@
-"""Running one node in a process, and leaving it cleanly on every way out."""
+"""Running one node in a process, leaving it cleanly on every way out, and who else has failed."""
 
 from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
@@ -42,7 +41,7 @@ class _Interrupted(BaseException):
 def _make_executor() -> Executor:
     try:
         # Half the CPU of the single-threaded executor; there from Jazzy on.
-        from rclpy.experimental import EventsExecutor
+        from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
 
         return EventsExecutor()
     except ImportError:
@@ -111,7 +110,8 @@ def _explained(error: str) -> str:
     return f"{error}; write a decimal point in each number, or the list as text: '\"[1, 2.5]\"'"
 
 
-def _spin(node: Node, signals: list[int], interrupted: int) -> int:
+def _spin(node: Any, signals: list[int], interrupted: int) -> int:
+    """Run an rclpy Node that is a RunnableNode, too, to its end; returns the exit status."""
     executor = _make_executor()
     executor.add_node(node)
     failed = False
@@ -133,37 +133,10 @@ def _spin(node: Node, signals: list[int], interrupted: int) -> int:
     return interrupted if node.exit_code is None else node.exit_code
 
 
-# ---
-# The folder that a run leaves its results in.
-
-
-def results_folder(text: str) -> Path:
-    """Make the folder, `~` expanded, and find out now, not after the run, that it can be written.
-
-    Raises:
-        ValueError: it cannot be made or written; the message names the parameter `results`.
-    """
-    folder = Path(text).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"parameter 'results' = '{text}': {error.strerror}; give a folder that can be made "
-            "and written"
-        ) from error
-    return folder
-
-
-# ---
-# What a launch tells its processes of those that have failed, before it ends the others.
-#
-# `./diffbot launch` names a file in the environment variable DIFFBOT_LAUNCH_FAILURES of each
-# process. The file is not there until a process of the launch fails; it then holds a line for each
-# that has, such as "simulator-1 (exit code -9)". A process that is told to end can so tell a user's
-# Ctrl-C from the end of a run that has failed. With `ros2 launch` there is no such variable.
-
+# `./diffbot launch` names a file in this environment variable of each of its processes. The file is
+# not there until a process of the launch fails; it then holds a line for each that has, such as
+# "simulator-1 (exit code -9)". A process that is told to end can so tell a user's Ctrl-C from the
+# end of a run that has failed. With `ros2 launch` there is no such variable.
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 
 

@@ -1,4 +1,4 @@
-"""The topic `emergency_stop`."""
+"""How people and other programs stop a commanding node, and let it go on."""
 
 from __future__ import annotations
 
@@ -57,10 +57,6 @@ class EmergencyStop:
         else:
             self._why = ""
         self._callback(self._why)
-
-
-# ---
-# How people and other programs stop a commanding node, and let it go on.
 
 
 class StopInputs:

@@ -1,10 +1,9 @@
 """Whether the wheels contradict the torque: stuck encoders, flipped torque, swapped wheels.
 
-Two tests, each with its equations: EnergyBalance (wheel_energy.py) finds flipped and swapped
-torque, as the wheels gain energy against it; WheelStandstill (wheel_standstill.py) finds an angle
-that repeats itself while its wheel must be turning. Both hold for every robot whose masses, radii,
-friction, torque delay and floor are within stated bounds of its YAML: what such a robot can do is
-never blamed.
+Two tests, each with its equations: EnergyBalance finds flipped and swapped torque, as the wheels
+gain energy against it; WheelStandstill finds an angle that repeats itself while its wheel must be
+turning. Both hold for every robot whose masses, radii, friction, torque delay and floor are within
+stated bounds of its YAML: what such a robot can do is never blamed.
 
 Only angles and stamps are looked at: reported speeds may be filtered, or missing. Impossible jumps
 of an angle are refused by JointOdometry; here the watch begins anew.
@@ -22,30 +21,7 @@ from arc_odometry import JointSample
 from arc_odometry.joints import wheel_turn
 from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description import Robot, RobotModel, closed_form
-from diffbot_node.limiters import Pair
-
-# ---
-# Whether the wheels gain energy against the torque: flipped signs and swapped wheels.
-#
-# A robot is passive. Between two instants its kinetic energy rises by the torque's work at most, as
-# friction of any kind only takes energy, plus what a slope gives:
-#
-#     E(t) - E(t0) <= W + G
-#     E = M_e v^2 / 2 + I_e omega^2 / 2      W = sum of tau . (change of the wheels' angles)
-#     G = |way| M_e g sin a + |change of the heading's unit vector| m_b d g sin a
-#
-# M_e and I_e are what the YAML says, times unknown a_v and a_w in [1 / SPREAD, SPREAD]; the torque
-# acts 0 to DELAYS steps late. With X_v = M_e (v^2 - v0^2) / 2 - G_v, X_w alike, the statistic is
-#
-#     S = min over a_v, a_w of (a_v X_v + a_w X_w) - max over delays of (W + N)
-#
-# where v is the least and v0 the most that encoder counts allow, and N bounds what these (half a
-# count on each angle) and wrong torque (TORQUE_ERROR of it) can make of W. S > 0 over any window
-# from SHORTEST to LONGEST: no robot does so under this torque. The torque is blamed when, with
-# signs flipped or sides swapped, its work would have paid for the gain; a bump fits none. A wheel
-# that changes its speed faster than any torque could has left the ground: windows begin anew. It is
-# looked at while a wheel turns against its torque. Friction can do what a wrong torque does as long
-# as that brakes, so nothing is said before it speeds a wheel up.
+from diffbot_node.command_guard import Pair
 
 Array = NDArray[np.float64]
 
@@ -74,166 +50,6 @@ WIRINGS = {
     "the wheels turn as if swapped, with the right torque's sign flipped": (False, (-1.0, 1.0)),
 }
 
-
-class EnergyBalance:
-    """Compares kinetic energy and work of the torque over the last steps.
-
-    Args:
-        model: of the robot, as its YAML describes it.
-        limit: largest torque that will be commanded, N m.
-    """
-
-    def __init__(self, model: RobotModel, limit: float) -> None:
-        r, b = model.wheel_radius, model.half_track
-        k = closed_form(model)
-        # The second limit is for friction and the other wheel.
-        self._fastest = SPREAD * (k.k7 - b * k.k8) / r * 2.0 * limit
-        # From turns [left, right] in rad to way in m and turn of the body in rad.
-        self._to_body = np.array([[r, r], [-r / b, r / b]]) / 2.0
-        self._inertia = np.array([model.equivalent_mass, model.equivalent_inertia])
-        self._weight = SLOPE * np.array(
-            [model.equivalent_mass, model.mass_body * abs(model.com_offset)]
-        )
-        self._resolution = np.array([r, r / b])
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the steps. The torque before the next one counts as zero."""
-        self._periods: list[float] = []
-        self._turns: list[tuple[float, float]] = []
-        self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
-
-    def update(
-        self,
-        period: float,
-        turn: tuple[float, float],
-        torque: tuple[float, float],
-        count: float,
-    ) -> str:
-        """Take in a step.
-
-        Args:
-            period: its duration, s, > 0.
-            turn: changes of the wheels' angles, [left, right], rad.
-            torque: commanded, mean over the step, [left, right], N m.
-            count: angle of an encoder's count at most, rad.
-
-        Returns:
-            Which wiring explains the motion, with numbers; "" where the commanded torque may.
-        """
-        if self._leaps(period, turn, count):
-            del self._periods[:], self._turns[:], self._torques[:-DELAYS]
-        self._periods.append(period)
-        self._turns.append(turn)
-        self._torques.append(torque)
-        if len(self._periods) > LONGEST:
-            del self._periods[0], self._turns[0], self._torques[0]
-        against = turn[0] * torque[0] < 0.0 or turn[1] * torque[1] < 0.0
-        if len(self._periods) < 3 or not against:
-            return ""
-        return self._judge(np.array(self._periods), np.array(self._turns), count)
-
-    def _leaps(self, period: float, turn: tuple[float, float], count: float) -> bool:
-        """Whether a wheel changes its speed faster than it could with ground under it."""
-        if not self._periods:
-            return False
-        before = self._periods[-1]
-        span = 0.5 * (period + before)
-        most = self._fastest * span + count / period + count / before
-        return any(
-            abs(now / period - then / before) > most
-            for now, then in zip(turn, self._turns[-1], strict=True)
-        )
-
-    def _judge(self, periods: Array, turns: Array, count: float) -> str:
-        """Look at all windows that end before the last step and begin after the first or later.
-
-        Works have shape (windows, DELAYS + 1, 2): by the wheels' own torques, and the other's.
-        """
-        gain = self._least_gain(periods, turns, count)
-        own, other, noise = self._works(turns[1:-1], count)
-        most = (own + noise).sum(axis=2).max(axis=1)
-        turned = np.abs(_sums_to_end(turns[1:-1])).max(axis=1)
-        span = _sums_to_end(periods[1:-1])
-        telling = (turned >= LEAST_TURN) & (span >= SHORTEST)
-        surplus = np.where(telling, gain - most, -np.inf)
-        start = int(np.argmax(surplus))
-        if not surplus[start] > 0.0:
-            return ""
-        explained = {
-            problem: float(((own if itself else other)[start] * signs).sum(axis=1).max())
-            for problem, (itself, signs) in WIRINGS.items()
-        }
-        problem = max(explained, key=lambda name: explained[name])
-        if not explained[problem] > max(float(gain[start]), 0.0):
-            return ""
-        return (
-            f"{problem}; in {span[start]:.3f} s the kinetic energy changed by "
-            f"{gain[start]:.3g} J at least, and the torque's work was {most[start]:.3g} J at most"
-        )
-
-    def _least_gain(self, periods: Array, turns: Array, count: float) -> Array:
-        """What the robot has gained in each window at least, less what a slope gave, J."""
-        body = turns @ self._to_body.T
-        span = (periods[:-1] + periods[1:])[:, None]
-        speed = np.abs(body[:-1] + body[1:]) / span
-        error = count * self._resolution / span
-        least = np.maximum(speed[-1] - error[-1], 0.0)
-        most = speed[:-1] + error[:-1]
-        gain = 0.5 * self._inertia * (least**2 - most**2)
-        gain -= self._weight * _changes(body[1:-1])
-        return np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
-
-    def _works(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
-        """Works by the wheels' own and by each other's torques, and what may be wrong with them."""
-        torques, n = np.array(self._torques)[1:-1], len(turns)
-        acting = np.stack([torques[DELAYS - d : DELAYS - d + n] for d in range(DELAYS + 1)], 1)
-        turns = turns[:, None]
-        own = acting * turns
-        noise = TORQUE_ERROR * np.abs(own)
-        noise[:-1] += np.abs(acting[1:] - acting[:-1]) * 0.5 * count
-        noise = _sums_to_end(noise)
-        noise += (np.abs(acting) + np.abs(acting[-1])) * 0.5 * count
-        return _sums_to_end(own), _sums_to_end(acting[:, :, ::-1] * turns), noise
-
-
-def _changes(body: Array) -> Array:
-    """How far a path leads from the beginning of each step on, and how much it turns on the whole.
-
-    Args:
-        body: way in m and turn in rad of n steps, shape (n, 2).
-
-    Returns:
-        Distance in m and change of the heading's unit vector, shape (n, 2).
-    """
-    heading = np.concatenate([[0.0], np.cumsum(body[:, 1])])
-    middle = 0.5 * (heading[:-1] + heading[1:])
-    way = _sums_to_end(body[:, :1] * np.stack([np.cos(middle), np.sin(middle)], 1))
-    turn = 2.0 * np.abs(np.sin(0.5 * (heading[-1] - heading[:-1])))
-    return np.stack([np.hypot(*way.T), turn], 1)
-
-
-def _sums_to_end(values: Array) -> Array:
-    """Sums along the first axis, from each entry on to the last."""
-    return np.cumsum(values[::-1], axis=0)[::-1]
-
-
-# ---
-# Whether an angle that repeats itself belongs to a wheel that must be turning: stuck encoders.
-#
-# What is followed is the least way that the wheel must have turned since its angle changed last.
-# With its speed u along s, the sign of its last motion (of its torque, where it stands), and
-# H = 1 / (M_e r^2) + b^2 / (I_e r^2), its acceleration by its own torque,
-#
-#     u' >= H a (s tau - F - C),   u >= 0,   a = 1 / SPREAD where the bracket is > 0, else SPREAD
-#
-# once for each delay of the torque, 0 to DELAYS steps. F = HELD x the torque limit bounds friction
-# and a slope that nobody has told; C is what the other wheel's torque and the coupling f(u) of
-# (41), Lages (2017), can do. The angle is stuck when the integral of s u exceeds a count with each
-# delay, and it has repeated itself exactly for STUCK_TIME and STUCK_STEPS at least. A wheel that is
-# blocked, or a robot that pushes a wall with more torque than F, looks the same; to stop is right
-# then too.
-
 # What may hold a wheel though the YAML does not tell, as a share of the torque limit: friction of
 # half of it, and a slope.
 HELD = 0.75
@@ -242,86 +58,6 @@ FRICTION_ERROR = 1.5
 # Drivers may repeat an angle while they wait for their encoder: at 20 Hz for 0.05 s.
 STUCK_TIME, STUCK_STEPS = 0.05, 2
 SIDES = ("left", "right")
-
-
-class WheelStandstill:
-    """Follows the least way that one wheel must have turned while its angle repeats itself.
-
-    Args:
-        robot: its friction.
-        model: of the robot, as its YAML describes it.
-        side: 0 for the left wheel, 1 for the right one.
-        limit: largest torque that will be commanded, N m.
-    """
-
-    def __init__(self, robot: Robot, model: RobotModel, side: int, limit: float) -> None:
-        k, r, b = closed_form(model), model.wheel_radius, model.half_track
-        self._radius, self._half_track = r, b
-        # Accelerations of the wheel by its own torque and by the other's, rad/s^2 per N m.
-        self._own = k.k7 / r - b * k.k8 / r
-        self._cross = abs(k.k7 / r + b * k.k8 / r) / self._own
-        self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
-        self._friction = max(HELD * limit, FRICTION_ERROR * robot.friction.coulomb[side])
-        self._side = side
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the motion. The torque before the next step counts as zero."""
-        self._torques = deque([0.0] * (DELAYS + 1), DELAYS + 1)
-        self._begin(0.0)
-
-    def _begin(self, speed: float) -> None:
-        self._before = speed
-        self._speeds, self._ways = np.full(DELAYS + 1, speed), np.zeros(DELAYS + 1)
-        self._time, self._steps = 0.0, 0
-
-    def update(
-        self,
-        period: float,
-        turn: tuple[float, float],
-        torque: tuple[float, float],
-        count: float,
-    ) -> str:
-        """Take in a step; see EnergyBalance.update for the arguments.
-
-        Returns:
-            What contradicts the angle that stands, with numbers; "" where nothing does.
-        """
-        own, other = turn[self._side], turn[1 - self._side]
-        self._torques.append(torque[self._side])
-        if own != 0.0:
-            self._begin(math.copysign(max(abs(own) - count, 0.0) / period, own))
-            return ""
-        way = 0.5 * self._radius * other / period
-        bend = way / self._half_track  # the size of the yaw rate: this wheel stands
-        coupling = self._coupling[0] * bend**2 + self._coupling[1] * abs(way * bend)
-        load = self._friction + self._cross * abs(torque[1 - self._side]) + coupling
-        self._advance(period, load)
-        least = float(np.abs(self._ways).min())
-        if self._time < STUCK_TIME or self._steps < STUCK_STEPS or least <= count:
-            return ""
-        return (
-            f"the {SIDES[self._side]} wheel's angle has stood still for {self._time:.3f} s, but "
-            f"from {self._before:.3g} rad/s and under {torque[self._side]:.3g} N m it must have "
-            f"turned by at least {least:.3g} rad"
-        )
-
-    def _advance(self, period: float, load: float) -> None:
-        """Follow the least speeds over a step in which the angle has stood still."""
-        speeds, torques = self._speeds, np.array(self._torques)
-        direction = np.sign(np.where(speeds == 0.0, torques, speeds))
-        net = direction * torques - load
-        acceleration = self._own * net * np.where(net > 0.0, 1.0 / SPREAD, SPREAD)
-        size = np.abs(speeds)
-        if self._steps == 0:
-            # The speed before is a mean over a step, that in its middle.
-            size = np.maximum(size + np.minimum(acceleration, 0.0) * 0.5 * period, 0.0)
-        after = np.maximum(size + acceleration * period, 0.0)
-        self._ways += direction * 0.5 * (size + after) * period
-        self._speeds = direction * after
-        self._time += period
-        self._steps += 1
-
 
 # Samples nearer to each other are joined, s: 100 Hz with jitter is left as it is, 1 kHz is not.
 STEP = 0.008
@@ -373,7 +109,7 @@ class WheelWatch:
     def _begin_step(self) -> None:
         self._period, self._turn, self._impulse = 0.0, [0.0, 0.0], [0.0, 0.0]
 
-    def update(self, sample: JointSample, torque: Pair) -> str:
+    def update(self, sample: JointSample, torque: Pair) -> str | None:
         """Take in a joint sample.
 
         Args:
@@ -381,37 +117,36 @@ class WheelWatch:
             torque: commanded for the period that ends with the sample, [left, right], N m.
 
         Returns:
-            Why torque has to stop, with numbers and what to check; "" otherwise.
+            Why torque has to stop, with numbers and what to check; None otherwise.
         """
         last, self._last = self._last, sample
         if last is None or sample.stamp == last.stamp:
-            return ""
+            return None
         period = sample.stamp - last.stamp
         turn = _turn(last, sample) if 0.0 < period <= LONGEST_GAP else None
         if turn is None:
             self.reset()
             self._last = sample
-            return ""
+            return None
         self._period += period
         for side in (0, 1):
             self._turn[side] += turn[side]
             self._impulse[side] += torque[side] * period
             if abs(turn[side]) > ROUNDING:
                 self._count = min(self._count, abs(turn[side]))
-        return self._judge() if self._period >= STEP else ""
+        return self._judge() if self._period >= STEP else None
 
-    def _judge(self) -> str:
+    def _judge(self) -> str | None:
         """End a step, and ask both tests."""
         period, turn = self._period, (self._turn[0], self._turn[1])
         torque = (self._impulse[0] / period, self._impulse[1] / period)
         self._begin_step()
         step = (period, turn, torque, self._count)
         for wheel in self._wheels:
-            stuck = wheel.update(*step)
-            if stuck:
+            if stuck := wheel.update(*step):
                 return f"{stuck}; {STUCK_ADVICE}"
         wrong = self._energy.update(*step)
-        return f"{wrong}; {SIGNS_ADVICE}" if wrong else ""
+        return f"{wrong}; {SIGNS_ADVICE}" if wrong else None
 
 
 def _turn(last: JointSample, sample: JointSample) -> Pair | None:
@@ -425,3 +160,261 @@ def _turn(last: JointSample, sample: JointSample) -> Pair | None:
     except ValueError:
         return None
     return left, right
+
+
+class EnergyBalance:
+    """Compares kinetic energy and work of the torque: finds flipped signs and swapped wheels.
+
+    A robot is passive. Between two instants its kinetic energy rises by the torque's work at most,
+    as friction of any kind only takes energy, plus what a slope gives:
+
+        E(t) - E(t0) <= W + G
+        E = M_e v^2 / 2 + I_e omega^2 / 2      W = sum of tau . (change of the wheels' angles)
+        G = |way| M_e g sin a + |change of the heading's unit vector| m_b d g sin a
+
+    M_e and I_e are what the YAML says, times unknown a_v and a_w in [1 / SPREAD, SPREAD]; the
+    torque acts 0 to DELAYS steps late. With X_v = M_e (v^2 - v0^2) / 2 - G_v, X_w alike, the
+    statistic is
+
+        S = min over a_v, a_w of (a_v X_v + a_w X_w) - max over delays of (W + N)
+
+    where v is the least and v0 the most that encoder counts allow, and N bounds what these (half a
+    count on each angle) and wrong torque (TORQUE_ERROR of it) can make of W. S > 0 over any window
+    from SHORTEST to LONGEST: no robot does so under this torque. The torque is blamed when, with
+    signs flipped or sides swapped, its work would have paid for the gain; a bump fits none. A wheel
+    that changes its speed faster than any torque could has left the ground: windows begin anew. It
+    is looked at while a wheel turns against its torque. Friction can do what a wrong torque does as
+    long as that brakes, so nothing is said before it speeds a wheel up.
+
+    Args:
+        model: of the robot, as its YAML describes it.
+        limit: largest torque that will be commanded, N m.
+    """
+
+    def __init__(self, model: RobotModel, limit: float) -> None:
+        r, b = model.wheel_radius, model.half_track
+        k = closed_form(model)
+        # The second limit is for friction and the other wheel.
+        self._fastest = SPREAD * (k.k7 - b * k.k8) / r * 2.0 * limit
+        # From turns [left, right] in rad to way in m and turn of the body in rad.
+        self._to_body = np.array([[r, r], [-r / b, r / b]]) / 2.0
+        self._inertia = np.array([model.equivalent_mass, model.equivalent_inertia])
+        self._weight = SLOPE * np.array(
+            [model.equivalent_mass, model.mass_body * abs(model.com_offset)]
+        )
+        self._resolution = np.array([r, r / b])
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the steps. The torque before the next one counts as zero."""
+        self._periods: list[float] = []
+        self._turns: list[tuple[float, float]] = []
+        self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
+
+    def update(
+        self,
+        period: float,
+        turn: tuple[float, float],
+        torque: tuple[float, float],
+        count: float,
+    ) -> str | None:
+        """Take in a step.
+
+        Args:
+            period: its duration, s, > 0.
+            turn: changes of the wheels' angles, [left, right], rad.
+            torque: commanded, mean over the step, [left, right], N m.
+            count: angle of an encoder's count at most, rad.
+
+        Returns:
+            Which wiring explains the motion, with numbers; None where the commanded torque may.
+        """
+        if self._leaps(period, turn, count):
+            del self._periods[:], self._turns[:], self._torques[:-DELAYS]
+        self._periods.append(period)
+        self._turns.append(turn)
+        self._torques.append(torque)
+        if len(self._periods) > LONGEST:
+            del self._periods[0], self._turns[0], self._torques[0]
+        against = turn[0] * torque[0] < 0.0 or turn[1] * torque[1] < 0.0
+        if len(self._periods) < 3 or not against:
+            return None
+        return self._judge(np.array(self._periods), np.array(self._turns), count)
+
+    def _leaps(self, period: float, turn: tuple[float, float], count: float) -> bool:
+        """Whether a wheel changes its speed faster than it could with ground under it."""
+        if not self._periods:
+            return False
+        before = self._periods[-1]
+        span = 0.5 * (period + before)
+        most = self._fastest * span + count / period + count / before
+        return any(
+            abs(now / period - then / before) > most
+            for now, then in zip(turn, self._turns[-1], strict=True)
+        )
+
+    def _judge(self, periods: Array, turns: Array, count: float) -> str | None:
+        """Look at all windows that end before the last step and begin after the first or later.
+
+        Works have shape (windows, DELAYS + 1, 2): by the wheels' own torques, and the other's.
+        """
+        gain = self._least_gain(periods, turns, count)
+        own, other, noise = self._works(turns[1:-1], count)
+        most = (own + noise).sum(axis=2).max(axis=1)
+        turned = np.abs(_sums_to_end(turns[1:-1])).max(axis=1)
+        span = _sums_to_end(periods[1:-1])
+        telling = (turned >= LEAST_TURN) & (span >= SHORTEST)
+        surplus = np.where(telling, gain - most, -np.inf)
+        start = int(np.argmax(surplus))
+        if not surplus[start] > 0.0:
+            return None
+        explained = {
+            problem: float(((own if itself else other)[start] * signs).sum(axis=1).max())
+            for problem, (itself, signs) in WIRINGS.items()
+        }
+        problem = max(explained, key=lambda name: explained[name])
+        if not explained[problem] > max(float(gain[start]), 0.0):
+            return None
+        return (
+            f"{problem}; in {span[start]:.3f} s the kinetic energy changed by "
+            f"{gain[start]:.3g} J at least, and the torque's work was {most[start]:.3g} J at most"
+        )
+
+    def _least_gain(self, periods: Array, turns: Array, count: float) -> Array:
+        """What the robot has gained in each window at least, less what a slope gave, J."""
+        body = turns @ self._to_body.T
+        span = (periods[:-1] + periods[1:])[:, None]
+        speed = np.abs(body[:-1] + body[1:]) / span
+        error = count * self._resolution / span
+        least = np.maximum(speed[-1] - error[-1], 0.0)
+        most = speed[:-1] + error[:-1]
+        gain = 0.5 * self._inertia * (least**2 - most**2)
+        gain -= self._weight * _changes(body[1:-1])
+        least_gain: Array = np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
+        return least_gain
+
+    def _works(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
+        """Works by the wheels' own and by each other's torques, and what may be wrong with them."""
+        torques, n = np.array(self._torques)[1:-1], len(turns)
+        acting = np.stack([torques[DELAYS - d : DELAYS - d + n] for d in range(DELAYS + 1)], 1)
+        turns = turns[:, None]
+        own = acting * turns
+        noise = TORQUE_ERROR * np.abs(own)
+        noise[:-1] += np.abs(acting[1:] - acting[:-1]) * 0.5 * count
+        noise = _sums_to_end(noise)
+        noise += (np.abs(acting) + np.abs(acting[-1])) * 0.5 * count
+        return _sums_to_end(own), _sums_to_end(acting[:, :, ::-1] * turns), noise
+
+
+def _changes(body: Array) -> Array:
+    """How far a path leads from the beginning of each step on, and how much it turns on the whole.
+
+    Args:
+        body: way in m and turn in rad of n steps, shape (n, 2).
+
+    Returns:
+        Distance in m and change of the heading's unit vector, shape (n, 2).
+    """
+    heading = np.concatenate([[0.0], np.cumsum(body[:, 1])])
+    middle = 0.5 * (heading[:-1] + heading[1:])
+    way = _sums_to_end(body[:, :1] * np.stack([np.cos(middle), np.sin(middle)], 1))
+    turn = 2.0 * np.abs(np.sin(0.5 * (heading[-1] - heading[:-1])))
+    return np.stack([np.hypot(*way.T), turn], 1)
+
+
+def _sums_to_end(values: Array) -> Array:
+    """Sums along the first axis, from each entry on to the last."""
+    sums: Array = np.cumsum(values[::-1], axis=0)[::-1]
+    return sums
+
+
+class WheelStandstill:
+    """Finds an angle that repeats itself though its wheel must be turning: a stuck encoder.
+
+    What is followed is the least way that the wheel must have turned since its angle changed last.
+    With its speed u along s, the sign of its last motion (of its torque, where it stands), and H =
+    1 / (M_e r^2) + b^2 / (I_e r^2), its acceleration by its own torque,
+
+        u' >= H a (s tau - F - C),   u >= 0,   a = 1 / SPREAD where the bracket is > 0, else SPREAD
+
+    once for each delay of the torque, 0 to DELAYS steps. F = HELD x the torque limit bounds
+    friction and a slope that nobody has told; C is what the other wheel's torque and the coupling
+    f(u) of (41), Lages (2017), can do. The angle is stuck when the integral of s u exceeds a count
+    with each delay, and it has repeated itself exactly for STUCK_TIME and STUCK_STEPS at least. A
+    wheel that is blocked, or a robot that pushes a wall with more torque than F, looks the same; to
+    stop is right then too.
+
+    Args:
+        robot: its friction.
+        model: of the robot, as its YAML describes it.
+        side: 0 for the left wheel, 1 for the right one.
+        limit: largest torque that will be commanded, N m.
+    """
+
+    def __init__(self, robot: Robot, model: RobotModel, side: int, limit: float) -> None:
+        k, r, b = closed_form(model), model.wheel_radius, model.half_track
+        self._radius, self._half_track = r, b
+        # Accelerations of the wheel by its own torque and by the other's, rad/s^2 per N m.
+        self._own = k.k7 / r - b * k.k8 / r
+        self._cross = abs(k.k7 / r + b * k.k8 / r) / self._own
+        self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
+        self._friction = max(HELD * limit, FRICTION_ERROR * robot.friction.coulomb[side])
+        self._side = side
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the motion. The torque before the next step counts as zero."""
+        self._torques = deque([0.0] * (DELAYS + 1), DELAYS + 1)
+        self._begin(0.0)
+
+    def _begin(self, speed: float) -> None:
+        self._before = speed
+        self._speeds, self._ways = np.full(DELAYS + 1, speed), np.zeros(DELAYS + 1)
+        self._time, self._steps = 0.0, 0
+
+    def update(
+        self,
+        period: float,
+        turn: tuple[float, float],
+        torque: tuple[float, float],
+        count: float,
+    ) -> str | None:
+        """Take in a step; see EnergyBalance.update for the arguments.
+
+        Returns:
+            What contradicts the angle that stands, with numbers; None where nothing does.
+        """
+        own, other = turn[self._side], turn[1 - self._side]
+        self._torques.append(torque[self._side])
+        if own != 0.0:
+            self._begin(math.copysign(max(abs(own) - count, 0.0) / period, own))
+            return None
+        way = 0.5 * self._radius * other / period
+        bend = way / self._half_track  # the size of the yaw rate: this wheel stands
+        coupling = self._coupling[0] * bend**2 + self._coupling[1] * abs(way * bend)
+        load = self._friction + self._cross * abs(torque[1 - self._side]) + coupling
+        self._advance(period, load)
+        least = float(np.abs(self._ways).min())
+        if self._time < STUCK_TIME or self._steps < STUCK_STEPS or least <= count:
+            return None
+        return (
+            f"the {SIDES[self._side]} wheel's angle has stood still for {self._time:.3f} s, but "
+            f"from {self._before:.3g} rad/s and under {torque[self._side]:.3g} N m it must have "
+            f"turned by at least {least:.3g} rad"
+        )
+
+    def _advance(self, period: float, load: float) -> None:
+        """Follow the least speeds over a step in which the angle has stood still."""
+        speeds, torques = self._speeds, np.array(self._torques)
+        direction = np.sign(np.where(speeds == 0.0, torques, speeds))
+        net = direction * torques - load
+        acceleration = self._own * net * np.where(net > 0.0, 1.0 / SPREAD, SPREAD)
+        size = np.abs(speeds)
+        if self._steps == 0:
+            # The speed before is a mean over a step, that in its middle.
+            size = np.maximum(size + np.minimum(acceleration, 0.0) * 0.5 * period, 0.0)
+        after = np.maximum(size + acceleration * period, 0.0)
+        self._ways += direction * 0.5 * (size + after) * period
+        self._speeds = direction * after
+        self._time += period
+        self._steps += 1

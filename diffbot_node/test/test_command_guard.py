@@ -2,8 +2,7 @@
 
 import pytest
 
-from diffbot_node.command_guard import CommandGuard, GuardState
-from diffbot_node.limiters import TorqueLimiter
+from diffbot_node.command_guard import CommandGuard, GuardState, TorqueLimiter
 
 ZERO = (0.0, 0.0)
 WANTED = (0.5, -0.5)

@@ -1,6 +1,7 @@
 """What a commanding node does while something is missing, and how it ends."""
 
 import math
+import time
 
 import pytest
 
@@ -12,8 +13,14 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-import diffbot_node.command_node as command_node  # noqa: E402
-from diffbot_node import COMMAND_PARAMETERS, CommandNode, PairLimiter  # noqa: E402
+from diffbot_node import (  # noqa: E402
+    COMMAND_PARAMETERS,
+    CommandNode,
+    PairLimiter,
+    RobotInterface,
+    command_guard,
+    presence,
+)
 from diffbot_node.stopping import LATCHED  # noqa: E402
 
 ZERO = (0.0, 0.0)
@@ -85,12 +92,12 @@ def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
 def test_a_stop_does_not_wait_for_what_is_missing(graph):
     drive(graph)
     graph.node.missing = "a reference"
-    graph.node._output.stop("for a test")
+    graph.node.loop.output.stop("for a test")
     assert graph.say() == ZERO and not graph.node.is_pending
 
 
 def test_it_says_what_it_waits_for(make_graph, monkeypatch):
-    monkeypatch.setattr(command_node, "WAITING_PERIOD", 0.1)
+    monkeypatch.setattr(presence, "WAITING_PERIOD", 0.1)
     graph = make_graph()
     log = Listener(graph.node, monkeypatch)
     graph.spin_until(lambda: log.heard("waiting: nothing new on /joint_states"), "the reminder")
@@ -120,7 +127,7 @@ def test_a_state_that_comes_before_all_is_there_is_not_answered(graph, monkeypat
     graph.publish()
     for _ in range(10):
         graph.executor.spin_once(timeout_sec=0.01)
-    assert graph.commands == [] and not graph.node._guard.began
+    assert graph.commands == [] and not graph.node.loop.guard.began
 
 
 def test_patience_ends_it_with_what_is_missing(make_graph):
@@ -201,10 +208,10 @@ def test_without_the_clock_that_it_shall_go_by_nothing_is_commanded(make_graph):
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
     graph = make_simulated(make_graph)
     drive(graph)
-    monkeypatch.setattr(command_node, "LONGEST_PAUSE", 0.3)
+    monkeypatch.setattr(command_guard, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
-    assert graph.node._guard.silent
-    assert "limit 0.3 s of wall time, whatever the simulator's is" in graph.node._guard.reason
+    assert graph.node.loop.guard.silent
+    assert "limit 0.3 s of wall time, whatever the simulator's is" in graph.node.loop.guard.reason
 
 
 def test_an_answer_that_comes_too_late_is_zero(graph):
@@ -212,28 +219,28 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node._guard.silent, "the silence")
+    graph.spin_until(lambda: graph.node.loop.guard.silent, "the silence")
     graph.node.missing = ""
     graph.node.resume()
-    assert graph.node._guard.command == ZERO
-    assert "the answer to a joint state was awaited for 0." in graph.node._guard.reason
+    assert graph.node.loop.guard.command == ZERO
+    assert "the answer to a joint state was awaited for 0." in graph.node.loop.guard.reason
 
 
 def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
     # Only when it is due, however slow this machine is.
-    monkeypatch.setattr(command_node, "WAITING_PERIOD", 1000.0)
+    monkeypatch.setattr(presence, "WAITING_PERIOD", 1000.0)
     graph = make_simulated(make_graph)
     drive(graph)
     log = Listener(graph.node, monkeypatch)
-    received = graph.node._received_wall
+    received = graph.node.loop.presence._since
     graph.publish()
-    graph.spin_until(lambda: graph.node._received_wall > received, "patience to begin anew")
-    graph.node._reminded = -math.inf
+    graph.spin_until(lambda: graph.node.loop.presence._since > received, "patience to begin anew")
+    graph.node.loop.presence._reminded = -math.inf
     graph.publish()
     graph.spin_until(lambda: log.heard("the simulator's time stands still at 100.03 s"), "words")
-    received = graph.node._received_wall
+    received = graph.node.loop.presence._since
     graph.publish()
-    graph.spin_until(lambda: graph.node._received_wall > received, "another one")
+    graph.spin_until(lambda: graph.node.loop.presence._since > received, "another one")
     assert len(log.said) == 1
 
 
@@ -249,9 +256,10 @@ def test_diagnostics_name_what_is_missing_at_the_start(make_graph, monkeypatch):
 
 def test_reminders_are_apart(graph, monkeypatch):
     log = Listener(graph.node, monkeypatch)
-    graph.node._reminded = command_node.time.monotonic()
-    graph.node._remind()
-    assert log.said == []
+    waiting = graph.node.loop.presence
+    waiting._since, waiting._reminded = -math.inf, time.monotonic()
+    graph.node.loop._watch()
+    assert log.said == [] and waiting.waits_long
 
 
 def test_a_repeated_stamp_is_no_complaint_at_once(graph):
@@ -262,22 +270,27 @@ def test_a_repeated_stamp_is_no_complaint_at_once(graph):
     assert graph.node.refused == 0
 
 
-class PlainNode(CommandNode):
-    """Commands what it is told, with nothing but what a subclass must give."""
-
-    def __init__(self):
-        super().__init__("plain", COMMAND_PARAMETERS)
-        self.connect(
-            (JointState, "joint_states"),
-            (Float64MultiArray, "plain_commands"),
-            PairLimiter("speed", "m/s", (1.0, 1.0)),
-        )
+class PlainRobot(RobotInterface):
+    """Nothing but what every robot must give."""
 
     def read(self, stamp, message):
         return stamp
 
     def message_of(self, command, answered):
         return Float64MultiArray(data=command)
+
+
+class PlainNode(CommandNode):
+    """Commands what it is told, with nothing but what a subclass must give."""
+
+    def __init__(self):
+        super().__init__("plain", COMMAND_PARAMETERS)
+        robot = PlainRobot(
+            (JointState, "joint_states"),
+            (Float64MultiArray, "plain_commands"),
+            PairLimiter("speed", "m/s", (1.0, 1.0)),
+        )
+        self.connect(robot)
 
     def on_sample(self, sample):
         return TORQUE

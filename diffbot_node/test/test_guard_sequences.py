@@ -11,8 +11,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_node.command_guard import CommandGuard, GuardState, StateAge
-from diffbot_node.limiters import PairLimiter
+from diffbot_node.command_guard import CommandGuard, GuardState, PairLimiter, StateAge
 
 LIMITS, RATES, INPUT_TIMEOUT = (1.5, 0.7), (40.0, 500.0), 0.08
 PERIOD, LENGTH = 0.01, 1000  # s, messages of a segment

@@ -2,7 +2,8 @@
 
 import pytest
 
-from diffbot_node.command_guard import StateAge
+from diffbot_node import command_guard
+from diffbot_node.command_guard import LONGEST_PAUSE, StateAge, StateClock
 
 LIMIT = 0.08
 
@@ -153,3 +154,85 @@ def test_whether_clocks_agree_is_told_by_the_first_stamp_alone():
     assert age.same_clock is True and "came 1.990 s after its stamp" in age.problem
     assert taken((5.0, 6.0)).same_clock is False
     assert taken((6.0, 5.0)).same_clock is False
+
+
+class Clocks:
+    """The clock of a node, and wall time in the place of the module `time`, both set by hand."""
+
+    def __init__(self, simulated):
+        self.is_simulated = simulated
+        self.shown = self.wall = 100.0
+
+    def now(self):
+        return self.shown
+
+    def monotonic(self):
+        return self.wall
+
+
+@pytest.fixture(params=[False, True], ids=["real", "simulated"])
+def clocks(request, monkeypatch):
+    found = Clocks(request.param)
+    monkeypatch.setattr(command_guard, "time", found)
+    return found
+
+
+def started(clocks, stamp=100.0):
+    clock = StateClock(clocks, LIMIT, "joint state")
+    assert not clock.began
+    clock.hear()
+    clock.take(stamp)
+    assert clock.began and clock.stamps.newest == stamp
+    return clock
+
+
+def test_a_state_grows_old_by_the_nodes_clock(clocks):
+    clock = started(clocks)
+    assert (clock.age(), clock.problem(), clock.silence()) == (0.0, "", "")
+    clocks.shown = 100.0 + LIMIT + 0.01
+    assert clock.age() == pytest.approx(0.09)
+    assert clock.silence() == "no joint state for 0.090 s, limit 0.08 s"
+    assert clock.problem().startswith(
+        "the answer to a joint state was awaited for 0.090 s, limit 0.08 s"
+    )
+
+
+def test_the_limit_itself_is_no_silence(clocks):
+    clock = StateClock(clocks, 0.0625, "joint state")
+    clock.take(100.0)
+    clocks.shown = 100.0625
+    assert (clock.age(), clock.problem(), clock.silence()) == (0.0625, "", "")
+
+
+def test_a_wrong_stamp_is_the_first_problem(clocks):
+    clock = started(clocks)
+    clocks.shown = 99.0
+    clock.take(99.0)
+    clocks.shown = 100.0
+    assert "stamps must rise" in clock.problem()
+
+
+def test_a_clock_that_was_set_back_hides_the_age_and_a_late_simulators_clock_does_not(clocks):
+    clock = started(clocks)
+    clocks.shown = 99.0
+    if clocks.is_simulated:
+        assert (clock.age(), clock.silence()) == (0.0, "")
+    else:
+        assert clock.age() == 1.0 and clock.silence() == "no joint state for 1.000 s, limit 0.08 s"
+
+
+def test_a_simulators_clock_that_is_behind_its_state_is_late(clocks):
+    clock = started(clocks, stamp=100.5)
+    clocks.shown = 100.5
+    assert clock.age() == (0.0 if clocks.is_simulated else 0.5)
+
+
+def test_a_simulator_that_says_nothing_has_gone_though_its_time_stands(clocks):
+    clock = started(clocks)
+    clocks.wall += LONGEST_PAUSE
+    assert clock.silence() == ""
+    clocks.wall += 0.5
+    gone = "no joint state for 3.500 s, limit 3 s of wall time, whatever the simulator's is"
+    assert clock.silence() == (gone if clocks.is_simulated else "")
+    clock.hear()  # it says its state again
+    assert clock.silence() == "" and clock.heard == clocks.wall

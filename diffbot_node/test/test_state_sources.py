@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_node.state_sources import RECENT, SETTLING, SourceWatch
+from diffbot_node.source_watch import RECENT, SETTLING, SourceWatch
 
 PERIOD = 0.01
 

@@ -44,7 +44,7 @@ def presser(graph, *arguments):
 def press(graph, topic, pressed):
     topic.publish(Bool(data=pressed))
     graph.spin_until(
-        lambda: bool(graph.node._guard.pressed) is pressed, "the emergency stop to arrive"
+        lambda: bool(graph.node.loop.guard.pressed) is pressed, "the emergency stop to arrive"
     )
 
 
@@ -71,7 +71,7 @@ def test_of_two_buttons_none_releases_the_other(graph):
     press(graph, one, True)
     other.publish(Bool(data=False))
     said = "the emergency stop is pressed, and 2 nodes publish /emergency_stop: stop all but one"
-    graph.spin_until(lambda: graph.node._guard.pressed.startswith(said), "the other")
+    graph.spin_until(lambda: graph.node.loop.guard.pressed.startswith(said), "the other")
     assert "release it first" in enable(graph).message
     assert graph.node.stopped_by.startswith(said)
     graph.robot.destroy_publisher(other)
@@ -114,14 +114,14 @@ def test_an_emergency_stop_that_is_not_heard_any_more_counts_as_pressed(make_gra
     assert graph.say() == ZERO
     assert "release it first" in enable(graph).message
     beat.reset()
-    graph.spin_until(lambda: not graph.node._guard.pressed, "it to be heard again")
+    graph.spin_until(lambda: not graph.node.loop.guard.pressed, "it to be heard again")
     assert enable(graph).success
     drive(graph)
     says.data = True
-    graph.spin_until(lambda: graph.node._guard.pressed, "a real one")
+    graph.spin_until(lambda: graph.node.loop.guard.pressed, "a real one")
     beat.cancel()
-    graph.spin_until(lambda: graph.node._output._inputs._missed, "its silence")
-    assert graph.node._guard.pressed == "the emergency stop is pressed"
+    graph.spin_until(lambda: graph.node.loop.output._inputs._missed, "its silence")
+    assert graph.node.loop.guard.pressed == "the emergency stop is pressed"
 
 
 def test_enable_with_false_stops_and_with_true_lets_it_go_on(graph):
@@ -155,7 +155,8 @@ def test_another_commander_in_mid_run_stops_it(graph):
 
 def test_a_robot_that_contradicts_its_commands_stops_it(graph, monkeypatch):
     drive(graph)
-    monkeypatch.setattr(graph.node, "contradiction", lambda sample: "the left wheel is stuck")
+    robot = graph.node.loop.robot
+    monkeypatch.setattr(robot, "contradiction", lambda *told: "the left wheel is stuck")
     assert graph.say() == ZERO
     monkeypatch.undo()
     assert graph.node.stopped_by == "the left wheel is stuck" and graph.say() == ZERO
@@ -177,12 +178,12 @@ def test_it_holds_zero_while_the_watchdog_does_and_goes_on_by_itself(graph):
     drive(graph)
     watchdog = graph.robot.create_publisher(Bool, "effort_watchdog/holds", LATCHED)
     watchdog.publish(Bool(data=True))
-    graph.spin_until(graph.node.held_by, "the watchdog to be heard")
+    graph.spin_until(graph.node.loop.robot.held_by, "the watchdog to be heard")
     assert graph.say() == ZERO and graph.say() == ZERO
-    assert "effort_watchdog holds zero" in graph.node._guard.reason
+    assert "effort_watchdog holds zero" in graph.node.loop.guard.reason
     assert not graph.node.stopped_by
     watchdog.publish(Bool(data=False))
-    graph.spin_until(lambda: not graph.node.held_by(), "the watchdog to let go")
+    graph.spin_until(lambda: not graph.node.loop.robot.held_by(), "the watchdog to let go")
     drive(graph)
 
 
@@ -219,7 +220,9 @@ def test_diagnostics_tell_the_state_when_it_changes(graph):
     drive(graph)
     newest(DiagnosticStatus.OK, "active")
     node = graph.node
-    node._output._diagnostics.publish(node._guard, "", 2)  # as if something had been refused
+    node.loop.output._diagnostics.publish(
+        node.loop.guard, "", 2
+    )  # as if something had been refused
     values = newest(DiagnosticStatus.WARN, "active: 1 of what came was refused lately")
     assert values["refused"] == "2"
     enable(graph, False)

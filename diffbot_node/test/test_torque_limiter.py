@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_node.limiters import PairLimiter, TorqueLimiter
+from diffbot_node.command_guard import PairLimiter, TorqueLimiter
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
 steps = st.lists(st.tuples(anything, anything, anything), max_size=50)

@@ -8,7 +8,7 @@ from effort_graph import TORQUE, drive, made_graphs  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from diffbot_node.command_node import LOOKS_AFTER_STALL  # noqa: E402
+from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from diffbot_node.running import _make_executor  # noqa: E402
 from diffbot_node.state_sources import WithSender  # noqa: E402
 
@@ -111,20 +111,20 @@ def test_a_stamp_that_cannot_be_used_before_the_start_is_no_command(make_graph):
 def test_of_states_that_waited_the_newest_is_answered(graph):
     drive(graph)
     node, sent = graph.node, []
-    node._output.send = sent.append
-    node._looked -= 10.0  # the process stood still
+    node.loop.output.send = sent.append
+    node.loop._stall._looked -= 10.0  # the process stood still
     for k in range(5):
-        node._on_state(state(graph.stamp + 0.01 * (k + 1)))
+        node.loop._on_state(state(graph.stamp + 0.01 * (k + 1)))
     assert sent == [ZERO] * 4 and node.is_pending
     node.resume()  # a reference comes
     assert node.is_pending
     for _ in range(LOOKS_AFTER_STALL):
-        node._watch()
+        node.loop._watch()
     assert len(sent) == 5 and sent[4] != ZERO and not node.is_pending
 
 
 def test_a_lone_state_that_waited_is_answered(graph):
     """As in lock-step, where none comes before it is."""
     drive(graph)
-    graph.node._looked -= 10.0
+    graph.node.loop._stall._looked -= 10.0
     assert graph.say() == TORQUE

@@ -174,14 +174,14 @@ def test_what_does_not_follow_is_a_new_beginning(next_sample):
     # Not one of these could be explained by the torque, were it taken for motion.
     for i in range(4):
         sample = replace(next_sample, stamp=next_sample.stamp + i * PERIOD)
-        assert watch.update(sample, (-1.0, -1.0)) == ""
+        assert watch.update(sample, (-1.0, -1.0)) is None
 
 
 def test_the_same_stamp_again_says_nothing():
     watch = WheelWatch(ROBOT)
     for sample, torque in straight(lambda t: 1.0, seconds=0.3):
         for _ in range(3):
-            assert watch.update(sample, (torque, torque)) == ""
+            assert watch.update(sample, (torque, torque)) is None
 
 
 def test_reset_forgets_the_motion():
@@ -224,4 +224,4 @@ def test_no_robot_within_the_bounds_is_stopped(torques, mass, friction, late, co
         seen = math.floor(angle / count) * count
         torque = 0.0 if i == 0 else commanded[i - 1]
         sample = JointSample(i * PERIOD, (seen, seen), (0.0, 0.0), (0.0, 0.0))
-        assert watch.update(sample, (torque, torque)) == ""
+        assert watch.update(sample, (torque, torque)) is None

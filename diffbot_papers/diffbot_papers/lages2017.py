@@ -1,11 +1,22 @@
-"""Lages (2017): identification of K5..K8 by split RLS, and feedback linearization with PI."""
+"""Lages (2017): identification of K5..K8 by split RLS, and feedback linearization with PI.
+
+Table 1 beside ours, and what it really holds: the paper's Listing 4 takes the joint velocities for
+u = [v, omega] and pairs the change of u with the efforts that are read together with the new u. So
+it fits
+
+    dw_l/dt on [w_r^2,   tau_l + tau_r]        and        dw_r/dt on [w_l w_r, tau_l - tau_r]
+
+with wheel speeds w. From (41) and w = (v -+ b omega) / r, torques of independent bits give
+K7 / r and b K8 / r for the second parameters, times the share of the period in which the effort
+that is read has acted: torques that come late make them smaller.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,6 +26,7 @@ from scipy.signal import StateSpace, step
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.feedback_linearization import PUBLISHED, PiDesign
 from diffbot_description import load_robot
+from diffbot_description.robot import Friction
 from diffbot_ident import figure_style as style
 from diffbot_ident.excitation.signals import Prbs
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -31,146 +43,11 @@ from diffbot_papers.page import (
     shows,
 )
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
-from diffbot_study.identification import Rehearsal, rehearse
+from diffbot_study.driving import PERIOD, Drive, Law, dynamics_of, simulate_drive
+from diffbot_study.identification import IdentificationRun, simulate_identification
 from pose2d_trajectories import make_trajectory
 
-# ---
-# Listing 4 of Lages (2017) to the letter, on a simulated robot: what its Table 1 really holds.
-#
-# The listing takes the joint velocities for u = [v, omega] and pairs the change of u with the
-# efforts that are read together with the new u. So it fits
-#
-#     dw_l/dt on [w_r^2,   tau_l + tau_r]        and        dw_r/dt on [w_l w_r, tau_l - tau_r]
-#
-# with wheel speeds w. From (41) and w = (v -+ b omega) / r, torques of independent bits give
-# K7 / r and b K8 / r for the second parameters, times the share of the period in which the effort
-# that is read has acted: torques that come late make them smaller.
-
-AMPLITUDE = 5.0  # N m, Listing 6
-LISTING_PERIOD = 0.01  # s, Listing 5
-REGISTER = 15  # bits, so that a run is shorter than the period
-
-
-@dataclass(frozen=True)
-class Listing4:
-    """What the listing gives.
-
-    Attributes:
-        values: its "K5" to "K8".
-        covariances: the diagonal of its P, in the same order.
-    """
-
-    values: tuple[float, float, float, float]
-    covariances: tuple[float, float, float, float]
-
-
-def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
-    """Run it on twil, engine ideal, one bit per period and wheel, exact velocities.
-
-    Args:
-        seconds: robot time, s.
-        late: share of a period after which a torque that is reported begins to act, 0 to 1.
-        start: where the left wheel's sequence begins in its period; the right one's is half a
-            period ahead.
-    """
-    bits = [Prbs(REGISTER, at) for at in (start, start + 2 ** (REGISTER - 1))]
-    first, second = RecursiveLeastSquares(2), RecursiveLeastSquares(2)
-    with closing(make_simulator("ideal", load_robot("twil"))) as engine:
-        u, torque = np.array(engine.wheel_velocities()), (0.0, 0.0)
-        for _ in range(round(seconds / LISTING_PERIOD)):
-            before, acting = u, torque
-            torque = (
-                2.0 * AMPLITUDE * next(bits[0]) - AMPLITUDE,
-                2.0 * AMPLITUDE * next(bits[1]) - AMPLITUDE,
-            )
-            for part, share in ((acting, late), (torque, 1.0 - late)):
-                if share > 0.0:
-                    engine.step(part, share * LISTING_PERIOD)
-            u = np.array(engine.wheel_velocities())
-            y = (u - before) / LISTING_PERIOD
-            first.update([before[1] ** 2, torque[0] + torque[1]], float(y[0]))
-            second.update([before[0] * before[1], torque[0] - torque[1]], float(y[1]))
-    values = first.theta[0], second.theta[0], first.theta[1], second.theta[1]
-    covariances = first.p[0, 0], second.p[0, 0], first.p[1, 1], second.p[1, 1]
-    return Listing4(tuple(map(float, values)), tuple(map(float, covariances)))
-
-
-# ---
-# Steps of one velocity loop of Lages (2017), Fig. 18, in continuous time.
-
-
-def continuous_step(kp: float, ki: float, until: float) -> tuple[NDArray, NDArray]:
-    """Step response of (67), H = (Kp s + Ki) / (s^2 + Kp s + Ki): times in s, u / u_r."""
-    system = StateSpace([[-kp, -ki], [1.0, 0.0]], [[1.0], [0.0]], [[kp, ki]], [[0.0]])
-    return step(system, T=np.linspace(0.0, until, 20001))
-
-
-def settling_time(times: NDArray, response: NDArray, accuracy: float = 0.01) -> float:
-    """First time from which on a step stays within a share `accuracy` of 1, s."""
-    outside = np.flatnonzero(np.abs(response - 1.0) > accuracy)
-    return float(times[min(outside[-1] + 1, len(times) - 1)]) if len(outside) else 0.0
-
-
-# ---
-# Drives along a figure-8 for the papers of 2017 and 2018.
-
-LAP = 40.0  # s
-COLOURS = {"standard": style.BLUE, "polar": style.GREEN, "published": style.ORANGE}
-
-
-def drive_eight(
-    name: str,
-    start: tuple[float, float, float],
-    first: tuple[float, float],
-    *,
-    engine: str = "mujoco",
-    backwards: bool = False,
-) -> Drive:
-    """Two laps of an 8 of 2 m by 1 m in 40 s by twil, in motion at once.
-
-    Args:
-        name: of the law: "standard" (backstepping), "polar" (2017), "published" (Listing 3, 2018).
-        start: pose of the robot, m, m, rad.
-        first: where the 8 begins, x and y, m; its heading there is 0.
-        engine: "mujoco" or "ideal".
-        backwards: whether the robot drives backwards.
-    """
-    robot = load_robot("twil")
-    # An 8 whose own first point is (0, -0.5).
-    eight = make_trajectory(
-        "figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=LAP, ramp_up=0.0,
-        x=first[0], y=first[1] + 0.5, backwards=backwards,
-    )  # fmt: skip
-    with closing(make_simulator(engine, robot)) as simulator:
-        dynamics = dynamics_of(simulator)
-        limit = robot.limits.torque if name == "published" else robot.limits.traction
-        speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
-        if name == "published":
-            law = PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
-        else:
-            make = {"standard": tuned_backstepping, "polar": tuned_polar_pose}[name]
-            law = make(dynamics, limit, *speeds, mean_velocity=True)
-        return rehearse_drive(
-            simulator, robot, law, eight.at, 2.0 * LAP, start=start, torque_limit=limit
-        )
-
-
-def eight_figure(drives: Mapping[str, Drive], title: str, subtitle: str) -> Figure:
-    """True paths over the reference."""
-    figure = style.new_figure(title, subtitle, 5.2)
-    axes = figure.add_axes((0.075, 0.11, 0.91, 0.68))
-    style.quiet(axes)
-    reference = next(iter(drives.values())).reference
-    axes.plot(*reference[:, :2].T, color="#DCE1E8", linewidth=7.0, label="reference")
-    for name, drive in drives.items():
-        axes.plot(*drive.pose[:, :2].T, color=COLOURS[name], linewidth=1.4, label=name)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x, m", fontsize=9, color=style.INK)
-    axes.set_ylabel("y, m", fontsize=9, color=style.INK)
-    style.legend(figure, 0.62)
-    return figure
-
+Array = NDArray[np.float64]
 
 _NAMES = ("K5", "K6", "K7", "K8")
 _UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
@@ -178,12 +55,17 @@ _TABLE_1 = (0.00431, 0.18510, 18.7807, -14.3839)
 _COVARIANCES = (7.0428e-12, 1.0870e-09, 1.9617e-06, 1.9497e-06)
 _SEEDS = 10
 _SECONDS = 30.0  # s of robot time of an identification
-_FRICTION = ((0.002, 0.003), (0.02, 0.025))  # viscous, N m s/rad, and Coulomb, N m; left, right
+_FRICTION = Friction(viscous=(0.002, 0.003), coulomb=(0.02, 0.025))
 _STARTS = (0, 3000, 6000, 9000, 12000)  # of the PRBS of Listing 4
 _NOT_BODY = (
     "Table 1 does not hold the body's parameters: Listing 4 takes wheel speeds for u, and K5 K6 "
     "> 0 would create energy. Ours: mean over the seeds, estimator integral."
 )
+AMPLITUDE = 5.0  # N m, Listing 6
+LISTING_PERIOD = 0.01  # s, Listing 5
+REGISTER = 15  # bits, so that a run is shorter than the period
+LAP = 40.0  # s
+COLOURS = {"standard": style.BLUE, "polar": style.GREEN, "published": style.ORANGE}
 
 
 def section(report: Report) -> Section:
@@ -225,13 +107,15 @@ def section(report: Report) -> Section:
     )
 
 
-def _identify(estimator: str, seed: int) -> Rehearsal:
-    return rehearse(
-        "twil", "ideal", seed, _SECONDS, 4096, 0.01, friction=_FRICTION, estimator=estimator
-    )
+# Identification.
 
 
-def _table_1(runs: list[Rehearsal]) -> Table:
+def _identify(estimator: str, seed: int) -> IdentificationRun:
+    robot = replace(load_robot("twil"), friction=_FRICTION)
+    return simulate_identification(robot, "ideal", seed, _SECONDS, 4096, 0.01, estimator=estimator)
+
+
+def _table_1(runs: list[IdentificationRun]) -> Table:
     values = np.array([run.estimate.values for run in runs])
     rows: list[Row] = [
         cannot_be(
@@ -274,6 +158,50 @@ def _table_1(runs: list[Rehearsal]) -> Table:
     )
 
 
+@dataclass(frozen=True)
+class Listing4:
+    """What Listing 4 gives.
+
+    Attributes:
+        values: its "K5" to "K8".
+        covariances: the diagonal of its P, in the same order.
+    """
+
+    values: tuple[float, float, float, float]
+    covariances: tuple[float, float, float, float]
+
+
+def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
+    """Run Listing 4 on twil, engine ideal, one bit per period and wheel, exact velocities.
+
+    Args:
+        seconds: robot time, s.
+        late: share of a period after which a torque that is reported begins to act, 0 to 1.
+        start: where the left wheel's sequence begins in its period; the right one's is half a
+            period ahead.
+    """
+    bits = [Prbs(REGISTER, at) for at in (start, start + 2 ** (REGISTER - 1))]
+    first, second = RecursiveLeastSquares(2), RecursiveLeastSquares(2)
+    with closing(make_simulator("ideal", load_robot("twil"))) as engine:
+        u, torque = np.array(engine.wheel_velocities()), (0.0, 0.0)
+        for _ in range(round(seconds / LISTING_PERIOD)):
+            before, acting = u, torque
+            torque = (
+                2.0 * AMPLITUDE * next(bits[0]) - AMPLITUDE,
+                2.0 * AMPLITUDE * next(bits[1]) - AMPLITUDE,
+            )
+            for part, share in ((acting, late), (torque, 1.0 - late)):
+                if share > 0.0:
+                    engine.step(part, share * LISTING_PERIOD)
+            u = np.array(engine.wheel_velocities())
+            y = (u - before) / LISTING_PERIOD
+            first.update([before[1] ** 2, torque[0] + torque[1]], float(y[0]))
+            second.update([before[0] * before[1], torque[0] - torque[1]], float(y[1]))
+    (k5, k7), (k6, k8) = first.theta.tolist(), second.theta.tolist()
+    (p5, p7), (p6, p8) = np.diag(first.p).tolist(), np.diag(second.p).tolist()
+    return Listing4((k5, k6, k7, k8), (p5, p6, p7, p8))
+
+
 def _listing_table() -> Table:
     late = [listing4(40.0, 0.5, start) for start in _STARTS]
     on_time = np.mean([listing4(40.0, 0.0, start).values[2] for start in _STARTS])
@@ -313,7 +241,7 @@ def _listing_table() -> Table:
     )
 
 
-def _convergence_table(runs: list[Rehearsal]) -> Table:
+def _convergence_table(runs: list[IdentificationRun]) -> Table:
     rows = []
     for i, name in enumerate(_NAMES):
         held = sum(abs(run.normalised_errors[i]) <= NORMAL_95 for run in runs)
@@ -333,13 +261,42 @@ def _convergence_table(runs: list[Rehearsal]) -> Table:
     return Table("Figs. 10 to 17: estimates and variances", rows)
 
 
+def _history_figure(run: IdentificationRun, plain: IdentificationRun) -> Figure:
+    figure = style.new_figure(
+        "K5 to K8 of twil over time",
+        "mujoco, seed 0, 4096 counts, 1 % torque noise, viscous and Coulomb friction",
+        6.0,
+    )
+    grid = figure.add_gridspec(
+        2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
+    )
+    for i, (name, unit) in enumerate(zip(_NAMES, _UNITS, strict=True)):
+        axes = figure.add_subplot(grid[i // 2, i % 2])
+        style.quiet(axes)
+        style.panel_title(axes, name, unit)
+        axes.plot(plain.times, plain.history[:, i], color=style.ORANGE, label="RLS, as the paper's")
+        axes.plot(run.times, run.history[:, i], color=style.BLUE, label="integral")
+        axes.axhline(run.truth[i], color=style.INK, linestyle=(0, (5, 3)), label="closed form")
+        late = run.times > 5.0
+        seen = np.concatenate((plain.history[late, i], run.history[late, i], run.truth[i : i + 1]))
+        margin = 0.15 * np.ptp(seen)
+        axes.set_ylim(seen.min() - margin, seen.max() + margin)
+        if i >= 2:
+            axes.set_xlabel("robot time, s", fontsize=9, color=style.INK)
+    style.legend(figure)
+    return figure
+
+
+# Velocity loops.
+
+
 def _tuning_table() -> Table:
     settle_published = 0.050
     wanted = 4.6 / settle_published
     times, response = continuous_step(PUBLISHED.kp, PUBLISHED.ki, 0.5)
     design = PiDesign(settle_published).at(0.01)
     own = _discrete_step(design.kp, design.ki, design.weight, 0.01)
-    own_times = 0.01 * np.arange(len(own))
+    own_times = 0.01 * np.arange(float(len(own)))
     return Table(
         "Equations (69) to (72): tuning for 50 ms",
         (
@@ -380,7 +337,7 @@ def _tuning_table() -> Table:
     )
 
 
-def _discrete_step(kp: float, ki: float, weight: float, period: float) -> np.ndarray:
+def _discrete_step(kp: float, ki: float, weight: float, period: float) -> Array:
     """U / u_r at the control instants of u(k+1) = u(k) + T nu(k), with forward Euler for z."""
     u, z, seen = 0.0, 0.0, []
     for _ in range(200):
@@ -391,7 +348,77 @@ def _discrete_step(kp: float, ki: float, weight: float, period: float) -> np.nda
     return np.array(seen)
 
 
-def _eight_table(drives: dict) -> Table:
+def continuous_step(kp: float, ki: float, until: float) -> tuple[Array, Array]:
+    """Step response of (67), H = (Kp s + Ki) / (s^2 + Kp s + Ki): times in s, u / u_r."""
+    system = StateSpace([[-kp, -ki], [1.0, 0.0]], [[1.0], [0.0]], [[kp, ki]], [[0.0]])
+    times, response = step(system, T=np.linspace(0.0, until, 20001))
+    return times, response
+
+
+def settling_time(times: Array, response: Array, accuracy: float = 0.01) -> float:
+    """First time from which on a step stays within a share `accuracy` of 1, s."""
+    outside = np.flatnonzero(np.abs(response - 1.0) > accuracy)
+    return float(times[min(outside[-1] + 1, len(times) - 1)]) if len(outside) else 0.0
+
+
+# Drives along a figure-8, for the papers of 2017 and 2018.
+
+
+def drive_eight(
+    name: str,
+    start: tuple[float, float, float],
+    first: tuple[float, float],
+    *,
+    engine: str = "mujoco",
+    backwards: bool = False,
+) -> Drive:
+    """Two laps of an 8 of 2 m by 1 m in 40 s by twil, in motion at once.
+
+    Args:
+        name: of the law: "standard" (backstepping), "polar" (2017), "published" (Listing 3, 2018).
+        start: pose of the robot, m, m, rad.
+        first: where the 8 begins, x and y, m; its heading there is 0.
+        engine: "mujoco" or "ideal".
+        backwards: whether the robot drives backwards.
+    """
+    robot = load_robot("twil")
+    # An 8 whose own first point is (0, -0.5).
+    eight = make_trajectory(
+        "figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=LAP, ramp_up=0.0,
+        x=first[0], y=first[1] + 0.5, backwards=backwards,
+    )  # fmt: skip
+    with closing(make_simulator(engine, robot)) as simulator:
+        dynamics = dynamics_of(simulator)
+        limit = robot.limits.torque if name == "published" else robot.limits.traction
+        speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
+        law: Law
+        if name == "published":
+            law = PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
+        else:
+            make = {"standard": tuned_backstepping, "polar": tuned_polar_pose}[name]
+            law = make(dynamics, limit, *speeds, mean_velocity=True)
+        return simulate_drive(
+            simulator, robot, law, eight.at, 2.0 * LAP, start=start, torque_limit=limit
+        )
+
+
+def eight_figure(drives: Mapping[str, Drive], title: str, subtitle: str) -> Figure:
+    """True paths over the reference."""
+    figure = style.new_figure(title, subtitle, 5.2)
+    axes = figure.add_axes((0.075, 0.11, 0.91, 0.68))
+    style.quiet(axes)
+    reference = next(iter(drives.values())).reference
+    axes.plot(*reference[:, :2].T, color="#DCE1E8", linewidth=7.0, label="reference")
+    for name, drive in drives.items():
+        axes.plot(*drive.pose[:, :2].T, color=COLOURS[name], linewidth=1.4, label=name)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x, m", fontsize=9, color=style.INK)
+    axes.set_ylabel("y, m", fontsize=9, color=style.INK)
+    style.legend(figure, 0.62)
+    return figure
+
+
+def _eight_table(drives: Mapping[str, Drive]) -> Table:
     rows = []
     for name, law in (("polar", "the paper's polar law"), ("standard", "backstepping")):
         rms, heading = drives[name].true.rms(40.0)
@@ -421,29 +448,3 @@ def _eight_table(drives: dict) -> Table:
         rows,
         "8 of 2 m by 1 m in 40 s, engine mujoco, 4096 counts, traction limit, true pose.",
     )
-
-
-def _history_figure(run: Rehearsal, plain: Rehearsal):
-    figure = style.new_figure(
-        "K5 to K8 of twil over time",
-        "mujoco, seed 0, 4096 counts, 1 % torque noise, viscous and Coulomb friction",
-        6.0,
-    )
-    grid = figure.add_gridspec(
-        2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
-    )
-    for i, (name, unit) in enumerate(zip(_NAMES, _UNITS, strict=True)):
-        axes = figure.add_subplot(grid[i // 2, i % 2])
-        style.quiet(axes)
-        style.panel_title(axes, name, unit)
-        axes.plot(plain.times, plain.history[:, i], color=style.ORANGE, label="RLS, as the paper's")
-        axes.plot(run.times, run.history[:, i], color=style.BLUE, label="integral")
-        axes.axhline(run.truth[i], color=style.INK, linestyle=(0, (5, 3)), label="closed form")
-        late = run.times > 5.0
-        seen = np.concatenate((plain.history[late, i], run.history[late, i], run.truth[i : i + 1]))
-        margin = 0.15 * np.ptp(seen)
-        axes.set_ylim(seen.min() - margin, seen.max() + margin)
-        if i >= 2:
-            axes.set_xlabel("robot time, s", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure

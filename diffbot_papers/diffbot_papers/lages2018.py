@@ -1,14 +1,21 @@
-"""Lages (2018): non-smooth backstepping with arc odometry."""
+"""Lages (2018): non-smooth backstepping with arc odometry.
+
+The paper's figures have no numbers: each claim that they carry is tested by a simulated run. What
+is printed wrongly is shown in continuous time: the model (3), (4), the signs in (33), (34), and the
+odometry (35)-(38).
+"""
 
 from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from scipy.integrate import solve_ivp
 
 from arc_odometry import DiffOdometry, Pose, Velocity, WheelGeometry
@@ -20,115 +27,22 @@ from diffbot_controllers.laws.backstepping_published import (
     polar_error,
     polar_rates,
 )
-from diffbot_description import Robot, load_robot
+from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_description import load_robot
 from diffbot_ident import figure_style as style
 from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure
 from diffbot_papers.page import Report, Row, Section, Table, cannot_be, picture, shows
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, rehearse_drive
-
-# ---
-# The model and the law of Lages (2018) as printed, in continuous time.
-
-F12, F21 = 0.08444, 3.7706  # m/rad^2 and 1/m, below (4)
-NEAR = 1e-5  # m; below it the polar coordinates are not to be had
-
-
-def escape_time(start: tuple[float, float] = (1.0, 0.1), fast: float = 1e6) -> float:
-    """Time until |v| of (3) without torque is `fast` m/s, s; infinite if it is not in 10 s.
-
-    Args:
-        start: v in m/s and omega in rad/s.
-        fast: m/s.
-    """
-
-    def escaped(_t: float, u: list[float]) -> float:
-        return abs(u[0]) - fast
-
-    escaped.terminal = True  # type: ignore[attr-defined]
-    solution = solve_ivp(
-        lambda _t, u: [F12 * u[1] ** 2, F21 * u[0] * u[1]],
-        (0.0, 10.0), start, rtol=1e-10, events=escaped,
-    )  # fmt: skip
-    return float(solution.t[-1]) if solution.status == 1 else math.inf
-
-
-def final_distance(goal: tuple[float, float, float], sign: float, duration: float = 12.0) -> float:
-    """Distance from a goal at the end, m, from rest at the origin, by (8)-(34) on (6).
-
-    Args:
-        goal: x, y, theta, m, m, rad.
-        sign: of eta' in (33), (34): -1 as printed, +1 as (24), (25) demand.
-        duration: s; the run ends earlier where it is within 0.01 mm.
-    """
-    gains = NonsmoothGains()
-
-    def away(state: list[float]) -> float:
-        return math.hypot(state[0] - goal[0], state[1] - goal[1])
-
-    def rate(_t: float, state: list[float]) -> list[float]:
-        x, y, theta, v, omega = state
-        error = polar_error(Pose(x - goal[0], y - goal[1], theta - goal[2]))
-        eta1, eta2 = eta_rates(*polar_rates(error, Velocity(v, omega)), gains)
-        bar = backstep_command(error, Velocity(v - eta1.value, omega - eta2.value), gains)
-        return [
-            v * math.cos(theta),
-            v * math.sin(theta),
-            omega,
-            bar.v + sign * eta1.rate,
-            bar.omega + sign * eta2.rate,
-        ]
-
-    def arrived(_t: float, state: list[float]) -> float:
-        return away(state) - NEAR
-
-    arrived.terminal = True  # type: ignore[attr-defined]
-    solution = solve_ivp(
-        rate, (0.0, duration), [0.0] * 5, rtol=1e-6, atol=1e-8, max_step=0.02, events=arrived
-    )
-    return away(list(solution.y[:, -1]))
-
-
-# ---
-# Odometry of Lages (2018), (35)-(38), as it should be and as it is printed.
-
-
-def lap_errors(radius: float = 1.0, omega: float = 1.0, period: float = 0.01) -> tuple:
-    """Largest position errors in a lap of a circle: by arcs, by straight lines, as printed; m.
-
-    Args:
-        radius: of the circle, m.
-        omega: yaw rate, rad/s.
-        period: between readings, s.
-    """
-    geometry = WheelGeometry(0.075, 0.075, 0.272)
-    odometry = DiffOdometry(geometry)
-    left, right = geometry.wheel_velocity(radius * omega, omega)
-    steps = round(2.0 * math.pi / (omega * period))
-    turn = omega * period
-    chord = 2.0 * radius * math.sin(0.5 * turn)
-    straight = printed = 0.0j
-    errors = [0.0, 0.0, 0.0]
-    odometry.update(0.0, (0.0, 0.0))
-    for k in range(1, steps + 1):
-        time = k * period
-        odometry.update(time, (left * time, right * time))
-        theta = k * turn
-        straight += cmath.rect(radius * turn, theta - turn)
-        # (36) with theta(k), the heading at the end.
-        printed += cmath.rect(chord, theta + 0.5 * turn)
-        true = complex(radius * math.sin(theta), radius * (1.0 - math.cos(theta)))
-        by_arcs = complex(odometry.pose.x, odometry.pose.y)
-        for i, place in enumerate((by_arcs, straight, printed)):
-            errors[i] = max(errors[i], abs(place - true))
-    return tuple(errors)
-
+from diffbot_study.driving import PERIOD, Drive, Law, dynamics_of, simulate_drive
 
 _GOALS = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0)}
 _FIGURES = {"X": "Figs. 12 to 18", "Y": "Figs. 19 to 25"}
 _LIMIT = 5.0  # N m, of the standard law's runs
 _UNLIMITED = 1e6  # N m, more than any law here asks for
 _START = (0.0, 0.0, 0.0)
+_PARKING_LAWS = ("published", "standard")
+F12, F21 = 0.08444, 3.7706  # m/rad^2 and 1/m, below (4)
+NEAR = 1e-5  # m; below it the polar coordinates are not to be had
 
 
 def section(report: Report) -> Section:
@@ -176,67 +90,38 @@ def section(report: Report) -> Section:
     )
 
 
-_PARKING_LAWS = ("published", "standard")
+# Set points.
 
 
-def _park(name: str, goal: tuple[float, float, float]) -> tuple[Drive, object]:
-    """A run to a goal on engine ideal with exact angles, and the law as it ended."""
+Parked = Mapping[tuple[str, str], tuple[Drive, float]]
+"""By law and step: the run, and the larger of e1 and e2 at its end (only the published law's)."""
+
+
+def _park(name: str, goal: tuple[float, float, float]) -> tuple[Drive, float]:
+    """Drive to a goal on engine ideal with exact angles."""
     robot = load_robot("twil")
     with closing(make_simulator("ideal", robot)) as engine:
         dynamics = dynamics_of(engine)
+        published = PublishedBackstepping(dynamics, time_step=PERIOD)
+        law: Law = published
+        limit = _UNLIMITED
         if name == "published":
-            law, limit = PublishedBackstepping(dynamics, time_step=PERIOD), _UNLIMITED
             # Listing 3 knows no limits: neither of the torque nor of its rate.
-            robot = _unlimited(robot)
+            limits = replace(robot.limits, torque=_UNLIMITED, torque_rate=1e3 * _UNLIMITED)
+            robot = replace(robot, limits=limits)
         else:
             speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
             law, limit = tuned_backstepping(dynamics, _LIMIT, *speeds, mean_velocity=True), _LIMIT
-        run = rehearse_drive(
+        run = simulate_drive(
             engine, robot, law, lambda t: Reference(*goal), 10.0, encoder_counts=0,
             torque_limit=limit,
         )  # fmt: skip
-    return run, law
+    if name != "published":
+        return run, math.nan
+    return run, max(abs(part) for part in published.record.backstep_error)
 
 
-def _unlimited(robot: Robot) -> Robot:
-    limits = replace(robot.limits, torque=_UNLIMITED, torque_rate=1e3 * _UNLIMITED)
-    return replace(robot, limits=limits)
-
-
-def _model_table() -> Table:
-    signs = {sign: max(final_distance(g, sign) for g in _GOALS.values()) for sign in (1.0, -1.0)}
-    return Table(
-        "Equations (3), (4), (33), (34)",
-        (
-            cannot_be(
-                "f12 f21",
-                "1/rad²",
-                0.08444 * 3.7706,
-                0.08444 * -3.7706,
-                "Energy demands f12 f21 <= 0. Undisturbed from v = 1 m/s, ω = 0.1 rad/s the "
-                f"printed model is infinitely fast after {escape_time():.3g} s.",
-            ),
-            cannot_be(
-                "g22",
-                "1/(kg m²)",
-                -16.084,
-                16.084,
-                "(4) prints g21 twice; the text below it has g21 = −g22. Ours is K8 = −16.084 for "
-                "τl − τr.",
-            ),
-            cannot_be(
-                "sign of η' in (33), (34)",
-                "",
-                "minus",
-                "plus, as in Listing 3",
-                f"In continuous time the set points are missed by up to {signs[-1.0]:.2g} m after "
-                f"12 s with minus, and by {1e3 * signs[1.0]:.2g} mm with plus.",
-            ),
-        ),
-    )
-
-
-def _parking_table(parked: dict) -> Table:
+def _parking_table(parked: Parked) -> Table:
     rows: list[Row] = []
     for name in _GOALS:
         text = f"step in {name}0 direction"
@@ -254,8 +139,7 @@ def _parking_table(parked: dict) -> Table:
                     f"{run.peak_torque:.3g} N m",
                 )
             )
-        _, law = parked["published", name]
-        largest = max(abs(part) for part in law.record.backstep_error)
+        _, largest = parked["published", name]
         rows.append(
             shows(
                 f"{text}, e1 and e2 at the end",
@@ -272,6 +156,31 @@ def _parking_table(parked: dict) -> Table:
         "Engine ideal, exact wheel angles, from rest at the origin. The published law needs its "
         "peak of torque for the first sample, where its difference of η begins with 0.",
     )
+
+
+def _steps_figure(parked: Parked) -> Figure:
+    figure = style.new_figure(
+        "Set points", "distance of the true pose from the goal, engine ideal", 3.6
+    )
+    grid = figure.add_gridspec(1, 2, left=0.085, right=0.985, top=0.74, bottom=0.14, wspace=0.2)
+    for column, (name, goal) in enumerate(_GOALS.items()):
+        axes = figure.add_subplot(grid[0, column])
+        style.quiet(axes)
+        style.panel_title(axes, f"step in {name}0", "m")
+        for law in _PARKING_LAWS:
+            run, _ = parked[law, name]
+            away = np.hypot(*(run.pose[:, :2] - np.array(goal[:2])).T)
+            axes.semilogy(run.time, np.maximum(away, 1e-6), color=COLOURS[law], label=law)
+        axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
+        axes.minorticks_off()
+        axes.set_xlim(0.0, 6.0)
+        axes.set_ylim(1e-5, 3.0)
+        axes.set_xlabel("s", fontsize=9, color=style.INK)
+    style.legend(figure)
+    return figure
+
+
+# Trajectory.
 
 
 def _eight_table(eights: dict[str, Drive], backwards: Drive) -> Table:
@@ -308,9 +217,103 @@ def _eight_table(eights: dict[str, Drive], backwards: Drive) -> Table:
     )
 
 
-def _readable(errors) -> tuple[float, float]:
+def _readable(errors: TrackingErrors) -> tuple[float, float]:
     distance, heading = errors.rms(LAP)
     return 1e3 * distance, math.degrees(heading)
+
+
+# The model and the law as printed, in continuous time.
+
+
+def _model_table() -> Table:
+    signs = {sign: max(final_distance(g, sign) for g in _GOALS.values()) for sign in (1.0, -1.0)}
+    return Table(
+        "Equations (3), (4), (33), (34)",
+        (
+            cannot_be(
+                "f12 f21",
+                "1/rad²",
+                0.08444 * 3.7706,
+                0.08444 * -3.7706,
+                "Energy demands f12 f21 <= 0. Undisturbed from v = 1 m/s, ω = 0.1 rad/s the "
+                f"printed model is infinitely fast after {escape_time():.3g} s.",
+            ),
+            cannot_be(
+                "g22",
+                "1/(kg m²)",
+                -16.084,
+                16.084,
+                "(4) prints g21 twice; the text below it has g21 = −g22. Ours is K8 = −16.084 for "
+                "τl − τr.",
+            ),
+            cannot_be(
+                "sign of η' in (33), (34)",
+                "",
+                "minus",
+                "plus, as in Listing 3",
+                f"In continuous time the set points are missed by up to {signs[-1.0]:.2g} m after "
+                f"12 s with minus, and by {1e3 * signs[1.0]:.2g} mm with plus.",
+            ),
+        ),
+    )
+
+
+def escape_time(start: tuple[float, float] = (1.0, 0.1), fast: float = 1e6) -> float:
+    """Time until |v| of (3) without torque is `fast` m/s, s; infinite if it is not in 10 s.
+
+    Args:
+        start: v in m/s and omega in rad/s.
+        fast: m/s.
+    """
+
+    def escaped(_t: float, u: list[float]) -> float:
+        return abs(u[0]) - fast
+
+    escaped.terminal = True  # type: ignore[attr-defined]  # SciPy wants it so
+    solution = solve_ivp(
+        lambda _t, u: [F12 * u[1] ** 2, F21 * u[0] * u[1]],
+        (0.0, 10.0), start, rtol=1e-10, events=escaped,
+    )  # fmt: skip
+    return float(solution.t[-1]) if solution.status == 1 else math.inf
+
+
+def final_distance(goal: tuple[float, float, float], sign: float, duration: float = 12.0) -> float:
+    """Distance from a goal at the end, m, from rest at the origin, by (8)-(34) on (6).
+
+    Args:
+        goal: x, y, theta, m, m, rad.
+        sign: of eta' in (33), (34): -1 as printed, +1 as (24), (25) demand.
+        duration: s; the run ends earlier where it is within 0.01 mm.
+    """
+    gains = NonsmoothGains()
+
+    def away(state: list[float]) -> float:
+        return math.hypot(state[0] - goal[0], state[1] - goal[1])
+
+    def rate(_t: float, state: list[float]) -> list[float]:
+        x, y, theta, v, omega = state
+        error = polar_error(Pose(x - goal[0], y - goal[1], theta - goal[2]))
+        eta1, eta2 = eta_rates(*polar_rates(error, Velocity(v, omega)), gains)
+        bar = backstep_command(error, Velocity(v - eta1.value, omega - eta2.value), gains)
+        return [
+            v * math.cos(theta),
+            v * math.sin(theta),
+            omega,
+            bar.v + sign * eta1.rate,
+            bar.omega + sign * eta2.rate,
+        ]
+
+    def arrived(_t: float, state: list[float]) -> float:
+        return away(state) - NEAR
+
+    arrived.terminal = True  # type: ignore[attr-defined]  # SciPy wants it so
+    solution = solve_ivp(
+        rate, (0.0, duration), [0.0] * 5, rtol=1e-6, atol=1e-8, max_step=0.02, events=arrived
+    )
+    return away(list(solution.y[:, -1]))
+
+
+# Odometry, as it should be and as it is printed.
 
 
 def _odometry_table() -> Table:
@@ -345,23 +348,34 @@ def _odometry_table() -> Table:
     )
 
 
-def _steps_figure(parked: dict) -> Figure:
-    figure = style.new_figure(
-        "Set points", "distance of the true pose from the goal, engine ideal", 3.6
-    )
-    grid = figure.add_gridspec(1, 2, left=0.085, right=0.985, top=0.74, bottom=0.14, wspace=0.2)
-    for column, (name, goal) in enumerate(_GOALS.items()):
-        axes = figure.add_subplot(grid[0, column])
-        style.quiet(axes)
-        style.panel_title(axes, f"step in {name}0", "m")
-        for law in _PARKING_LAWS:
-            run, _ = parked[law, name]
-            away = np.hypot(*(run.pose[:, :2] - np.array(goal[:2])).T)
-            axes.semilogy(run.time, np.maximum(away, 1e-6), color=COLOURS[law], label=law)
-        axes.yaxis.set_major_formatter(style.power_of_ten)
-        axes.minorticks_off()
-        axes.set_xlim(0.0, 6.0)
-        axes.set_ylim(1e-5, 3.0)
-        axes.set_xlabel("s", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure
+def lap_errors(
+    radius: float = 1.0, omega: float = 1.0, period: float = 0.01
+) -> tuple[float, float, float]:
+    """Largest position errors in a lap of a circle: by arcs, by straight lines, as printed; m.
+
+    Args:
+        radius: of the circle, m.
+        omega: yaw rate, rad/s.
+        period: between readings, s.
+    """
+    geometry = WheelGeometry(0.075, 0.075, 0.272)
+    odometry = DiffOdometry(geometry)
+    left, right = geometry.wheel_velocity(radius * omega, omega)
+    steps = round(2.0 * math.pi / (omega * period))
+    turn = omega * period
+    chord = 2.0 * radius * math.sin(0.5 * turn)
+    straight = printed = 0.0j
+    errors = [0.0, 0.0, 0.0]
+    odometry.update(0.0, (0.0, 0.0))
+    for k in range(1, steps + 1):
+        time = k * period
+        odometry.update(time, (left * time, right * time))
+        theta = k * turn
+        straight += cmath.rect(radius * turn, theta - turn)
+        # (36) with theta(k), the heading at the end.
+        printed += cmath.rect(chord, theta + 0.5 * turn)
+        true = complex(radius * math.sin(theta), radius * (1.0 - math.cos(theta)))
+        by_arcs = complex(odometry.pose.x, odometry.pose.y)
+        for i, place in enumerate((by_arcs, straight, printed)):
+            errors[i] = max(errors[i], abs(place - true))
+    return errors[0], errors[1], errors[2]

@@ -1,4 +1,10 @@
-"""One self-contained HTML page from the papers' sections."""
+"""The page of `diffbot reproduce`: published values beside ours, one section per paper.
+
+A row holds a published value, ours, and what follows from the two. No verdict is typed in:
+`matches` and `improves` compare the numbers, `shows` takes the outcome of a test. Only `cannot_be`
+is a statement, and it must give the reason. A paper's module makes a `Section` of tables and
+pictures, and `page` one HTML file of the sections that needs no other file.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from io import BytesIO
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from matplotlib.figure import Figure
-
-# ---
-# A published value beside ours, and what follows from the two.
-#
-# No verdict is typed in: `matches` and `improves` compare the numbers, `shows` takes the outcome of
-# a test. Only `cannot_be` is a statement, and it must give the reason.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Verdict(Enum):
@@ -143,11 +145,10 @@ def cannot_be(
     return Row(quantity, unit, published, ours, Verdict.CANNOT_BE, why, spread)
 
 
-# ---
 # What a paper's module hands to the page.
 
 Report = Callable[[str], None]
-"""Called with a few words about what is being computed now."""
+"""Is called with a few words about what is being computed now."""
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,6 @@ def _text(parent: Element, tag: str, text: str, kind: str = "") -> Element:
     return element
 
 
-# ---
 # The papers, by the year in which they appeared.
 
 _MODULES = {
@@ -343,5 +343,6 @@ def section_maker(paper: str) -> Callable[[Report], Section]:
     Raises:
         KeyError: there is no such paper.
     """
-    name = f"diffbot_papers.{_MODULES[paper]}"
-    return importlib.import_module(name).section
+    module = importlib.import_module(f"diffbot_papers.{_MODULES[paper]}")
+    maker: Callable[[Report], Section] = module.section
+    return maker

@@ -1,9 +1,13 @@
-"""Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm."""
+"""Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm.
+
+The paper's Tables 1 and 2 and Figs. 6 to 9 beside ours, and two tables that it has not: all
+measures of an excitation, and all readings of what it says about the noise.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diffbot_ident import figure_style as style
-from diffbot_papers.compliant_base.excitation import Setting
 from diffbot_papers.compliant_base.experiment import Ensemble, ensemble, equal_sensors
 from diffbot_papers.compliant_base.model import NAMES, TABLE_1, UNITS, SensorNoise, mean_error
 from diffbot_papers.compliant_base.planning import MOST_BITS, pseudo_inverse
+from diffbot_papers.compliant_base.simulation import ExperimentSettings
 from diffbot_papers.page import (
     Picture,
     Report,
@@ -29,10 +33,7 @@ from diffbot_papers.page import (
     shows,
 )
 
-# ---
-# Tables 1 and 2 of Sujan and Dubowsky (2002) as printed.
-
-# Constant and variable excitation, in the order of compliant_base.parameters.NAMES.
+# What the paper prints, with constant and with variable excitation; Table 1 in the order of NAMES.
 TABLE_1_CONSTANT = np.array(
     [4.021, 0.123, 0.054, 0.119, 0.045, 0.071, 0.037, 0.030, 0.512, -1.053]
     + [142.554, 139.956, 22.368, 78.665, 105.061, 133.714]
@@ -58,9 +59,71 @@ TABLE_2_AVERAGES = (208.4, 26.8)
 # Section 6.1: CPU time of one evaluation step on a Pentium III at 750 MHz, s.
 EVALUATION = 0.075
 
+# What ours are made with.
 
-# ---
-# Tables 1 and 2 of Sujan and Dubowsky (2002) beside ours.
+_SEEDS = range(8)
+_FEW_SEEDS = range(3)
+_OPTIMISED = "sum of bits"
+_METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
+# Fewer generations than the benchmark's.
+_SETTINGS = replace(ExperimentSettings(), generations=3)
+# Largest error of the regression without noise, %.
+_EXACT = 1e-4
+
+_TEXT = (
+    "A rigid body with six springs and dampers is shaken by its own arm. Mass, inertia, centre of "
+    "gravity, damping and stiffness, 22 numbers, follow from a linear regression (4) on the "
+    "measured force at the arm's base and the measured motion of the body. Every 0.4 s, amplitude, "
+    "frequency and offset of the arm's sinusoid are chosen anew, by what the estimates of the "
+    "moment foresee.",
+    "The paper leaves open where the arm's mass is, the arm's limits, how one sinusoid follows the "
+    "other, what is known beforehand and which noise is meant. Here: a uniform rod of the printed "
+    "inertia; 0 to 90°, 6 rad/s, 60 rad/s² and 4 Hz; changes within 0.2 s; guesses off by up to a "
+    "factor of two; noise even within ± 10 % of the largest value sensed so far in that run. With "
+    "other choices the figures differ, and the table of readings says by how much.",
+    "Noise of the regressors biases least squares. With the rows of single samples, as printed, "
+    "it decides the result whatever the arm does. Here rows are means of 8 samples, for all "
+    "excitations alike.",
+    "(16) is smallest where a parameter has half of its 10 bits, and beyond that prefers motions "
+    "that say less about it. Information cannot be taken away again, so the motions that it picks "
+    "then are only not the best ones. The sum of bits and the joint bits (D-optimality) have no "
+    "such point, and are the code that also chooses torques for the differential drive. The "
+    "condition number asks for equal knowledge of all, not for much.",
+    "The averages that the paper prints below Table 1 do not follow from its rows, and the second "
+    "'I_yz' of its list can only be I_zx.",
+)
+
+
+def section(report: Report) -> Section:
+    """Tables 1 and 2, Figs. 6 to 9."""
+    found: dict[str, Ensemble] = {}
+    spent: dict[str, float] = {}
+    for metric in (None, *_METRICS):
+        name = metric or "constant"
+        report(f"{name} excitation, {len(_SEEDS)} seeds")
+        before = time.process_time()
+        found[name] = ensemble(TABLE_1, metric, _SEEDS, _SETTINGS)
+        spent[name] = time.process_time() - before
+    report("other readings of the noise")
+    readings = readings_table(found)
+    report("pictures")
+    return Section(
+        "A mobile manipulator on a compliant base",
+        "V. A. Sujan, S. Dubowsky, Metric Based Dynamic Parameter Identification for Mobile Field "
+        "Manipulator Systems, ASME DETC2002/MECH-34355, 2002.",
+        _TEXT,
+        [
+            table_1("constant", TABLE_1_CONSTANT, found["constant"]),
+            table_1(_OPTIMISED, TABLE_1_VARIABLE, found[_OPTIMISED]),
+            metrics_table(found, spent),
+            readings,
+            table_2(),
+        ],
+        pictures(found),
+    )
+
+
+# Tables.
 
 
 def table_1(name: str, printed: np.ndarray, found: Ensemble) -> Table:
@@ -130,32 +193,27 @@ def table_2() -> Table:
     return Table("Table 2, experiment", rows)
 
 
-# ---
-# All measures of an excitation, and all readings of the noise, for Sujan and Dubowsky (2002).
-
-# Largest error of the regression without noise, %.
-_EXACT = 1e-4
-_PRINTED = "printed: from Table 1's rows"
-
-
-def metrics_table(
-    found: Mapping[str, Ensemble], spent: Mapping[str, float], optimised: str, setting: Setting
-) -> Table:
+def metrics_table(found: Mapping[str, Ensemble], spent: Mapping[str, float]) -> Table:
     """Errors, ratios and cost of every measure.
 
     Args:
         found: ensembles by excitation, "constant" first.
         spent: CPU time of each, s.
-        optimised: the measure that stands for the paper's.
-        setting: of all runs.
     """
     constant, variable = (
         float(mean_error(each, TABLE_1)) for each in (TABLE_1_CONSTANT, TABLE_1_VARIABLE)
     )
     measures = [name for name in found if name != "constant"]
-    rows = [_exact_row(setting)]
+    rows = [_exact_row()]
     mean = {name: float(each.errors.mean()) for name, each in found.items()}
-    rows.append(average("average error, published", variable, found["published"].errors, _PRINTED))
+    rows.append(
+        average(
+            "average error, published",
+            variable,
+            found["published"].errors,
+            "printed: from Table 1's rows",
+        )
+    )
     rows.append(
         improves(
             "published : constant, average error", "", variable / constant,
@@ -171,35 +229,35 @@ def metrics_table(
         for name in measures if name != "published"
     ]  # fmt: skip
     histories = mean_error(
-        np.array([run.estimates for run in found[optimised].runs]), TABLE_1
+        np.array([run.estimates for run in found[_OPTIMISED].runs]), TABLE_1
     ).mean(0)
     below = histories <= mean["condition number"]
-    reached = found[optimised].runs[0].times[np.argmax(below)] if below.any() else np.nan
+    reached = found[_OPTIMISED].runs[0].times[np.argmax(below)] if below.any() else np.nan
     rows.append(
         improves(
             "time to the error that the condition number has at 10 s", "s", 1.0, float(reached),
-            why=f"{optimised}; the paper: an order of magnitude faster",
+            why=f"{_OPTIMISED}; the paper: an order of magnitude faster",
         )
     )  # fmt: skip
-    choices = len(found[optimised].runs) * setting.intervals
-    choice = (spent[optimised] - spent["constant"]) / choices
+    choices = len(found[_OPTIMISED].runs) * _SETTINGS.intervals
+    choice = (spent[_OPTIMISED] - spent["constant"]) / choices
     rows.append(
         shows(
             "CPU time of one choice", "s", f"{EVALUATION:g}, Pentium III at 750 MHz",
-            choice, choice < setting.interval, "shorter than the time between two choices",
+            choice, choice < _SETTINGS.interval, "shorter than the time between two choices",
         )
     )  # fmt: skip
     start = found["constant"].starts.mean()
     return Table(
         "All measures of an excitation",
         rows,
-        f"The same {len(found[optimised].runs)} seeds, guesses, sensors and estimator for all. The "
-        f"guesses beforehand are off by {start:.0f} % on average.",
+        f"The same {len(found[_OPTIMISED].runs)} seeds, guesses, sensors and estimator for all. "
+        f"The guesses beforehand are off by {start:.0f} % on average.",
     )
 
 
-def _exact_row(setting: Setting) -> Row:
-    silent = replace(setting, noise=SensorNoise(0.0), duration=2.0)
+def _exact_row() -> Row:
+    silent = replace(_SETTINGS, noise=SensorNoise(0.0), duration=2.0)
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     worst = float(mean_error(pseudo_inverse(run.measured), TABLE_1))
     worst = max(worst, float(mean_error(run.estimates[-1], TABLE_1)))
@@ -208,34 +266,29 @@ def _exact_row(setting: Setting) -> Row:
     return Row("average error without noise", "%", None, worst, verdict, why)
 
 
-def readings_table(
-    found: Mapping[str, Ensemble], optimised: str, setting: Setting, seeds: Sequence[int]
-) -> Table:
+def readings_table(found: Mapping[str, Ensemble]) -> Table:
     """Ratios of the mean errors with every reading of the noise.
 
     Args:
-        found: ensembles with the first reading.
-        optimised: the measure to compare with "constant".
-        setting: of these runs.
-        seeds: of the runs with the other readings.
+        found: ensembles by excitation, with the first reading.
     """
     printed = float(mean_error(TABLE_1_VARIABLE, TABLE_1) / mean_error(TABLE_1_CONSTANT, TABLE_1))
-    settled = replace(setting, settled=4.0)
+    settled = replace(_SETTINGS, settled=4.0)
     readings = {
         "own largest value, from rest": None,
         "own largest value, settled": settled,
-        "equal sensors, from rest": equal_sensors(TABLE_1, setting),
+        "equal sensors, from rest": equal_sensors(TABLE_1, _SETTINGS),
         "equal sensors, settled": equal_sensors(TABLE_1, settled),
     }
     rows = []
     for name, reading in readings.items():
-        pair = [found["constant"], found[optimised]]
+        pair = [found["constant"], found[_OPTIMISED]]
         if reading is not None:
-            pair = [ensemble(TABLE_1, each, seeds, reading) for each in (None, optimised)]
+            pair = [ensemble(TABLE_1, each, _FEW_SEEDS, reading) for each in (None, _OPTIMISED)]
         constant, chosen = (float(each.errors.mean()) for each in pair)
         rows.append(
             improves(
-                f"{optimised} : constant, {name}", "", printed, chosen / constant,
+                f"{_OPTIMISED} : constant, {name}", "", printed, chosen / constant,
                 why=f"{chosen:.1f} % : {constant:.1f} %",
                 spread=f"{len(pair[0].errors)} seeds",
             )
@@ -250,25 +303,19 @@ def readings_table(
     )
 
 
-# ---
-# Pictures beside Figs. 6-9 of Sujan and Dubowsky (2002).
+# Pictures.
 
 _SHOWN = ("stiffness pitch", "stiffness yaw")
 
 
-def pictures(found: Mapping[str, Ensemble], optimised: str) -> list[Picture]:
-    """All pictures.
-
-    Args:
-        found: ensembles by excitation; "constant" and the optimised one among them.
-        optimised: which one Figs. 7 to 9 stand for.
-    """
+def pictures(found: Mapping[str, Ensemble]) -> list[Picture]:
+    """All pictures, from ensembles by excitation."""
     return [
         picture(
             "sujan2002-motions",
             "Angle of the arm, constant (beside Fig. 6) and chosen every 0.4 s by the "
-            f"{optimised} (beside Fig. 7), of the first seed.",
-            _motions(found, optimised),
+            f"{_OPTIMISED} (beside Fig. 7), of the first seed.",
+            _motions(found),
         ),
         picture(
             "sujan2002-stiffness",
@@ -276,7 +323,7 @@ def pictures(found: Mapping[str, Ensemble], optimised: str) -> list[Picture]:
             "beside Fig. 9, and the same for yaw. One line per seed; they begin with different "
             "guesses. The filter's covariance, and so its information, knows nothing of the bias "
             "that noise of the regressors brings: large in yaw with the constant excitation.",
-            _stiffness(found, optimised),
+            _stiffness(found),
         ),
         picture(
             "sujan2002-errors",
@@ -287,14 +334,14 @@ def pictures(found: Mapping[str, Ensemble], optimised: str) -> list[Picture]:
     ]
 
 
-def _motions(found: Mapping[str, Ensemble], optimised: str) -> Figure:
+def _motions(found: Mapping[str, Ensemble]) -> Figure:
     figure = style.new_figure(
         "What the arm does", "angle over 10 s, within 0 to 90° and the limits of the arm", 4.4
     )
     axes = figure.subplots(2, 1, sharex=True, sharey=True)
     figure.subplots_adjust(left=0.075, right=0.985, top=0.80, bottom=0.11, hspace=0.35)
     for panel, name, colour in zip(
-        axes, ("constant", optimised), (style.ORANGE, style.BLUE), strict=True
+        axes, ("constant", _OPTIMISED), (style.ORANGE, style.BLUE), strict=True
     ):
         run = found[name].runs[0]
         style.quiet(panel)
@@ -309,7 +356,7 @@ def _motions(found: Mapping[str, Ensemble], optimised: str) -> Figure:
     return figure
 
 
-def _stiffness(found: Mapping[str, Ensemble], optimised: str) -> Figure:
+def _stiffness(found: Mapping[str, Ensemble]) -> Figure:
     figure = style.new_figure(
         "Pitch and yaw stiffness: what is known, and the estimate", "every seed; 10 s", 6.4
     )
@@ -317,7 +364,7 @@ def _stiffness(found: Mapping[str, Ensemble], optimised: str) -> Figure:
     figure.subplots_adjust(left=0.06, right=0.985, top=0.82, bottom=0.085, wspace=0.2, hspace=0.28)
     for (left, right), shown in zip(panels, _SHOWN, strict=True):
         index = NAMES.index(shown)
-        for name, colour in (("constant", style.ORANGE), (optimised, style.BLUE)):
+        for name, colour in (("constant", style.ORANGE), (_OPTIMISED, style.BLUE)):
             for i, run in enumerate(found[name].runs):
                 look = {"color": colour, "linewidth": 1.1, "alpha": 0.75}
                 label = name if i == 0 else None
@@ -366,64 +413,3 @@ def _errors(found: Mapping[str, Ensemble]) -> Figure:
     axes.set_xlim(left=0.0)
     axes.set_xlabel("mean error after 10 s, %", color=style.INK)
     return figure
-
-
-_SEEDS = range(8)
-_FEW_SEEDS = range(3)
-_OPTIMISED = "sum of bits"
-_METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
-# Fewer generations than the benchmark's.
-_SETTING = replace(Setting(), generations=3)
-
-
-def section(report: Report) -> Section:
-    """Tables 1 and 2, Figs. 6 to 9."""
-    found: dict[str, Ensemble] = {}
-    spent: dict[str, float] = {}
-    for metric in (None, *_METRICS):
-        name = metric or "constant"
-        report(f"{name} excitation, {len(_SEEDS)} seeds")
-        before = time.process_time()
-        found[name] = ensemble(TABLE_1, metric, _SEEDS, _SETTING)
-        spent[name] = time.process_time() - before
-    report("other readings of the noise")
-    readings = readings_table(found, _OPTIMISED, _SETTING, _FEW_SEEDS)
-    report("pictures")
-    return Section(
-        "A mobile manipulator on a compliant base",
-        "V. A. Sujan, S. Dubowsky, Metric Based Dynamic Parameter Identification for Mobile Field "
-        "Manipulator Systems, ASME DETC2002/MECH-34355, 2002.",
-        _TEXT,
-        [
-            table_1("constant", TABLE_1_CONSTANT, found["constant"]),
-            table_1(_OPTIMISED, TABLE_1_VARIABLE, found[_OPTIMISED]),
-            metrics_table(found, spent, _OPTIMISED, _SETTING),
-            readings,
-            table_2(),
-        ],
-        pictures(found, _OPTIMISED),
-    )
-
-
-_TEXT = (
-    "A rigid body with six springs and dampers is shaken by its own arm. Mass, inertia, centre of "
-    "gravity, damping and stiffness, 22 numbers, follow from a linear regression (4) on the "
-    "measured force at the arm's base and the measured motion of the body. Every 0.4 s, amplitude, "
-    "frequency and offset of the arm's sinusoid are chosen anew, by what the estimates of the "
-    "moment foresee.",
-    "The paper leaves open where the arm's mass is, the arm's limits, how one sinusoid follows the "
-    "other, what is known beforehand and which noise is meant. Here: a uniform rod of the printed "
-    "inertia; 0 to 90°, 6 rad/s, 60 rad/s² and 4 Hz; changes within 0.2 s; guesses off by up to a "
-    "factor of two; noise even within ± 10 % of the largest value sensed so far in that run. With "
-    "other choices the figures differ, and the table of readings says by how much.",
-    "Noise of the regressors biases least squares. With the rows of single samples, as printed, "
-    "it decides the result whatever the arm does. Here rows are means of 8 samples, for all "
-    "excitations alike.",
-    "(16) is smallest where a parameter has half of its 10 bits, and beyond that prefers motions "
-    "that say less about it. Information cannot be taken away again, so the motions that it picks "
-    "then are only not the best ones. The sum of bits and the joint bits (D-optimality) have no "
-    "such point, and are the code that also chooses torques for the differential drive. The "
-    "condition number asks for equal knowledge of all, not for much.",
-    "The averages that the paper prints below Table 1 do not follow from its rows, and the second "
-    "'I_yz' of its list can only be I_zx.",
-)

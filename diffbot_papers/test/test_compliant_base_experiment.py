@@ -5,26 +5,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diffbot_papers.compliant_base.excitation import Setting
 from diffbot_papers.compliant_base.experiment import ensemble, equal_sensors
 from diffbot_papers.compliant_base.model import TABLE_1, SensorNoise
+from diffbot_papers.compliant_base.simulation import ExperimentSettings
 
-SHORT = replace(Setting(), duration=2.0, population=4, generations=3)
+SHORT = replace(ExperimentSettings(), duration=2.0, population=4, generations=3)
 
 
 def test_optimised_excitation_tells_more():
     """4 s of seed 0; benchmarks/compliant_base.py has the ensembles over 10 s."""
-    setting = replace(SHORT, duration=4.0)
-    constant, optimised = (ensemble(TABLE_1, name, [0], setting) for name in (None, "sum of bits"))
+    settings = replace(SHORT, duration=4.0)
+    constant, optimised = (ensemble(TABLE_1, name, [0], settings) for name in (None, "sum of bits"))
     assert constant.starts == optimised.starts
     assert optimised.errors[0] < 0.6 * constant.errors[0]
     motion = optimised.runs[0].motion
-    assert setting.limits.excess(motion) == 0.0
+    assert settings.limits.excess(motion) == 0.0
 
 
 def test_same_seed_same_run():
-    setting = replace(SHORT, duration=0.8)
-    one, two = (ensemble(TABLE_1, "joint bits", [3], setting).runs[0] for _ in range(2))
+    settings = replace(SHORT, duration=0.8)
+    one, two = (ensemble(TABLE_1, "joint bits", [3], settings).runs[0] for _ in range(2))
     assert np.array_equal(one.estimates, two.estimates)
     assert np.array_equal(one.measured, two.measured)
 
@@ -47,10 +47,10 @@ def test_equal_sensors_have_the_same_noise_whatever_the_motion():
 
 
 def test_settled_motion_has_no_jolt():
-    setting = replace(SHORT, noise=SensorNoise(0.0))
+    settings = replace(SHORT, noise=SensorNoise(0.0))
     jolted, settled = (
         np.abs(ensemble(TABLE_1, None, [0], each).runs[0].measured).max(axis=(0, 1))
-        for each in (setting, replace(setting, settled=4.0))
+        for each in (settings, replace(settings, settled=4.0))
     )
     assert (settled[4] < 0.5 * jolted[4]).all()
 
@@ -62,7 +62,7 @@ def test_settled_motion_has_no_jolt():
 )  # fmt: skip
 def test_settings_are_refused_by_name(field, value):
     with pytest.raises(ValueError, match=field):
-        replace(Setting(), **{field: value})
+        replace(ExperimentSettings(), **{field: value})
 
 
 def test_unknown_metric_is_refused():

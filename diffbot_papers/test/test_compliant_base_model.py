@@ -9,14 +9,6 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from diffbot_papers.compliant_base import model as channel
-from diffbot_papers.compliant_base.excitation import (
-    CONSTANT,
-    ArmLimits,
-    ArmMotion,
-    CompliantBase,
-    Sinusoid,
-    changed,
-)
 from diffbot_papers.compliant_base.model import (
     GRAVITY,
     TABLE_1,
@@ -27,12 +19,20 @@ from diffbot_papers.compliant_base.model import (
     rows,
 )
 from diffbot_papers.compliant_base.planning import (
-    Beforehand,
     Foresight,
     KalmanEstimator,
+    Prior,
+    draw_prior,
     plausible,
     pseudo_inverse,
-    rough,
+)
+from diffbot_papers.compliant_base.simulation import (
+    CONSTANT,
+    ArmLimits,
+    ArmMotion,
+    CompliantBase,
+    Sinusoid,
+    changed,
 )
 
 REST = float(CONSTANT.offset)
@@ -118,8 +118,8 @@ def test_without_noise_the_regression_is_exact(seed):
     _, values = simulate(CONSTANT, 2.0, 0.005)
     assert mean_error(pseudo_inverse(values), TABLE_1) < 1e-4
     assert pseudo_inverse(values)[[4, 6]] == pytest.approx(0.0, abs=1e-9)
-    guess = rough(TABLE_1, seed)
-    filtered = KalmanEstimator(guess.start, guess.deviation, window=8)
+    guess = draw_prior(TABLE_1, seed)
+    filtered = KalmanEstimator(guess, window=8)
     filtered.update(values, np.zeros((8, 3)))
     assert mean_error(filtered.estimate, TABLE_1) < 1e-4
 
@@ -173,7 +173,7 @@ def test_change_of_motion_has_the_derivatives_it_says():
 @given(st.integers(0, 10_000))
 def test_foresight_never_gets_an_impossible_body(seed):
     rng = np.random.default_rng(seed)
-    guess = rough(TABLE_1, seed)
+    guess = draw_prior(TABLE_1, seed)
     estimate = guess.start + 3.0 * guess.deviation * rng.standard_normal(22)
     BaseParameters.from_array(plausible(estimate, guess.start)).check_physical()
 
@@ -184,11 +184,10 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(ValueError, match="damping x"):
         BaseParameters.from_array(np.where(np.arange(22) == 10, np.nan, TABLE_1))
     with pytest.raises(ValueError, match="window"):
-        KalmanEstimator(TABLE_1, np.ones(22), window=0)
+        KalmanEstimator(Prior(TABLE_1, np.ones(22)), window=0)
     with pytest.raises(ValueError, match="factor"):
-        rough(TABLE_1, 0, factor=1.0)
+        draw_prior(TABLE_1, 0, factor=1.0)
     with pytest.raises(ValueError, match="across"):
         Arm(across=0.0)
     with pytest.raises(ValueError, match="deviation"):
-        guess = Beforehand(TABLE_1, np.zeros(22))
-        KalmanEstimator(guess.start, guess.deviation)
+        Prior(TABLE_1, np.zeros(22))

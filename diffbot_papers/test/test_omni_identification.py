@@ -7,33 +7,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_papers.omni import model as published
+from diffbot_papers.omni import tables as published
 from diffbot_papers.omni.coasting import (
     Coasting,
-    Estimate,
-    SteadyFit,
     coasting_speed,
-    combined,
     fit_coasting,
     fit_coasting_published,
     fit_inertia,
-    fit_steady,
     inertia_published,
-    mean,
 )
 from diffbot_papers.omni.experiments import (
-    HangingRig,
+    OmniSensors,
+    Reading,
     Repeated,
     coast,
     coasting_of,
     drive_steadily,
-    fit_acceleration,
-    fit_acceleration_published,
     hang,
     repeat_experiments,
     steady_points,
 )
-from diffbot_papers.omni.model import OmniRobot, OmniSensors, OmniState, Reading, simulate
+from diffbot_papers.omni.identification import (
+    Estimate,
+    HangingRig,
+    SteadyFit,
+    combined,
+    fit_acceleration,
+    fit_acceleration_published,
+    fit_steady,
+    mean,
+)
+from diffbot_papers.omni.model import OmniRobot, OmniState, simulate
 
 EXACT = Reading(0.0, 0.0)
 NO_NOISE = OmniSensors(EXACT, EXACT, EXACT)
@@ -41,7 +45,7 @@ RUNS, COASTS = 20, 3
 ROBOT = OmniRobot()
 
 
-# --- The paper's own data ---
+# The paper's own data.
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_table_4_as_printed_and_with_the_falling_mass():
     assert excess.min() > 0.02 and excess.max() < 0.05
 
 
-# --- Properties ---
+# Properties.
 
 
 @settings(max_examples=60, deadline=None)
@@ -135,7 +139,7 @@ def test_intervals_pass_the_friction_s_uncertainty_on_to_the_inertia():
     drawn = np.random.default_rng(5).multivariate_normal(centre, covariance, 100)
 
     def with_friction(b, c):
-        return SteadyFit(Estimate(b, 0.05, 2), Estimate(c, 0.06, 2), covariance, 0.0)
+        return SteadyFit(Estimate(b, 0.05, 2), Estimate(c, 0.06, 2), covariance)
 
     found = [fit_inertia([Coasting(0.04, speed)], with_friction(*f)).value for f in drawn]
     told = fit_inertia([Coasting(0.04, speed)], with_friction(*centre))
@@ -153,7 +157,7 @@ def test_degrees_of_freedom_of_a_sum():
     assert Estimate(2.0, 0.1).scaled(Estimate(3.0, 0.2)).std == pytest.approx(0.5)
 
 
-# --- Simulated experiments ---
+# Simulated experiments.
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +283,7 @@ def test_repeated_estimates_are_summed_up():
     assert summary == pytest.approx((0.1, 0.2, 0.15, 2.0 / 3.0))
 
 
-# --- Refusals ---
+# Refusals.
 
 
 @pytest.mark.parametrize(

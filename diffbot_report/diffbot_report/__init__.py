@@ -1,19 +1,17 @@
-"""What an identification run shows and leaves behind: live table, pictures and summary.json.
+"""What a person sees of a run: live table, pictures, animation and summary.json.
 
-Everything here but `ident_report_node` and `conversions` is plain Python: no ROS needed. Drawing is
-in `figures`, which is not imported here because matplotlib takes long to load.
+    topics -> messages -> a recording (IdentRecording, DriveRecording: buffers of samples)
+           -> results (tables, keys of summary.json) and figures -> ReportWriter
+
+Only `messages`, `polled_node`, `watching_node` and the two nodes need ROS. Figures and animation
+are not imported here, because matplotlib takes long to load.
 """
 
 from __future__ import annotations
 
-from diffbot_report.ident_recording import (
-    IdentRecording,
-    ParameterSample,
-    Series,
-    StatusSample,
-    VerificationSample,
-)
-from diffbot_report.ident_table import parameter_table
+from diffbot_report.drive_recording import DriveRecording, DriveRun
+from diffbot_report.ident_recording import IdentRecording, Verdict, Verification
+from diffbot_report.node_state import ControllerState, IdentState, NodeState, Phase
 from diffbot_report.quantity import (
     Quantity,
     friction_quantities,
@@ -21,25 +19,34 @@ from diffbot_report.quantity import (
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.run_end import Ending, RunEnd
-from diffbot_report.summary import RunDescription, parse_arguments, summary, write_summary
+from diffbot_report.report import Findings, ReportWriter
+from diffbot_report.run_end import Ending, Outcome, RunEnd
+from diffbot_report.sample_buffer import SampleBuffer
+from diffbot_report.summary import RunDescription, parse_arguments, run_summary, write_summary
 
 __all__ = [
+    "ControllerState",
+    "DriveRecording",
+    "DriveRun",
     "Ending",
+    "Findings",
     "IdentRecording",
-    "ParameterSample",
+    "IdentState",
+    "NodeState",
+    "Outcome",
+    "Phase",
     "Quantity",
+    "ReportWriter",
     "RunDescription",
     "RunEnd",
-    "Series",
-    "StatusSample",
-    "VerificationSample",
+    "SampleBuffer",
+    "Verdict",
+    "Verification",
     "friction_quantities",
     "meanings",
     "parameter_quantities",
-    "parameter_table",
     "parse_arguments",
     "physical_quantities",
-    "summary",
+    "run_summary",
     "write_summary",
 ]

@@ -1,8 +1,9 @@
-"""Pictures of an adaptive run: parameters, and errors with the gates, over time."""
+"""Pictures of a run with live parameters: K5..K8 or sigma, and errors with the gates, over time."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,16 +14,22 @@ from numpy.typing import NDArray
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_report.drive_figures import TIME
+from diffbot_report.drive_metrics import RECOVERY, Change
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
-from diffbot_report.drive_results import NAMES, RECOVERY, Change
+from diffbot_report.panels import DRIVING_TIME, two_by_two
+from diffbot_report.quantity import UNITS
 
 HEIGHT = 6.6  # inch
-UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
+EDGES = {"left": 0.075, "right": 0.985, "top": 0.85, "bottom": 0.085, "hspace": 0.42}
+LEGEND = 0.45  # inch below the figure's top
 
 # A gate that is shut and one that is open; a parameter that rests and one that moves.
 COLOURS = ListedColormap(["#E8A87C", "#D9EDE4", "#F2F2F2", style.BLUE])
 MOST_POINTS = 4000
+SIGMA_NAMES = ("σ₁", "σ₂", "σ₃", "σ₄")
+SIGMA_UNITS = (", s", ", s", "", "")
+# Uncertainties that are larger than this share of what is seen anyway are not drawn in full.
+LARGEST_BAND = 0.2
 
 
 def adapted_parameters_figure(
@@ -39,19 +46,14 @@ def adapted_parameters_figure(
     figure = style.new_figure(
         f"Parameters of {title}", "in use against offered and true; dotted: the band", HEIGHT
     )
-    grid = figure.add_gridspec(2, 2, left=0.075, right=0.985, top=0.85, bottom=0.085, hspace=0.42)
-    for i, name in enumerate(NAMES):
-        axes = figure.add_subplot(grid[i // 2, i % 2])
-        style.quiet(axes)
+    panels = two_by_two(figure, DRIVING_TIME, end, EDGES)
+    for i, (axes, (name, unit)) in enumerate(zip(panels, UNITS.items(), strict=True)):
         seen = _draw_parameter(axes, adaptation, i, fixed[i], end)
-        style.panel_title(axes, name, f"{seen[0]:.4g} in use, {UNITS[i]}")
+        style.panel_title(axes, name, f"{seen[0]:.4g} in use, {unit}")
         low, high = min(seen), max(seen)
         margin = 0.35 * (high - low) or 0.1 * abs(high) or 1.0
         axes.set_ylim(low - margin, high + margin)
-        axes.set_xlim(0.0, end)
-        if i > 1:
-            axes.set_xlabel(TIME, fontsize=9)
-    style.legend(figure, 0.45)
+    style.legend(figure, LEGEND)
     return figure
 
 
@@ -60,15 +62,11 @@ def _draw_parameter(
 ) -> list[float]:
     """Draw one; returns values that shall be seen, that in use at the end first."""
     seen = [fixed]
-    if len(adaptation.true):
-        time = np.append(np.maximum(adaptation.true_time, 0.0), end)
-        true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
-        axes.step(time, true, where="post", color=style.INK, linewidth=1.2, label="true")
-        seen += true.tolist()
+    seen += _draw_true(axes, adaptation, i, end, "-").tolist()
     if not len(adaptation):
         axes.plot([0.0, end], [fixed, fixed], color=style.ORANGE, linewidth=1.8, label="in use")
         return seen
-    time, value, s = adaptation.time, adaptation.offered[:, i], adaptation.deviation[:, i]
+    time, value, s = adaptation.time, adaptation.offered[:, i], adaptation.offered_std[:, i]
     known = np.isfinite(s) & np.isfinite(value) & (s > 0.0)
     v, w = np.where(known, value, np.nan), NORMAL_95 * np.where(known, s, np.nan)
     axes.fill_between(
@@ -83,7 +81,7 @@ def _draw_parameter(
 
 
 def adaptation_errors_figure(
-    run: DriveRun, adaptation: AdaptationRun, changes: list[Change], title: str
+    run: DriveRun, adaptation: AdaptationRun, changes: Sequence[Change], title: str
 ) -> Figure:
     """Errors of position and heading, and which gates were open, over time.
 
@@ -114,12 +112,12 @@ def adaptation_errors_figure(
     if len(adaptation):
         axes = figure.add_subplot(grid[2], sharex=first)
         _draw_gates(axes, adaptation, float(run.time[-1]))
-    axes.set_xlabel(TIME, fontsize=9)
+    axes.set_xlabel(DRIVING_TIME, fontsize=9)
     return figure
 
 
 def _draw_errors(
-    axes: Axes, errors: TrackingErrors, row: int, factor: float, changes: list[Change]
+    axes: Axes, errors: TrackingErrors, row: int, factor: float, changes: Sequence[Change]
 ) -> None:
     size = np.hypot(errors.error[:, 0], errors.error[:, 1]) if row == 0 else errors.error[:, 2]
     size = factor * np.abs(size)
@@ -135,7 +133,7 @@ def _draw_errors(
         axes.set_ylim(max(np.quantile(settled, 0.02), 1e-5), 3.0 * settled.max())
 
 
-def _said(changes: list[Change], row: int, factor: float, unit: str) -> str:
+def _said(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
     texts = []
     for change in changes:
         if change.before is None or change.after is None:
@@ -148,7 +146,7 @@ def _said(changes: list[Change], row: int, factor: float, unit: str) -> str:
 
 def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
     """A strip per gate, and one per parameter that says when it moved."""
-    names = [*adaptation.gates, *(f"{name} moves" for name in NAMES)]
+    names = [*adaptation.gates, *(f"{name} moves" for name in UNITS)]
     values = np.column_stack([adaptation.passed, 2.0 + adaptation.follows]).T
     edges = np.append(adaptation.time, max(end, float(adaptation.time[-1]) + 1e-3))
     axes.pcolormesh(
@@ -159,16 +157,6 @@ def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
     axes.tick_params(length=0, colors=style.INK)
     style.panel_title(axes, "gates", f"orange: shut; {int(adaptation.refused[-1])} refused")
-
-
-# ---
-# sigma1..sigma4 of a robot that takes velocity commands, over time.
-
-# inch
-SIGMA_NAMES = ("σ₁", "σ₂", "σ₃", "σ₄")
-SIGMA_UNITS = (", s", ", s", "", "")
-# Uncertainties that are larger than this share of what is seen anyway are not drawn in full.
-LARGEST_BAND = 0.2
 
 
 def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
@@ -182,21 +170,19 @@ def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
     figure = style.new_figure(
         f"Parameters of {title}", "in use, with 95 % of the estimate, against true", HEIGHT
     )
-    grid = figure.add_gridspec(2, 2, left=0.075, right=0.985, top=0.85, bottom=0.085, hspace=0.42)
-    for k, name in enumerate(SIGMA_NAMES):
-        axes = figure.add_subplot(grid[k // 2, k % 2])
-        style.quiet(axes)
-        seen = np.concatenate([_draw_in_use(axes, run, k), _draw_true(axes, run, truth, k)])
+    end = float(run.time[-1])
+    panels = two_by_two(figure, DRIVING_TIME, end, EDGES)
+    for k, (axes, name) in enumerate(zip(panels, SIGMA_NAMES, strict=True)):
+        seen = np.concatenate(
+            [_draw_in_use(axes, run, k), _draw_true(axes, truth, k, float(run.time[-1]), "--")]
+        )
         style.panel_title(
             axes, name + SIGMA_UNITS[k], f"{run.extra['sigma'][-1, k]:.4g} at the end"
         )
         low, high = float(seen.min()), float(seen.max())
         margin = 0.2 * (high - low) or 0.1 * high or 1.0
         axes.set_ylim(low - margin, high + margin)
-        axes.set_xlim(0.0, float(run.time[-1]))
-        if k > 1:
-            axes.set_xlabel(TIME, fontsize=9)
-    style.legend(figure, 0.45)
+    style.legend(figure, LEGEND)
     return figure
 
 
@@ -213,12 +199,15 @@ def _draw_in_use(axes: Axes, run: DriveRun, k: int) -> NDArray[np.float64]:
     return np.concatenate([value, (value - width)[known], (value + width)[known]])
 
 
-def _draw_true(axes: Axes, run: DriveRun, truth: AdaptationRun, k: int) -> NDArray[np.float64]:
-    if not len(truth.true):
+def _draw_true(
+    axes: Axes, adaptation: AdaptationRun, i: int, end: float, line: str
+) -> NDArray[np.float64]:
+    """Draw a true parameter as steps; returns its values, none where nobody told them."""
+    if not len(adaptation.true):
         return np.empty(0)
-    time = np.append(np.maximum(truth.true_time, 0.0), run.time[-1])
-    true = np.append(truth.true[:, k], truth.true[-1, k])
+    time = np.append(np.maximum(adaptation.true_time, 0.0), end)
+    true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
     axes.step(
-        time, true, where="post", color=style.INK, linewidth=1.2, linestyle="--", label="true"
+        time, true, where="post", color=style.INK, linewidth=1.2, linestyle=line, label="true"
     )
     return true

@@ -1,4 +1,8 @@
-"""An animation of the robot on its path, drawn with Pillow: some hundred times as fast as plots."""
+"""An animation of the robot on its path, drawn with Pillow: some hundred times as fast as plots.
+
+A frame is the ground, seen from above, with the robot, its trail and the ghost of its reference;
+below it a strip of figures shows time, speed, and what is commanded as bars.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,7 @@ from diffbot_report.controller_topics import TORQUE, Commanded
 from diffbot_report.drive_recording import DriveRun
 from diffbot_report.robot_outline import Polygon, RobotOutline, placed, rounded_box
 
-# ---
-# From metres to pixels, and the ground of an animation.
-
+Array = NDArray[np.float64]
 Colour = tuple[int, int, int]
 
 # All is drawn this many times as large, and then made smaller, which smooths edges.
@@ -29,15 +31,193 @@ WIDTH = 640  # px
 LOWEST, HIGHEST = 300, 460  # px, of the ground
 # The robot is never longer than this, px.
 LARGEST_ROBOT = 150
-HUD = 76  # px, height of the strip of figures below the ground
-SKY = (248, 249, 251)
-GRID = (230, 234, 239)
-GRID_TEXT = (168, 176, 186)
-SPACINGS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+GRID_SPACINGS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # m
+STRIP = 76  # px, height of the strip of figures
+BAR, BAR_HEIGHT = 150, 12  # px
+# Share of the limit from which on a bar is at the limit.
+AT_LIMIT = 0.995
+TREADS = 10  # around a wheel
+
+RATE = 20  # frames per s
+LONGEST = 8.0  # s of film
+LAST_FRAME = 1.2  # s for which the last frame stays
+# A shorter film is slowed down, s.
+SHORTEST = 3.0
+SLOW = (0.25, 0.5, 1.0)
+FAST = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0)
+# The film ends this long after the last motion, s of film.
+AFTERMATH = 0.6
+# What counts as motion: m and rad away from where the robot or its reference ends.
+MOVED, TURNED = 2e-3, 1e-2
+FADING = 30  # frames that a piece of the trail takes to fade
+COLOURS = 128  # of the film
+# Frames that the colours are taken from.
+PALETTE_FRAMES = 6
+
+GROUND, GRID, GRID_TEXT = (248, 249, 251), (230, 234, 239), (168, 176, 186)
+PAPER, LINE, TRACK = (255, 255, 255), (222, 226, 232), (236, 239, 243)
+INK, QUIET = (43, 43, 43), (138, 145, 154)
+FIRST_BAR, SECOND_BAR, LIMIT = (0, 114, 178), (213, 94, 0), (200, 40, 40)
+TYRE, TREAD, SHADOW, GHOST = (52, 58, 66), (120, 128, 138), (222, 226, 232), (150, 160, 174)
+BLACK, WHITE = (0, 0, 0), (255, 255, 255)
+REFERENCE = (214, 220, 228)
+FRESH, FADED = (0, 114, 178), (178, 206, 226)  # of the trail
+
+
+def write_animation(
+    path: Path, run: DriveRun, robot: Robot, limits: tuple[float, float], title: str
+) -> Path:
+    """Write an animated GIF of at most 8 s; returns its path.
+
+    Args:
+        path: of the file.
+        run: with at least one known pose.
+        robot: its shape and colours.
+        limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
+        title: what was run.
+
+    Raises:
+        OSError: see write_atomically.
+    """
+    film = film_of(run)
+    pictures = list(frames(run, film, robot, limits, title))
+    palette = _palette(pictures)
+    indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    durations = [1000 // RATE] * len(indexed)
+    durations[-1] = round(1000 * LAST_FRAME)
+    return write_atomically(
+        path,
+        lambda partial: indexed[0].save(
+            partial, format="GIF", save_all=True, append_images=indexed[1:], duration=durations,
+            loop=0, optimize=False, disposal=1,
+        ),
+    )  # fmt: skip
+
+
+def frames(
+    run: DriveRun, film: Film, robot: Robot, limits: tuple[float, float], title: str
+) -> Iterator[Image.Image]:
+    """Pictures of a film, RGB, one after the other; arguments as above."""
+    outline = RobotOutline.of(robot)
+    shown = run.pose[run.known_poses, :2]
+    wanted = run.reference[np.isfinite(run.reference).all(axis=1), :2]
+    shape = robot.body.shape
+    ground = GroundMap.around(
+        np.concatenate([shown, wanted]), 1.25 * outline.reach, shape.front - shape.rear
+    )
+    painter = RobotPainter(robot, ground)
+    strip = FigureStrip(ground, title, film.factor, _full_bars(run, limits), run.commanded)
+    background = ground.picture()
+    pen = ImageDraw.Draw(background)
+    strip.draw_frame(pen)
+    if len(wanted) > 1:
+        _stroke(pen, ground.pixels(wanted), REFERENCE, ground.width(0.012, 3.0))
+    angles = _wheel_angles(run, outline)
+    trail = ground.pixels(run.pose[:, :2])
+    thick = ground.width(0.008, 2.2)
+    for number, at in enumerate(film.frames):
+        # What has faded becomes part of the background.
+        old = film.frames[max(number - FADING - 1, 0) : max(number - FADING, 0) + 1]
+        if number > FADING:
+            _stroke(pen, trail[old[0] : old[-1] + 1], FADED, thick)
+        picture = background.copy()
+        draw = ImageDraw.Draw(picture)
+        recent = film.frames[max(number - FADING, 0) : number + 1]
+        for age, (a, b) in enumerate(zip(recent[:-1], recent[1:], strict=True)):
+            share = (len(recent) - 2 - age) / FADING
+            _stroke(draw, trail[a : b + 1], blend(FRESH, FADED, share), thick)
+        if np.isfinite(run.reference[at]).all():
+            painter.draw_ghost(draw, run.reference[at])
+        painter.draw_robot(draw, run.pose[at], angles[at])
+        strip.draw_figures(draw, run.time[at], run.best_velocity[at], run.command[at])
+        yield picture.reduce(SMOOTHING)
+
+
+def _palette(pictures: list[Image.Image]) -> Image.Image:
+    """Colours for all frames, from some of them."""
+    chosen = [pictures[i] for i in np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)]
+    width, height = chosen[0].size
+    together = Image.new("RGB", (width, height * len(chosen)))
+    for number, picture in enumerate(chosen):
+        together.paste(picture, (0, number * height))
+    return together.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+
+
+def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
+    """What full bars are; a limit far above what was needed would leave them empty."""
+    peaks = np.abs(run.command).max(axis=0)
+    if run.commanded is TORQUE:
+        peaks[:] = peaks.max()
+    first, second = (
+        limit if 0.0 < limit <= 4.0 * peak else max(float(peak), 1e-3)
+        for peak, limit in zip(peaks, limits, strict=True)
+    )
+    return first, second
+
+
+def _stroke(draw: ImageDraw.ImageDraw, points: Array, colour: Colour, width: int) -> None:
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) > 1:
+        draw.line([tuple(p) for p in points.tolist()], fill=colour, width=width, joint="curve")
+
+
+def _wheel_angles(run: DriveRun, outline: RobotOutline) -> Array:
+    """Angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
+    velocity = np.nan_to_num(run.best_velocity)
+    speeds = velocity[:, :1] + velocity[:, 1:] * outline.half_track * np.array([[-1.0, 1.0]])
+    steps = np.diff(run.time, prepend=run.time[:1])[:, None]
+    return np.cumsum(speeds * steps, axis=0) / outline.radius
 
 
 @dataclass(frozen=True)
-class Scene:
+class Film:
+    """Instants of a film.
+
+    Attributes:
+        factor: robot time per time of the film.
+        frames: indices of the run's samples, one for each frame.
+    """
+
+    factor: float
+    frames: NDArray[np.intp]
+
+
+def film_of(run: DriveRun) -> Film:
+    """Choose the pace so that the film lasts 8 s at most; a long rest at the end is left out.
+
+    Args:
+        run: with at least one known pose.
+    """
+    known = run.known_poses
+    time = run.time[known]
+    begin, end = float(time[0]), float(time[_last_motion(run, known)])
+    span = max(end - begin, 0.1)
+    factor = next((f for f in FAST if span / f + AFTERMATH <= LONGEST), None)
+    if factor is None:
+        factor = float(np.ceil(span / (LONGEST - AFTERMATH)))
+    if factor == 1.0:
+        factor = next(f for f in SLOW if f == 1.0 or span / f + AFTERMATH >= SHORTEST)
+        if span / factor + AFTERMATH > LONGEST:
+            factor = 1.0
+    until = min(end + AFTERMATH * factor, float(time[-1]))
+    instants = np.arange(begin, until + 1e-9, factor / RATE)
+    at = np.clip(np.searchsorted(time, instants - 1e-9), 0, len(time) - 1)
+    return Film(factor, known[at])
+
+
+def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
+    """Index into `known` of the last sample at which the robot or its reference moves."""
+    last = 0
+    for poses in (run.pose[known], run.reference[known]):
+        away = np.hypot(*(poses[:, :2] - poses[-1, :2]).T) > MOVED
+        away |= np.abs(np.remainder(poses[:, 2] - poses[-1, 2] + np.pi, 2 * np.pi) - np.pi) > TURNED
+        if away.any():
+            last = max(last, int(np.flatnonzero(away)[-1]) + 1)
+    return min(last, len(known) - 1)
+
+
+@dataclass(frozen=True)
+class GroundMap:
     """A map of the ground.
 
     Attributes:
@@ -48,11 +228,11 @@ class Scene:
 
     height: int
     scale: float
-    centre: NDArray[np.float64]
+    centre: Array
 
     @classmethod
-    def around(cls, points: NDArray[np.float64], margin: float, robot_length: float) -> Scene:
-        """A scene that shows all points, shape (n, 2), with a margin; m."""
+    def around(cls, points: Array, margin: float, robot_length: float) -> GroundMap:
+        """A ground that shows all points, shape (n, 2), with a margin; m."""
         low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
         size = np.maximum(high - low, 1e-3)
         height = int(np.clip(WIDTH * size[1] / size[0], LOWEST, HIGHEST))
@@ -62,24 +242,24 @@ class Scene:
     @property
     def size(self) -> tuple[int, int]:
         """Of the finished picture, strip included, px."""
-        return WIDTH, self.height + HUD
+        return WIDTH, self.height + STRIP
 
-    def pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def pixels(self, points: Array) -> Array:
         """Where points, shape (n, 2), m, are in the large picture."""
         offset = (points - self.centre) * (SMOOTHING * self.scale)
         middle = 0.5 * SMOOTHING * np.array([WIDTH, self.height])
-        return middle + offset * np.array([1.0, -1.0])
+        return np.asarray(middle + offset * np.array([1.0, -1.0]))
 
     def width(self, metres: float, least: float = 1.0) -> int:
         """Width of a line in the large picture; at the least so many px of the finished one."""
         return max(1, round(SMOOTHING * max(metres * self.scale, least)))
 
-    def ground(self) -> Image.Image:
+    def picture(self) -> Image.Image:
         """The large picture with its grid; labels tell the distances."""
         width, height = (SMOOTHING * side for side in self.size)
-        image = Image.new("RGB", (width, height), SKY)
+        image = Image.new("RGB", (width, height), GROUND)
         draw = ImageDraw.Draw(image)
-        spacing = next((s for s in SPACINGS if s * self.scale >= 55), SPACINGS[-1])
+        spacing = next((s for s in GRID_SPACINGS if s * self.scale >= 55), GRID_SPACINGS[-1])
         half = 0.5 * np.array([WIDTH, self.height]) / self.scale
         low, high = self.centre - half, self.centre + half
         bottom = SMOOTHING * self.height
@@ -110,24 +290,14 @@ def font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
 
 def blend(colour: Colour, other: Colour, share: float) -> Colour:
     """The colour with a share (0 to 1) of the other one."""
-    return tuple(round(a + share * (b - a)) for a, b in zip(colour, other, strict=True))
+    red, green, blue = (round(a + share * (b - a)) for a, b in zip(colour, other, strict=True))
+    return red, green, blue
 
 
 def colour_of(rgb: tuple[float, float, float]) -> Colour:
     """A colour of a robot's description, 0 to 1, as bytes."""
-    return tuple(round(255 * part) for part in rgb)
-
-
-# ---
-# The strip of figures below an animation: time, speed, and what is commanded as bars.
-
-INK, QUIET = (43, 43, 43), (138, 145, 154)
-PAPER, LINE = (255, 255, 255), (222, 226, 232)
-TRACK = (236, 239, 243)
-LEFT, RIGHT, LIMIT = (0, 114, 178), (213, 94, 0), (200, 40, 40)
-BAR, BAR_HEIGHT = 150, 12  # px
-# Share of the limit from which on a bar is at the limit.
-FULL = 0.995
+    red, green, blue = (round(255 * part) for part in rgb)
+    return red, green, blue
 
 
 def signed(value: float) -> str:
@@ -135,11 +305,11 @@ def signed(value: float) -> str:
     return f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")
 
 
-class Hud:
+class FigureStrip:
     """Draws the figures of a frame.
 
     Args:
-        scene: above the strip.
+        ground: above the strip.
         title: what is driven.
         factor: robot time per time of the film.
         full: what full bars are, > 0.
@@ -148,21 +318,21 @@ class Hud:
 
     def __init__(
         self,
-        scene: Scene,
+        ground: GroundMap,
         title: str,
         factor: float,
         full: tuple[float, float],
         commanded: Commanded = TORQUE,
     ) -> None:
-        self._top = scene.height
+        self._top = ground.height
         self._title = title
         self._factor = "" if factor == 1.0 else f"  ×{factor:g}"
         self._full = full
         self._commanded = commanded
 
-    def frame(self, draw: ImageDraw.ImageDraw) -> None:
+    def draw_frame(self, draw: ImageDraw.ImageDraw) -> None:
         """What stays: the paper, the titles and the bars' tracks."""
-        self._box(draw, (0, 0, WIDTH, HUD), PAPER)
+        self._box(draw, (0, 0, WIDTH, STRIP), PAPER)
         self._box(draw, (0, 0, WIDTH, 1), LINE)
         self._text(draw, (16, 20), self._title, QUIET, 11)
         for row, name in enumerate(self._commanded.names):
@@ -182,12 +352,12 @@ class Hud:
         )
         self._text(draw, (WIDTH - 70 - BAR // 2, 18), text, QUIET, 10, anchor="ms")
 
-    def figures(
+    def draw_figures(
         self,
         draw: ImageDraw.ImageDraw,
         time: float,
-        velocity: NDArray[np.float64],
-        command: NDArray[np.float64],
+        velocity: Array,
+        command: Array,
     ) -> None:
         """What changes.
 
@@ -202,10 +372,10 @@ class Hud:
         for row, text in enumerate((f"v {signed(v)} m/s", f"ω {signed(omega)} rad/s")):
             self._text(draw, (182, 46 + 20 * row), text, INK, 13)
         middle = WIDTH - 70 - BAR // 2
-        for row, (value, colour) in enumerate(zip(command, (LEFT, RIGHT), strict=True)):
+        for row, (value, colour) in enumerate(zip(command, (FIRST_BAR, SECOND_BAR), strict=True)):
             y = 26 + 24 * row
             share = float(np.clip(value / self._full[row], -1.0, 1.0))
-            if abs(share) >= FULL:
+            if abs(share) >= AT_LIMIT:
                 colour = LIMIT
             ends = sorted((middle, middle + share * BAR / 2))
             self._box(draw, (ends[0], y, ends[1], y + BAR_HEIGHT), colour)
@@ -217,7 +387,7 @@ class Hud:
         self,
         draw: ImageDraw.ImageDraw,
         box: tuple[float, float, float, float],
-        colour: tuple[int, int, int],
+        colour: Colour,
     ) -> None:
         x, y, right, below = (SMOOTHING * value for value in box)
         top = SMOOTHING * self._top
@@ -229,7 +399,7 @@ class Hud:
         draw: ImageDraw.ImageDraw,
         at: tuple[float, float],
         text: str,
-        colour: tuple[int, int, int],
+        colour: Colour,
         size: int,
         bold: bool = False,
         anchor: str = "ls",
@@ -238,88 +408,16 @@ class Hud:
         draw.text(place, text, colour, font(size, bold), anchor=anchor)
 
 
-# ---
-# How a run becomes a short film: which instants, and how much faster or slower than it was.
-
-RATE = 20  # frames per s
-LONGEST = 8.0  # s of film
-LAST_FRAME = 1.2  # s for which the last frame stays
-# A shorter film is slowed down, s.
-SHORTEST = 3.0
-SLOW = (0.25, 0.5, 1.0)
-FAST = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0)
-# The film ends this long after the last motion, s of film.
-AFTERMATH = 0.6
-# What counts as motion: m and rad away from where the robot or its reference ends.
-MOVED, TURNED = 2e-3, 1e-2
-
-
-@dataclass(frozen=True)
-class Playback:
-    """Instants of a film.
-
-    Attributes:
-        factor: robot time per time of the film.
-        frames: indices of the run's samples, one for each frame.
-    """
-
-    factor: float
-    frames: NDArray[np.intp]
-
-
-def playback(run: DriveRun) -> Playback:
-    """Choose the pace so that the film lasts 8 s at most; a long rest at the end is left out.
-
-    Args:
-        run: with at least one known pose.
-    """
-    known = run.known_poses
-    time = run.time[known]
-    begin, end = float(time[0]), float(time[_last_motion(run, known)])
-    span = max(end - begin, 0.1)
-    factor = next((f for f in FAST if span / f + AFTERMATH <= LONGEST), None)
-    if factor is None:
-        factor = float(np.ceil(span / (LONGEST - AFTERMATH)))
-    if factor == 1.0:
-        factor = next(f for f in SLOW if f == 1.0 or span / f + AFTERMATH >= SHORTEST)
-        if span / factor + AFTERMATH > LONGEST:
-            factor = 1.0
-    until = min(end + AFTERMATH * factor, float(time[-1]))
-    instants = np.arange(begin, until + 1e-9, factor / RATE)
-    at = np.clip(np.searchsorted(time, instants - 1e-9), 0, len(time) - 1)
-    return Playback(factor, known[at])
-
-
-def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
-    """Index into `known` of the last sample at which the robot or its reference moves."""
-    last = 0
-    for poses in (run.pose[known], run.reference[known]):
-        away = np.hypot(*(poses[:, :2] - poses[-1, :2]).T) > MOVED
-        away |= np.abs(np.remainder(poses[:, 2] - poses[-1, 2] + np.pi, 2 * np.pi) - np.pi) > TURNED
-        if away.any():
-            last = max(last, int(np.flatnonzero(away)[-1]) + 1)
-    return min(last, len(known) - 1)
-
-
-# ---
-# The robot of an animation, from above.
-
-TYRE, TREAD = (52, 58, 66), (120, 128, 138)
-SHADOW = (222, 226, 232)
-GHOST = (150, 160, 174)
-TREADS = 10  # around a wheel
-
-
-class RobotSprite:
+class RobotPainter:
     """Draws a robot and the ghost of its reference.
 
     Args:
         robot: its shape and colours.
-        scene: where to.
+        ground: where to.
     """
 
-    def __init__(self, robot: Robot, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, robot: Robot, ground: GroundMap) -> None:
+        self._ground = ground
         self._outline = outline = RobotOutline.of(robot)
         self._body = colour_of(robot.appearance.body)
         self._accent = colour_of(robot.appearance.accent)
@@ -335,18 +433,18 @@ class RobotSprite:
         self._tyre_half = 0.5 * robot.wheels.width
         self._centres = tuple(np.array([0.0, s * outline.half_track]) for s in (1.0, -1.0))
 
-    def ghost(self, draw: ImageDraw.ImageDraw, pose: NDArray[np.float64]) -> None:
+    def draw_ghost(self, draw: ImageDraw.ImageDraw, pose: Array) -> None:
         """The reference: an empty outline at a pose."""
-        width = self._scene.width(0.0, 1.3)
+        width = self._ground.width(0.0, 1.3)
         for polygon in (self._outline.body, *self._outline.wheels):
             self._fill(draw, polygon, pose, None, GHOST, width)
-        self._fill(draw, self._outline.nose, pose, blend(GHOST, SKY, 0.45))
+        self._fill(draw, self._outline.nose, pose, blend(GHOST, GROUND, 0.45))
 
-    def robot(
+    def draw_robot(
         self,
         draw: ImageDraw.ImageDraw,
-        pose: NDArray[np.float64],
-        angles: NDArray[np.float64],
+        pose: Array,
+        angles: Array,
     ) -> None:
         """The robot at a pose (m, m, rad), its wheels turned by angles [left, right], rad."""
         # Light from above: the shadow falls the same way wherever the robot looks.
@@ -356,19 +454,19 @@ class RobotSprite:
         for tyre, centre, angle in zip(self._outline.wheels, self._centres, angles, strict=True):
             self._fill(draw, tyre, pose, TYRE)
             self._treads(draw, centre, angle, pose)
-        edge = blend(self._body, (0, 0, 0), 0.35)
-        self._fill(draw, self._outline.body, pose, self._body, edge, self._scene.width(0.0, 1.2))
-        self._fill(draw, self._deck, pose, blend(self._body, (255, 255, 255), 0.22))
-        self._fill(draw, self._outline.nose, pose, (255, 255, 255))
+        edge = blend(self._body, BLACK, 0.35)
+        self._fill(draw, self._outline.body, pose, self._body, edge, self._ground.width(0.0, 1.2))
+        self._fill(draw, self._deck, pose, blend(self._body, WHITE, 0.22))
+        self._fill(draw, self._outline.nose, pose, WHITE)
         for lamp in self._lamps:
             self._fill(draw, lamp, pose, self._accent)
 
     def _treads(
         self,
         draw: ImageDraw.ImageDraw,
-        centre: NDArray[np.float64],
+        centre: Array,
         angle: float,
-        pose: NDArray[np.float64],
+        pose: Array,
     ) -> None:
         """Bars across the upper half of a tyre, which move as it rolls."""
         turn = np.remainder(angle, 2.0 * np.pi / TREADS)
@@ -377,138 +475,17 @@ class RobotSprite:
                 continue
             x = 0.96 * self._outline.radius * np.sin(spoke)
             bar = np.array([(x, 0.8 * self._tyre_half), (x, -0.8 * self._tyre_half)]) + centre
-            points = self._scene.pixels(placed(bar, pose))
-            draw.line([tuple(p) for p in points], fill=TREAD, width=self._scene.width(0.006, 0.8))
+            points = self._ground.pixels(placed(bar, pose))
+            draw.line([tuple(p) for p in points], fill=TREAD, width=self._ground.width(0.006, 0.8))
 
     def _fill(
         self,
         draw: ImageDraw.ImageDraw,
         polygon: Polygon,
-        pose: NDArray[np.float64],
-        fill: tuple[int, int, int] | None,
-        outline: tuple[int, int, int] | None = None,
+        pose: Array,
+        fill: Colour | None,
+        outline: Colour | None = None,
         width: int = 1,
     ) -> None:
-        points = self._scene.pixels(placed(polygon, pose)).ravel().tolist()
+        points = self._ground.pixels(placed(polygon, pose)).ravel().tolist()
         draw.polygon(points, fill=fill, outline=outline, width=width)
-
-
-REFERENCE = (214, 220, 228)
-FRESH, FADED = (0, 114, 178), (178, 206, 226)
-FADING = 30  # frames that a piece of the trail takes to fade
-COLOURS = 128
-# Frames that the colours are taken from.
-SAMPLES = 6
-
-
-def write_movie(
-    path: Path, run: DriveRun, robot: Robot, limits: tuple[float, float], title: str
-) -> Path:
-    """Write an animated GIF of at most 8 s; returns its path.
-
-    Args:
-        path: of the file.
-        run: with at least one known pose.
-        robot: its shape and colours.
-        limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
-        title: what was run.
-
-    Raises:
-        OSError: see write_atomically.
-    """
-    film = playback(run)
-    pictures = list(frames(run, film, robot, limits, title))
-    palette = _palette(pictures)
-    indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
-    durations = [1000 // RATE] * len(indexed)
-    durations[-1] = round(1000 * LAST_FRAME)
-    return write_atomically(
-        path,
-        lambda partial: indexed[0].save(
-            partial, format="GIF", save_all=True, append_images=indexed[1:], duration=durations,
-            loop=0, optimize=False, disposal=1,
-        ),
-    )  # fmt: skip
-
-
-def frames(
-    run: DriveRun, film: Playback, robot: Robot, limits: tuple[float, float], title: str
-) -> Iterator[Image.Image]:
-    """Pictures of a film, RGB, one after the other; arguments as above."""
-    outline = RobotOutline.of(robot)
-    shown = run.pose[run.known_poses, :2]
-    wanted = run.reference[np.isfinite(run.reference).all(axis=1), :2]
-    shape = robot.body.shape
-    scene = Scene.around(
-        np.concatenate([shown, wanted]), 1.25 * outline.reach, shape.front - shape.rear
-    )
-    sprite = RobotSprite(robot, scene)
-    hud = Hud(scene, title, film.factor, _full_bars(run, limits), run.commanded)
-    ground = scene.ground()
-    pen = ImageDraw.Draw(ground)
-    hud.frame(pen)
-    if len(wanted) > 1:
-        pen.line(
-            _points(scene, wanted), fill=REFERENCE, width=scene.width(0.012, 3.0), joint="curve"
-        )
-    angles = _wheel_angles(run, outline)
-    trail = scene.pixels(run.pose[:, :2])
-    thick = scene.width(0.008, 2.2)
-    for number, at in enumerate(film.frames):
-        # What has faded becomes part of the ground.
-        old = film.frames[max(number - FADING - 1, 0) : max(number - FADING, 0) + 1]
-        if number > FADING:
-            _stroke(pen, trail[old[0] : old[-1] + 1], FADED, thick)
-        picture = ground.copy()
-        draw = ImageDraw.Draw(picture)
-        recent = film.frames[max(number - FADING, 0) : number + 1]
-        for age, (a, b) in enumerate(zip(recent[:-1], recent[1:], strict=True)):
-            share = (len(recent) - 2 - age) / FADING
-            _stroke(draw, trail[a : b + 1], blend(FRESH, FADED, share), thick)
-        if np.isfinite(run.reference[at]).all():
-            sprite.ghost(draw, run.reference[at])
-        sprite.robot(draw, run.pose[at], angles[at])
-        hud.figures(draw, run.time[at], run.best_velocity[at], run.command[at])
-        yield picture.reduce(SMOOTHING)
-
-
-def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
-    """What full bars are; a limit far above what was needed would leave them empty."""
-    peaks = np.abs(run.command).max(axis=0)
-    if run.commanded is TORQUE:
-        peaks[:] = peaks.max()
-    first, second = (
-        limit if 0.0 < limit <= 4.0 * peak else max(float(peak), 1e-3)
-        for peak, limit in zip(peaks, limits, strict=True)
-    )
-    return first, second
-
-
-def _points(scene: Scene, metres: np.ndarray) -> list[tuple[float, float]]:
-    return [tuple(point) for point in scene.pixels(metres).tolist()]
-
-
-def _stroke(
-    draw: ImageDraw.ImageDraw, points: np.ndarray, colour: tuple[int, int, int], width: int
-) -> None:
-    points = points[np.isfinite(points).all(axis=1)]
-    if len(points) > 1:
-        draw.line([tuple(p) for p in points.tolist()], fill=colour, width=width, joint="curve")
-
-
-def _wheel_angles(run: DriveRun, outline: RobotOutline) -> np.ndarray:
-    """Angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
-    velocity = np.nan_to_num(run.best_velocity)
-    speeds = velocity[:, :1] + velocity[:, 1:] * outline.half_track * np.array([[-1.0, 1.0]])
-    steps = np.diff(run.time, prepend=run.time[:1])[:, None]
-    return np.cumsum(speeds * steps, axis=0) / outline.radius
-
-
-def _palette(pictures: list[Image.Image]) -> Image.Image:
-    """Colours for all frames, from some of them."""
-    chosen = [pictures[i] for i in np.linspace(0, len(pictures) - 1, SAMPLES).astype(int)]
-    width, height = chosen[0].size
-    together = Image.new("RGB", (width, height * len(chosen)))
-    for number, picture in enumerate(chosen):
-        together.paste(picture, (0, number * height))
-    return together.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)

@@ -1,4 +1,4 @@
-"""Which fields of the controllers' messages are what in a DriveRun."""
+"""Which fields of the controllers' and the simulators' messages are what in a DriveRun."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class Commanded:
 
 
 TORQUE = Commanded(
-    "torque",
-    "torques",
-    "Wheel torques",
-    ("left", "right"),
-    ("N m", "N m"),
-    ("e₁", "e₂"),
-    ("K5", "K6", "K7", "K8"),
+    what="torque",
+    picture="torques",
+    title="Wheel torques",
+    names=("left", "right"),
+    units=("N m", "N m"),
+    error_names=("e₁", "e₂"),
+    parameters=("K5", "K6", "K7", "K8"),
 )
 VELOCITY = Commanded(
-    "command",
-    "commands",
-    "Velocity commands",
-    ("v", "ω"),
-    ("m/s", "rad/s"),
-    ("e_v", "e_ω"),
-    ("sigma1", "sigma2", "sigma3", "sigma4"),
+    what="command",
+    picture="commands",
+    title="Velocity commands",
+    names=("v", "ω"),
+    units=("m/s", "rad/s"),
+    error_names=("e_v", "e_ω"),
+    parameters=("sigma1", "sigma2", "sigma3", "sigma4"),
 )
 
 
@@ -84,14 +84,13 @@ class StatusFields:
         )  # fmt: skip
 
 
-POSES = {
-    "reference": ("set_point.x", "set_point.y", "set_point.theta"),
-    "odometry": ("process_value.x", "process_value.y", "process_value.theta"),
-}
+REFERENCE = ("set_point.x", "set_point.y", "set_point.theta")
+ODOMETRY = ("process_value.x", "process_value.y", "process_value.theta")
 CONTROLLERS = {
     "backstep_controller": StatusFields(
         "BackstepStatus",
-        **POSES,
+        reference=REFERENCE,
+        odometry=ODOMETRY,
         wanted="backstep_set_point",
         velocity="backstep_process_value",
         command="command",
@@ -100,7 +99,8 @@ CONTROLLERS = {
     ),
     "pose_controller": StatusFields(
         "PoseControllerStatus",
-        **POSES,
+        reference=REFERENCE,
+        odometry=ODOMETRY,
         wanted="velocity.set_point",
         velocity="velocity.process_value",
         command="velocity.command",
@@ -109,8 +109,8 @@ CONTROLLERS = {
     ),
     "linearizing_controller": StatusFields(
         "LinearizingStatus",
-        (),
-        (),
+        reference=(),
+        odometry=(),
         wanted="set_point",
         velocity="process_value",
         command="command",
@@ -119,7 +119,8 @@ CONTROLLERS = {
     ),
     "velocity_tracking_controller": StatusFields(
         "VelocityTrackingStatus",
-        **POSES,
+        reference=REFERENCE,
+        odometry=ODOMETRY,
         wanted="reference_velocity",
         velocity="velocity",
         command="command",
@@ -129,6 +130,10 @@ CONTROLLERS = {
         extra={"sigma": 4, "sigma_variance": 4, "limits": 2},
     ),
 }
+# Of diffbot_msgs/AdaptationStatus. The last one has a column for each gate.
+JUDGEMENT = (
+    "state", "refused", "in_use", "offered", "offered_std", "lower", "upper", "follows", "passed"
+)  # fmt: skip
 # Of nav_msgs/Odometry: pose and velocity of a robot in the plane.
 TRUTH = (
     "pose.pose.position.x",
@@ -138,40 +143,3 @@ TRUTH = (
     "twist.twist.linear.x",
     "twist.twist.angular.z",
 )
-
-
-# ---
-# What a controller says about itself, free of ROS.
-
-
-@dataclass(frozen=True)
-class ControllerSample:
-    """What a controller is doing.
-
-    Attributes:
-        time: stamp in robot time, s.
-        phase: "waiting", "driving", "done" or "stopped".
-        message: what is waited for, or why the run stopped.
-        elapsed: robot time since driving began, s.
-        duration: robot time after which it ends by itself, s; 0: never, or with its reference.
-        refused: joint states and inputs that were refused.
-        law: in use.
-        torque_limit: of a wheel, N m.
-        parameters: [K5, K6, K7, K8] in use; m, 1/m, 1/(kg m), 1/(kg m^2).
-        parameters_source: where they come from.
-        statuses: messages on ~/status so far; 0 where it is not told.
-        judgements: messages on ~/adaptation so far.
-    """
-
-    time: float
-    phase: str
-    message: str = ""
-    elapsed: float = 0.0
-    duration: float = 0.0
-    refused: int = 0
-    law: str = ""
-    torque_limit: float = 0.0
-    parameters: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    parameters_source: str = ""
-    statuses: int = 0
-    judgements: int = 0

@@ -1,20 +1,17 @@
-"""Drawing the pictures of an identification run."""
+"""Drawing the pictures of a run, with matplotlib loaded in the background."""
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.quantity import Quantity
-
-# ---
-# Drawing the pictures of a run, with matplotlib loaded in the background.
+# Wall time to wait for matplotlib at the most, s.
+LOADING_TIME = 60.0
 
 
 @dataclass(frozen=True)
@@ -32,17 +29,21 @@ class Picture:
     seconds: float = 0.0
 
 
-class BackgroundDrawing(ABC):
+class Drawing:
     """Loads matplotlib while the run goes on, so that its end is quick.
 
+    Args:
+        module: what draws; loads matplotlib.
+
     Attributes:
-        problem: why pictures were left out; empty when none was.
+        problem: why pictures were left out; None when none was.
         unwritten: sentences on files that could not be written.
     """
 
-    def __init__(self) -> None:
-        self.problem = ""
+    def __init__(self, module: str) -> None:
+        self.problem: str | None = None
         self.unwritten: list[str] = []
+        self._module = module
         self._loaded = False
         self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
 
@@ -50,36 +51,36 @@ class BackgroundDrawing(ABC):
         """Begin to load."""
         self._thread.start()
 
-    @abstractmethod
-    def load(self) -> None:
-        """Import what draws, and draw once: the first drawing loads the fonts."""
-
     def _load(self) -> None:
         try:
-            self.load()
+            importlib.import_module(self._module)
+            panels = importlib.import_module("diffbot_report.panels")
+            panels.warm_up()
             self._loaded = True
         except ImportError as error:
             self.problem = f"{error}; install matplotlib"
 
     def ready(self, deadline: float) -> bool:
         """Whether all is loaded; waits for it until time.monotonic() is `deadline`, s."""
-        self._thread.join(timeout=max(0.0, min(deadline - time.monotonic(), 60.0)))
+        self._thread.join(timeout=max(0.0, min(deadline - time.monotonic(), LOADING_TIME)))
         if not self._loaded:
             self.problem = self.problem or "matplotlib was not loaded yet"
         return self._loaded
 
-    def write(
-        self, pictures: Sequence[Picture], directory: Path, deadline: float
+    def draw(
+        self, pictures: Callable[[], Sequence[Picture]], directory: Path, deadline: float
     ) -> Iterator[Path]:
         """Draw one after the other into the directory; yields their paths.
 
         Args:
-            pictures: what to draw.
+            pictures: gives what to draw; called once all is loaded.
             directory: where to.
             deadline: time.monotonic() after which no further picture is begun, s.
         """
+        if not self.ready(deadline):
+            return
         left_out = []
-        for picture in pictures:
+        for picture in pictures():
             if time.monotonic() + picture.seconds > deadline:
                 left_out.append(picture.name)
                 continue
@@ -92,65 +93,3 @@ class BackgroundDrawing(ABC):
             yield path
         if left_out:
             self.problem = f"no time left for {', '.join(left_out)}"
-
-
-class Drawing(BackgroundDrawing):
-    """Pictures of K5..K8, of the excitation, and of how far they may be trusted."""
-
-    def load(self) -> None:
-        """Import what draws and warm it up."""
-        from diffbot_report import ident_figures as arena_figure
-        from diffbot_report import ident_figures as figures
-        from diffbot_report import ident_figures as trust_figure
-        from diffbot_report import ident_figures as verification_figure
-
-        figures.warm_up()
-        self._figures = figures
-        self._trust, self._arena = trust_figure, arena_figure
-        self._verification = verification_figure
-
-    def draw(
-        self,
-        recording: IdentRecording,
-        parameters: Sequence[Quantity],
-        title: str,
-        directory: Path,
-        deadline: float,
-    ) -> Iterator[Path]:
-        """Write the PNGs into the directory, one after the other; yields their paths.
-
-        Args:
-            recording: the run.
-            parameters: K5..K8 at its end.
-            title: what was run, for example "twil, mujoco, seed 1".
-            directory: where to.
-            deadline: time.monotonic() after which no further picture is begun, s.
-        """
-        if not self.ready(deadline):
-            return
-        pictures = [
-            Picture(f"{name}.png", lambda path, m=m: self._figures.save_figure(m(), path))
-            for name, m in self._makers(recording, parameters, title).items()
-        ]
-        yield from self.write(pictures, directory, deadline)
-
-    def _makers(
-        self, recording: IdentRecording, parameters: Sequence[Quantity], title: str
-    ) -> dict[str, Callable]:
-        """What draws each picture for which there is something to show, by its name."""
-        figures, status, verification = self._figures, recording.status, recording.verification
-        make: dict[str, Callable] = {
-            "parameters": lambda: figures.parameters_figure(recording, parameters, title),
-            "covariance": lambda: figures.covariance_figure(recording, parameters, title),
-            "excitation": lambda: figures.excitation_figure(recording, title),
-        }
-        if self._trust.has_trust(recording):
-            make["trust"] = lambda: self._trust.trust_figure(recording, title)
-        if verification is not None:
-            make["verification"] = lambda: self._verification.verification_figure(
-                verification, title
-            )
-        if status is not None and status.arena is not None:
-            arena = status.arena
-            make["arena"] = lambda: self._arena.arena_figure(recording, arena, title)
-        return make

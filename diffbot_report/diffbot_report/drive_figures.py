@@ -1,27 +1,131 @@
-"""Torques and velocities of a driving run over time, after Lages (2018)."""
+"""Pictures of a driving run, after Lages (2018): path, pose, velocities, commands and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from diffbot_controllers.tracking_errors import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
+from diffbot_description import Robot
 from diffbot_ident import figure_style as style
+from diffbot_report.adaptation_figures import (
+    adaptation_errors_figure,
+    adapted_parameters_figure,
+    sigma_figure,
+)
+from diffbot_report.animation import write_animation
 from diffbot_report.controller_topics import TORQUE, VELOCITY
-from diffbot_report.drive_recording import DriveRun
-from diffbot_report.drive_results import DriveMetrics, DriveResults
+from diffbot_report.drawing import Picture
+from diffbot_report.drive_metrics import DriveMetrics, Tracking, changes_of
+from diffbot_report.drive_recording import DriveRecording, DriveRun
+from diffbot_report.drive_results import DriveResults
+from diffbot_report.panels import (
+    DASHES,
+    DOTS,
+    DRIVING_TIME,
+    LEGEND,
+    Curve,
+    Panel,
+    draw_logarithmic,
+    draw_panels,
+    picture,
+    rms_text,
+)
 from diffbot_report.quantity import significant
 from diffbot_report.robot_outline import RobotOutline, placed
 
-# ---
-# Where the papers show what a figure shows.
+Colour = tuple[float, float, float]
+
+# A wide band below the paths: where laps cover each other, dashes would not be seen.
+PALE = "#DCE1E8"
+# Height of the path's drawing area, inch, at the least and at most.
+LOWEST, HIGHEST = 3.2, 7.2
+# Its margins: left and right of it, below and above it, inch.
+LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
+HEIGHT = 6.2  # inch
+VELOCITIES = (("v", "m/s"), ("ω", "rad/s"))
+# How much of the time around a step of velocity is enlarged: before and after it, s.
+STEP_DETAIL = (0.02, 0.18)
+# The way to full speed of a robot that begins on its path, s.
+START_UP = 15.0
+# Smallest errors that the logarithmic panels show: mm and degrees.
+FLOORS = 1e-2, 1e-3
+# Name, unit, its size in SI units, and the least height of the panel, in the unit.
+POSE_QUANTITIES = (("x", "m", 1.0, 0.04), ("y", "m", 1.0, 0.04), ("θ", "°", np.degrees(1.0), 4.0))
+# Wall time that an animation may take, s.
+ANIMATION_TIME = 6.0
+
+
+def drive_pictures(
+    run: DriveRun,
+    results: DriveResults,
+    recording: DriveRecording,
+    robot: Robot,
+    title: str,
+    animation: bool = True,
+) -> list[Picture]:
+    """The pictures for which there is something to show, and the animation.
+
+    Args:
+        run: at least two samples.
+        results: of the run.
+        recording: the same run, for the controller's state.
+        robot: its shape and colours.
+        title: what was run.
+        animation: whether drive.gif is made.
+    """
+    wanted, limits = recording.fields.velocity_name, recording.limits
+    shown = (run, results, wanted, title)
+    make: dict[str, Callable[[], Figure]] = {}
+    if len(run.known_poses):
+        outline, colour = RobotOutline.of(robot), robot.appearance.body
+        make["path"] = partial(path_figure, run, outline, colour, title)
+    if run.has_pose_reference:
+        make["pose"] = partial(pose_figure, run, results.metrics, title)
+    make["velocities"] = partial(velocities_figure, *shown)
+    make[run.commanded.picture] = partial(commands_figure, run, results, limits, title)
+    if run.has_pose_reference:
+        errors = "backstep_errors" if run.commanded is TORQUE else "velocity_errors"
+        make[errors] = partial(velocity_errors_figure, *shown)
+        make |= _adaptation_figures(run, results, recording, title)
+    pictures = [picture(name, figure) for name, figure in make.items()]
+    if animation and len(run.known_poses):
+
+        def film(path: Path) -> Any:
+            return write_animation(path, run, robot, limits, title)
+
+        pictures.append(Picture("drive.gif", film, ANIMATION_TIME))
+    return pictures
+
+
+def _adaptation_figures(
+    run: DriveRun, results: DriveResults, recording: DriveRecording, title: str
+) -> dict[str, Callable[[], Figure]]:
+    """Where parameters were live, or the robot changed."""
+    lived, state = recording.adaptation_run(), recording.state
+    if state is None:
+        return {}
+    changes = changes_of(run, lived, results.metrics.window)
+    make: dict[str, Callable[[], Figure]] = {}
+    errors = partial(adaptation_errors_figure, run, lived, changes, title)
+    if run.commanded is VELOCITY:
+        if state.law == "adaptive" or lived.changes:
+            make["sigma"] = partial(sigma_figure, run, lived, title)
+        if lived.changes:
+            make["adaptation_errors"] = errors
+    elif len(lived) or lived.changes:
+        end = float(run.time[-1])
+        make["adaptation"] = partial(adapted_parameters_figure, lived, state.parameters, end, title)
+        make["adaptation_errors"] = errors
+    return make
 
 
 def source(run: DriveRun, what: str, figures: str) -> str:
@@ -31,22 +135,6 @@ def source(run: DriveRun, what: str, figures: str) -> str:
     if run.has_pose_reference:
         return f"{what}; after {figures} of Lages (2018)"
     return f"{what}; velocity loops of Lages (2017), (61)–(72)"
-
-
-# ---
-# The robot's path seen from above.
-
-Colour = tuple[float, float, float]
-
-DASHES = (0, (5, 3))
-# A wide band below the paths: where laps cover each other, dashes would not be seen.
-PALE = "#DCE1E8"
-# Height of the drawing area, inch, at the least and at most.
-LOWEST, HIGHEST = 3.2, 7.2
-# Top of the legend, inch below the figure's top.
-LEGEND = 0.62
-# Drawing area: what the margins leave of the width; inch below and above it.
-LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
 
 
 def path_figure(run: DriveRun, outline: RobotOutline, colour: Colour, title: str) -> Figure:
@@ -132,8 +220,12 @@ def _robot(
 ) -> None:
     """The robot at a pose; without a colour only its dashed outline."""
     if colour is None:
-        edge = {"fill": False, "edgecolor": style.INK, "linewidth": 1.0, "linestyle": DASHES}
-        axes.add_patch(Polygon(placed(outline.body, pose), zorder=8, alpha=0.7, **edge))
+        axes.add_patch(
+            Polygon(
+                placed(outline.body, pose), fill=False, edgecolor=style.INK, linewidth=1.0,
+                linestyle=DASHES, alpha=0.7, zorder=8,
+            )
+        )  # fmt: skip
         return
     for wheel in outline.wheels:
         axes.add_patch(
@@ -146,107 +238,6 @@ def _robot(
     axes.add_patch(
         Polygon(placed(outline.nose, pose), facecolor="white", linewidth=0, alpha=alpha, zorder=3)
     )
-
-
-# ---
-# Panels of quantities over time: the whole run and a part of it in detail.
-
-TIME = "robot time since driving began, s"
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of a panel; values of shape (n,)."""
-
-    label: str
-    values: NDArray[np.float64]
-    colour: str
-    width: float = 1.6
-    dashed: bool = False
-    steps: bool = False
-
-
-@dataclass(frozen=True)
-class Row:
-    """One quantity.
-
-    Attributes:
-        name: its name and unit, for the title.
-        figure: what is said at the right of the title.
-        curves: lines.
-        detail: begin and end of the part that is enlarged, s.
-        limits: values that it may not cross; drawn as dashed lines.
-    """
-
-    name: str
-    figure: str
-    curves: Sequence[Curve]
-    detail: tuple[float, float]
-    limits: Sequence[float] = field(default=())
-
-
-def panels(figure: Figure, time: NDArray[np.float64], rows: Sequence[Row]) -> None:
-    """Draw each row twice, whole at the left and its detail at the right, and the legend."""
-    height = figure.get_figheight()
-    grid = figure.add_gridspec(
-        len(rows), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,
-        top=1.0 - 1.12 / height, bottom=0.52 / height, hspace=0.30, wspace=0.16,
-    )  # fmt: skip
-    for number, row in enumerate(rows):
-        whole = figure.add_subplot(grid[number, 0])
-        detail = figure.add_subplot(grid[number, 1])
-        style.panel_title(whole, row.name, row.figure)
-        style.panel_title(detail, "", f"{row.detail[0]:.3g} to {row.detail[1]:.3g} s")
-        for axes, (begin, end) in ((whole, (0.0, max(time[-1], 1e-3))), (detail, row.detail)):
-            style.quiet(axes)
-            _draw(axes, time, row, begin, end)
-            if number == len(rows) - 1:
-                axes.set_xlabel(TIME if axes is whole else "s", fontsize=9, color=style.INK)
-    style.legend(figure, LEGEND)
-
-
-def _draw(axes: Axes, time: NDArray[np.float64], row: Row, begin: float, end: float) -> None:
-    inside = (time >= begin - 1e-9) & (time <= end + 1e-9)
-    shown = [np.zeros(0)]
-    for curve in row.curves:
-        values = curve.values[inside]
-        shown.append(values[np.isfinite(values)])
-        axes.plot(
-            time[inside], values, label=curve.label, color=curve.colour, linewidth=curve.width,
-            linestyle=DASHES if curve.dashed else "-", zorder=4 if curve.dashed else 3,
-            # A command acts during the period that begins at its stamp.
-            drawstyle="steps-post" if curve.steps else "default",
-        )  # fmt: skip
-    for limit in row.limits:
-        axes.axhline(limit, color=style.QUIET, linewidth=1.0, linestyle=(0, (2, 2)), zorder=2)
-    axes.set_xlim(begin, end)
-    axes.set_ylim(*value_range(np.concatenate(shown), row.limits))
-
-
-def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tuple[float, float]:
-    """(low, high) that shows all values, with 0, and the limits where values come near them."""
-    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
-    for limit in limits:
-        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
-            low, high = min(low, limit), max(high, limit)
-    margin = 0.10 * (high - low) or 1e-3
-    return low - margin, high + margin
-
-
-def rms_text(values: NDArray[np.float64], unit: str) -> str:
-    """Root mean square and largest size, for a panel's title."""
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return "not known"
-    return f"rms {np.sqrt(np.mean(values**2)):.2g}, max {np.abs(values).max():.2g} {unit}"
-
-
-HEIGHT = 6.2  # inch
-MEASURED = {TORQUE.what: "u by encoders", VELOCITY.what: "u by odometry"}
-QUANTITIES = (("v", "m/s"), ("ω", "rad/s"))
-# How much of the time around a step of velocity is enlarged: before and after it, s.
-STEP_DETAIL = (0.02, 0.18)
-START_UP = 15.0  # s
 
 
 def commands_figure(
@@ -285,8 +276,10 @@ def commands_figure(
             ]
         known = 0.0 < limit < np.inf
         said = rms_text(values, unit) + (f", limit ±{limit:g}" if known else "")
-        rows.append(Row(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ()))
-    panels(figure, run.time, rows)
+        rows.append(
+            Panel(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ())
+        )
+    draw_panels(figure, run.time, rows)
     return figure
 
 
@@ -304,20 +297,21 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
         source(run, f"{wanted_name} asked for and u driven", "Figs. 17, 24 and 34"),
         HEIGHT,
     )
+    measured = "u by encoders" if run.commanded is TORQUE else "u by odometry"
     rows = []
     for column, ((name, unit), detail) in enumerate(
-        zip(QUANTITIES, details(run, results), strict=True)
+        zip(VELOCITIES, details(run, results), strict=True)
     ):
         true = run.true_velocity[:, column]
         curves = [
-            Curve(MEASURED[run.commanded.what], run.velocity[:, column], style.ORANGE, 1.1),
+            Curve(measured, run.velocity[:, column], style.ORANGE, 1.1),
             Curve(wanted_name, run.wanted[:, column], style.INK, 1.2, True, True),
         ]
         if np.isfinite(true).any():
             curves.insert(0, Curve("true u", true, style.BLUE, 2.0))
         said = f"max {np.nanmax(np.abs(run.best_velocity[:, column])):.3g} {unit}"
-        rows.append(Row(f"{name}, {unit}", said, curves, detail))
-    panels(figure, run.time, rows)
+        rows.append(Panel(f"{name}, {unit}", said, curves, detail))
+    draw_panels(figure, run.time, rows)
     return figure
 
 
@@ -336,15 +330,15 @@ def velocity_errors_figure(
     figure = style.new_figure(f"Velocity errors of {title}", subtitle, HEIGHT)
     rows = []
     for column, ((_, unit), detail) in enumerate(
-        zip(QUANTITIES, details(run, results), strict=True)
+        zip(VELOCITIES, details(run, results), strict=True)
     ):
         colour = (style.GREEN, style.PURPLE)[column]
         errors = run.velocity[:, column] - run.wanted[:, column]
         name = run.commanded.error_names[column]
         rows.append(
-            Row(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
+            Panel(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
         )
-    panels(figure, run.time, rows)
+    draw_panels(figure, run.time, rows)
     return figure
 
 
@@ -374,15 +368,6 @@ def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float
     return found
 
 
-# ---
-# Pose over time, and how far it is from the reference.
-
-# Smallest errors that the logarithmic panels show: mm and degrees.
-FLOORS = 1e-2, 1e-3
-# Name, unit, its size in SI units, and the least height of the panel, in the unit.
-POSE_QUANTITIES = (("x", "m", 1.0, 0.04), ("y", "m", 1.0, 0.04), ("θ", "°", np.degrees(1.0), 4.0))
-
-
 def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
     """X, y, theta with the reference, and the sizes of the errors of position and heading.
 
@@ -404,16 +389,24 @@ def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
         (run.odometry_errors, "by odometry", style.ORANGE, 0.8),
         (run.true_errors, "true pose", style.BLUE, 1.6),
     )
-    for row, (name, unit, limit, of) in enumerate(
+    sizes: tuple[tuple[str, str, float, Callable[[TrackingErrors], NDArray[np.float64]]], ...] = (
+        ("distance", "mm", 1e3 * SETTLED_POSITION, lambda e: 1e3 * e.distance),
         (
-            ("distance", "mm", 1e3 * SETTLED_POSITION, lambda e: 1e3 * e.distance),
-            ("heading error", "°", np.degrees(SETTLED_HEADING), lambda e: np.degrees(e.heading)),
-        )
-    ):
+            "heading error",
+            "°",
+            np.degrees(SETTLED_HEADING),
+            lambda found: np.degrees(found.heading),
+        ),
+    )
+    for row, (name, unit, limit, of) in enumerate(sizes):
         axes = figure.add_subplot(right[row])
         tracking = metrics.true or metrics.odometry
         style.panel_title(axes, f"{name}, {unit}", _settled(tracking) if row == 0 else "")
-        curves = [(np.maximum(of(e), FLOORS[row]), e, *r) for e, *r in errors if e is not None]
+        curves = [
+            (found.time, np.maximum(of(found), FLOORS[row]), label, colour, width)
+            for found, label, colour, width in errors
+            if found is not None
+        ]
         _sizes(axes, curves, limit)
         _over_time(axes, run, row == 1)
         if metrics.window and tracking:
@@ -451,28 +444,29 @@ def _quantity(axes: Axes, run: DriveRun, column: int) -> None:
     axes.set_ylim(low - more, high + more)
 
 
-def _sizes(axes: Axes, curves: list[tuple], limit: float) -> None:
-    """Errors on a logarithmic scale, with the size that counts as settled."""
-    axes.set_yscale("log")
+def _sizes(
+    axes: Axes,
+    curves: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], str, str, float]],
+    limit: float,
+) -> None:
+    """Errors on a logarithmic scale, with the size that counts as settled.
+
+    Each curve: time, sizes, label, colour, width.
+    """
     shown = [np.array([limit])]
-    for values, errors, label, colour, width in curves:
+    for time, values, label, colour, width in curves:
         shown.append(values)
-        axes.plot(errors.time, values, color=colour, linewidth=width, label=label)
-    axes.axhline(
-        limit, color=style.GREEN, linewidth=1.1, linestyle=(0, (2, 2)), label="settled: 1 cm, 1°"
-    )
+        axes.plot(time, values, color=colour, linewidth=width, label=label)
+    axes.axhline(limit, color=style.GREEN, linewidth=1.1, linestyle=DOTS, label="settled: 1 cm, 1°")
     together = np.concatenate(shown)
-    axes.set_ylim(0.5 * together.min(), 3.0 * together.max())
-    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", color="#BBBBBB", length=2)
+    draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), _plain)
 
 
 def _plain(value: float, _position: int = 0) -> str:
     return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
 
 
-def _settled(tracking: TrackingErrors | None) -> str:
+def _settled(tracking: Tracking | None) -> str:
     if tracking is None:
         return ""
     if tracking.settling_time is None:
@@ -485,4 +479,4 @@ def _over_time(axes: Axes, run: DriveRun, last: bool) -> None:
     axes.set_xlim(0.0, max(run.time[-1], 1e-3))
     axes.tick_params(labelbottom=last)
     if last:
-        axes.set_xlabel(TIME, fontsize=9, color=style.INK)
+        axes.set_xlabel(DRIVING_TIME, fontsize=9, color=style.INK)

@@ -1,346 +1,42 @@
-"""What a driving run found, and how summary.json says it."""
+"""What a driving run found: the tables, and its keys of summary.json."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
+from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_description import Robot
 from diffbot_report.controller_topics import TORQUE, VELOCITY
-from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
+from diffbot_report.display import new_table
+from diffbot_report.drawing import Picture
+from diffbot_report.drive_metrics import (
+    Change,
+    DriveMetrics,
+    Errors,
+    Response,
+    Tracking,
+    VelocityStep,
+    changes_of,
+    drive_metrics,
+    velocity_steps,
+)
+from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
+from diffbot_report.quantity import MISSING, significant
+from diffbot_report.report import Findings
+from diffbot_report.summary import RunDescription
 
-# ---
-# Over which part of a run tracking is judged.
-
-LAP, ONLY, SECOND = "last lap", "only lap, approach included", "last second"
-# A reference this near to its final pose is at it, at the least: m and rad.
-NEAR, NEAR_HEADING = 1e-3, 1e-2
-# In samples: a moving reference that passes a pose has a sample within half its step.
-NEAR_STEPS = 0.75
-
-
-@dataclass(frozen=True)
-class Window:
-    """Part of a run.
-
-    Attributes:
-        kind: LAP, ONLY (there is none but the first) or SECOND.
-        begin: s since driving began.
-        end: s.
-    """
-
-    kind: str
-    begin: float
-    end: float
-
-    def holds(self, time: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which of these times, s, are inside, its ends included."""
-        return (time >= self.begin - 1e-9) & (time <= self.end + 1e-9)
-
-
-def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> Window:
-    """The last lap of a closed curve, else the last second.
-
-    A lap is found from the references alone. It lasts since the reference was last before at its
-    final pose, heading included: closed curves end where they begin, and an 8 crosses itself with
-    another heading. Rest at the end is no part of it.
-
-    Args:
-        time: s, rising, shape (n,), n > 0.
-        reference: x, y, theta, m, m, rad, finite, shape (n, 3).
-    """
-    final = reference[-1]
-    distance = np.hypot(*(reference[:, :2] - final[:2]).T)
-    turn = np.abs(np.remainder(reference[:, 2] - final[2] + math.pi, math.tau) - math.pi)
-    step, turn_step = _steps(reference)
-    near = (distance <= np.maximum(NEAR, NEAR_STEPS * step)) & (
-        turn <= np.maximum(NEAR_HEADING, NEAR_STEPS * turn_step)
-    )
-    away = np.flatnonzero(~near)
-    before = np.flatnonzero(near[: away[-1]]) if len(away) else away
-    if not len(before):
-        return Window(SECOND, max(float(time[-1]) - 1.0, float(time[0])), float(time[-1]))
-    # Of the last visit before, the instant nearest to the pose; the last one of a rest.
-    visit = np.arange(_first_of_visit(near, before[-1]), before[-1] + 1)
-    miss = distance[visit] + turn[visit] * NEAR / NEAR_HEADING
-    begin = visit[np.flatnonzero(miss <= miss.min() + 1e-12)[-1]]
-    moving = np.flatnonzero((step > 1e-9) | (turn_step > 1e-9))
-    kind = LAP if moving[0] < begin else ONLY
-    return Window(kind, float(time[begin]), float(time[min(moving[-1], len(time) - 1)]))
-
-
-def _steps(reference: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How far (m) and by what angle (rad) the reference came to each sample, shape (n,)."""
-    change = np.diff(reference, axis=0, prepend=reference[:1])
-    turn = np.remainder(change[:, 2] + math.pi, math.tau) - math.pi
-    return np.hypot(change[:, 0], change[:, 1]), np.abs(turn)
-
-
-def _first_of_visit(near: NDArray[np.bool_], last: int) -> int:
-    """First sample of the visit that ends with this one."""
-    gaps = np.flatnonzero(~near[:last])
-    return int(gaps[-1]) + 1 if len(gaps) else 0
-
-
-# ---
-# How well a robot followed its reference.
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Root mean squares and largest values over a window.
-
-    Attributes:
-        rms_position: m.
-        rms_heading: rad.
-        max_position: m.
-        max_heading: rad.
-    """
-
-    rms_position: float
-    rms_heading: float
-    max_position: float
-    max_heading: float
-
-
-@dataclass(frozen=True)
-class Tracking(Errors):
-    """Errors against the reference.
-
-    Attributes:
-        settling_time: first time since driving began from which on the robot stays within 1 cm and
-            1 degree of the reference to the end of the run, s; None if never, or where samples
-            after it are missing.
-    """
-
-    settling_time: float | None
-
-
-@dataclass(frozen=True)
-class DriveMetrics:
-    """Figures of a run.
-
-    Attributes:
-        window: over which errors are taken; None without a reference of poses.
-        true: of the true pose; None where it is not known or there is no reference.
-        odometry: of the pose by odometry.
-        drift: true pose against odometry over the window; None where one is not known.
-        peak_speed: largest |v|, m/s; the true one where it is known; None without samples.
-        peak_yaw_rate: largest |omega|, rad/s.
-    """
-
-    window: Window | None
-    true: Tracking | None
-    odometry: Tracking | None
-    drift: Errors | None
-    peak_speed: float | None
-    peak_yaw_rate: float | None
-
-
-def drive_metrics(run: DriveRun) -> DriveMetrics:
-    """Judge a run; it may be empty."""
-    window = _window(run)
-    whole = run.is_whole(true=True)
-    speeds = [
-        float(np.nanmax(np.abs(column))) if whole and np.isfinite(column).any() else None
-        for column in run.best_velocity.T
-    ]
-    told = window is not None and run.is_whole(window.begin, window.end, true=True)
-    return DriveMetrics(
-        window=window,
-        true=_tracking(run, run.true_errors, window, true=True) if told else None,
-        odometry=_tracking(run, run.odometry_errors, window),
-        drift=errors_within(run.drift, window) if told else None,
-        peak_speed=speeds[0],
-        peak_yaw_rate=speeds[1],
-    )
-
-
-def _window(run: DriveRun) -> Window | None:
-    """Over which errors are taken; None where samples are missing that could move it."""
-    if not run.has_pose_reference:
-        return None
-    known = np.isfinite(run.reference).all(axis=1)
-    window = judged_window(run.time[known], run.reference[known])
-    if run.is_whole():
-        return window
-    # What is missing before a lap cannot move it; it may hide that there was one.
-    resting = not np.ptp(run.reference[known], axis=0).any()
-    certain = window.kind == LAP or resting
-    return window if certain and run.is_whole(window.begin) else None
-
-
-def _tracking(
-    run: DriveRun, errors: TrackingErrors | None, window: Window | None, true: bool = False
-) -> Tracking | None:
-    found = errors_within(errors, window)
-    if found is None:
-        return None
-    settled = errors.settling_time
-    earlier = errors.time[errors.time < settled]
-    # It may have left again where samples are missing.
-    known = run.is_whole(float(earlier[-1]) if len(earlier) else 0.0, true=true)
-    time = settled if known and math.isfinite(settled) else None
-    return Tracking(**vars(found), settling_time=time)
-
-
-def errors_within(errors: TrackingErrors | None, window: Window | None) -> Errors | None:
-    """Errors over a window; None where there are none."""
-    if errors is None or window is None:
-        return None
-    inside = window.holds(errors.time)
-    if not inside.any():
-        return None
-    part = TrackingErrors(errors.time[inside], errors.error[inside])
-    begin = float(part.time[0])
-    return Errors(*part.rms(begin), *part.largest(begin))
-
-
-# ---
-# How a velocity loop answers steps of its set point.
-
-CHANNELS = ("v", "omega")
-SETTLED, ROUGHLY = 0.01, 0.05  # shares of the step
-# Steps smaller than this, m/s or rad/s, are none.
-SMALLEST = 1e-6
-# A set point that changes again sooner, s, is a ramp.
-SHORTEST = 0.1
-
-
-@dataclass(frozen=True)
-class Response:
-    """Of one velocity to one step.
-
-    Attributes:
-        settling_time: from which on it stays within 1 % of the step, s since the step; None if it
-            never does before the next one.
-        settling_time_5: likewise within 5 %. One count of an encoder in a period is often more
-            than 1 % of a step.
-        overshoot: largest excess over the set point, % of the step, >= 0.
-    """
-
-    settling_time: float | None
-    settling_time_5: float | None
-    overshoot: float
-
-
-@dataclass(frozen=True)
-class VelocityStep:
-    """A step of a set point.
-
-    Attributes:
-        channel: "v" (m/s) or "omega" (rad/s).
-        time: since driving began, s.
-        begin: set point before; 0 before the run.
-        end: set point after.
-        encoders: response as the law knows it, from the wheels' encoders; None where samples are
-            missing.
-        true: of the simulated robot; None where it is not known, or not all of it.
-    """
-
-    channel: str
-    time: float
-    begin: float
-    end: float
-    encoders: Response | None
-    true: Response | None
-
-
-def velocity_steps(run: DriveRun) -> list[VelocityStep]:
-    """The steps of v and omega in a run, in order of time.
-
-    A response is judged until either set point changes again.
-    """
-    changes = np.abs(np.diff(run.wanted, axis=0, prepend=np.zeros((1, 2)))) > SMALLEST
-    instants = np.flatnonzero(changes.any(axis=1))
-    found = []
-    for at, until in pairwise([*instants, len(run)]):
-        if run.time[until - 1] - run.time[at] < SHORTEST:
-            continue
-        for column in np.flatnonzero(changes[at]):
-            begin = float(run.wanted[at - 1, column]) if at else 0.0
-            found.append(_step(run, column, slice(at, until), begin))
-    return found
-
-
-def _step(run: DriveRun, column: int, part: slice, begin: float) -> VelocityStep:
-    time, end = run.time[part], float(run.wanted[part.start, column])
-    true = run.true_velocity[part, column]
-    known = np.isfinite(true)
-    first, last = max(part.start - 1, 0), min(part.stop, len(run) - 1)
-    span = (float(run.time[first]), float(run.time[last]) if last >= part.stop else math.inf)
-    whole, told = run.is_whole(*span), run.is_whole(*span, true=True)
-    return VelocityStep(
-        channel=CHANNELS[column],
-        time=float(time[0]),
-        begin=begin,
-        end=end,
-        encoders=response(time, run.velocity[part, column], begin, end) if whole else None,
-        true=response(time[known], true[known], begin, end, time[0])
-        if told and known.any()
-        else None,
-    )
-
-
-def response(
-    time: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    begin: float,
-    end: float,
-    since: float | None = None,
-) -> Response:
-    """Judge the answer to a step from `begin` to `end`, both in the unit of the velocity.
-
-    Args:
-        time: s, rising, shape (n,), n > 0.
-        velocity: shape (n,).
-        begin: set point before.
-        end: set point after; differs from begin.
-        since: time of the step, s; None for the first time.
-    """
-    # In units of the step: 0 before, 1 after.
-    progress = (velocity - begin) / (end - begin)
-    first = float(time[0] if since is None else since)
-
-    def settled(share: float) -> float | None:
-        outside = np.flatnonzero(np.abs(progress - 1.0) > share + 1e-9)
-        sample = int(outside[-1]) + 1 if len(outside) else 0
-        return None if sample == len(time) else float(time[sample]) - first
-
-    overshoot = 100.0 * max(float(progress.max()) - 1.0, 0.0)
-    return Response(settled(SETTLED), settled(ROUGHLY), overshoot)
-
-
-# ---
-# sigma1..sigma4 that a run was driven with, for summary.json.
-
-
-def sigma_keys(run: DriveRun) -> dict[str, Any]:
-    """Values in use at the end, those at the beginning, and the standard deviation of the estimate.
-
-    Returns:
-        A dict for each of sigma1..sigma4 with value, start and std (s, s, 1, 1); std is None where
-        unknown, and all are where the sample is missing. Empty where nothing was driven.
-    """
-    if not len(run):
-        return {}
-    sigma, variance = run.extra["sigma"], run.extra["sigma_variance"][-1]
-    begins, ends = run.is_whole(end=float(run.time[0])), run.is_whole(float(run.time[-1]))
-    std = np.sqrt(np.where(variance >= 0.0, variance, np.nan))
-    return {
-        name: {
-            "value": float(sigma[-1, k]) if ends else None,
-            "start": float(sigma[0, k]) if begins else None,
-            "std": float(std[k]) if ends and np.isfinite(std[k]) else None,
-        }
-        for k, name in enumerate(VELOCITY.parameters)
-    }
+UNITS = {"v": "m/s", "omega": "rad/s"}
+SYMBOLS = {"v": "v", "omega": "ω"}
 
 
 @dataclass(frozen=True)
@@ -364,9 +60,62 @@ class DriveResults:
 def drive_results(run: DriveRun, recording: DriveRecording) -> DriveResults:
     """Judge a run, which may be empty; the recording is its own."""
     steps = [] if run.has_pose_reference else velocity_steps(run)
-    peaks = tuple(recording.peak_command.tolist()) if run.is_whole() else None
-    peak_torque = recording.peak_torque if run.is_whole() else None
-    return DriveResults(drive_metrics(run), steps, peaks, peak_torque)
+    metrics = drive_metrics(run)
+    if not run.is_whole():
+        return DriveResults(metrics, steps, None, None)
+    first, second = recording.peak_command.tolist()
+    return DriveResults(metrics, steps, (first, second), recording.peak_torque)
+
+
+def drive_findings(
+    recording: DriveRecording,
+    about: RunDescription,
+    node: str,
+    gains: Mapping[str, Any],
+    robot: Robot,
+    animation: bool = True,
+) -> Findings:
+    """What a run has found, at its end.
+
+    Args:
+        recording: of the run.
+        about: what was run.
+        node: name of the controller's node.
+        gains: of the law.
+        robot: its shape and colours.
+        animation: whether drive.gif is made.
+    """
+    run, state = recording.run(), recording.state
+    results = drive_results(run, recording)
+    lived = recording.adaptation_run()
+    changes = changes_of(run, lived, results.metrics.window)
+    adaptation = adaptation_keys(lived, changes, recording.fields.commanded.parameters)
+    # A simulator goes on until it is left alone: only poses that belong to a sample count.
+    stamps, truth = recording.status.stamps, recording.truth
+    law = f", {state.law}" if state and state.law else ""
+
+    def pictures() -> Sequence[Picture]:
+        from diffbot_report.drive_figures import drive_pictures  # loaded in the background
+
+        title = f"{about.name}{law} ({about.setting})"
+        return drive_pictures(run, results, recording, robot, title, animation)
+
+    return Findings(
+        duration=recording.elapsed,
+        table=lambda title: results_table(results, recording, title) if len(run) else Text(title),
+        results={
+            **drive_keys(results, controller_keys(node, recording, gains)),
+            "adaptation": adaptation,
+        },
+        more={
+            "samples": recording.status.taken,
+            "samples_true": int(np.isin(truth.stamps, stamps).sum()) * truth.every,
+            "kept_one_in": recording.status.every,
+            "refused": state.refused if state else 0,
+        },
+        missing=recording.missing(),
+        pictures=pictures if len(run) > 1 else None,
+    )
 
 
 def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str, Any]:
@@ -401,7 +150,7 @@ def controller_keys(
     state = recording.state
     if state is None:
         return {"node": node, "law": None, "gains": dict(gains), "parameters": None}
-    keys = {"node": node, "law": state.law, "gains": dict(gains)}
+    keys: dict[str, Any] = {"node": node, "law": state.law, "gains": dict(gains)}
     source = {"source": state.parameters_source}
     if recording.fields.commanded is VELOCITY:
         keys["parameters"] = {**sigma_keys(recording.run()), **source}
@@ -413,66 +162,30 @@ def controller_keys(
     return keys
 
 
-# ---
-# What adaptation did for the tracking, and how summary.json says it.
+def sigma_keys(run: DriveRun) -> dict[str, Any]:
+    """Values in use at the end, those at the beginning, and the standard deviation of the estimate.
 
-# Robot time that a change of the robot may disturb its tracking for, s.
-RECOVERY = 12.0
-STATES = ("waiting", "following", "frozen")
-NAMES = TORQUE.parameters
-
-
-@dataclass(frozen=True)
-class Change:
-    """Tracking around a change of the true parameters, such as a payload.
-
-    Attributes:
-        time: of the change, s since driving began.
-        before: errors over a lap that ends there (less at the start of a run); None where unknown.
-        after: errors over as long, from RECOVERY after it on.
+    Returns:
+        A dict for each of sigma1..sigma4 with value, start and std (s, s, 1, 1); std is None where
+        unknown, and all are where the sample is missing. Empty where nothing was driven.
     """
-
-    time: float
-    before: Errors | None
-    after: Errors | None
-
-    @property
-    def ratio(self) -> float | None:
-        """Rms of the position after over that before."""
-        if self.before is None or self.after is None or not self.before.rms_position:
-            return None
-        return self.after.rms_position / self.before.rms_position
-
-
-def changes_of(run: DriveRun, adaptation: AdaptationRun, lap: Window | None) -> list[Change]:
-    """Tracking around each change; `lap` is the window that the run is judged by."""
-    errors = run.true_errors or run.odometry_errors
-    if errors is None or not len(run):
-        return []
-    found = []
-    for time in adaptation.changes:
-        length = min(time, float(run.time[-1]) - time - RECOVERY)
-        if lap is not None and lap.kind == LAP:
-            length = min(length, lap.end - lap.begin)
-        if length <= 0.0:
-            found.append(Change(time, None, None))
-            continue
-        windows = (
-            Window(LAP, time - length, time),
-            Window(LAP, time + RECOVERY, time + RECOVERY + length),
-        )
-        parts = (
-            errors_within(errors, window)
-            if run.is_whole(window.begin, window.end, true=True)
-            else None
-            for window in windows
-        )
-        found.append(Change(time, *parts))
-    return found
+    if not len(run):
+        return {}
+    sigma, variance = run.extra["sigma"], run.extra["sigma_variance"][-1]
+    begins, ends = run.is_whole(end=float(run.time[0])), run.is_whole(float(run.time[-1]))
+    std = np.sqrt(np.where(variance >= 0.0, variance, np.nan))
+    return {
+        name: {
+            "value": float(sigma[-1, k]) if ends else None,
+            "start": float(sigma[0, k]) if begins else None,
+            "std": float(std[k]) if ends and np.isfinite(std[k]) else None,
+        }
+        for k, name in enumerate(VELOCITY.parameters)
+    }
 
 
 def adaptation_keys(
-    adaptation: AdaptationRun, changes: list[Change], names: Sequence[str] = NAMES
+    adaptation: AdaptationRun, changes: Sequence[Change], names: Sequence[str] = TORQUE.parameters
 ) -> dict[str, Any] | None:
     """The key `adaptation` of summary.json; None where nothing was judged and nothing changed.
 
@@ -491,16 +204,149 @@ def adaptation_keys(
         shut = np.sum(~adaptation.passed, axis=0).tolist()
         refused_by = dict(zip(adaptation.gates, shut, strict=True))
         last = {
-            "state": STATES[int(adaptation.state[-1])],
+            "state": AdaptationState(int(adaptation.state[-1])).name.lower(),
             "refused": int(adaptation.refused[-1]),
             "in_use": _named(adaptation.in_use[-1], names),
             "offered": _named(adaptation.offered[-1], names),
-            "offered_std": _named(adaptation.deviation[-1], names),
+            "offered_std": _named(adaptation.offered_std[-1], names),
         }
         keys |= last if adaptation.has_last else dict.fromkeys(last)
         keys["refused_by"] = None if adaptation.lost else refused_by
     return keys
 
 
-def _named(values: np.ndarray, names: Sequence[str]) -> dict[str, float]:
+def _named(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, float]:
     return dict(zip(names, values.tolist(), strict=True))
+
+
+def results_table(
+    results: DriveResults, recording: DriveRecording, title: str = ""
+) -> RenderableType:
+    """Tracking errors, or responses to steps of velocity, and the peaks.
+
+    Args:
+        results: of the run.
+        recording: of the run; the controller may have said nothing.
+        title: line above.
+    """
+    parts: list[RenderableType] = []
+    if results.steps:
+        parts.append(_steps(results.steps, title))
+    else:
+        parts.append(_tracking(results, title))
+    parts.append(Text("  " + _peaks(results, recording)))
+    state = recording.state
+    if state is not None and state.law:
+        parts.append(
+            Text(f"  law {state.law}, parameters from {state.parameters_source}", style="dim")
+        )
+    return Group(*parts)
+
+
+def _tracking(results: DriveResults, title: str) -> Table:
+    metrics = results.metrics
+    table = new_table(title)
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    for name in ("true", "by odometry", "odometry drift"):
+        table.add_column(name, justify="right", no_wrap=True)
+    settled = [_settled(tracking) for tracking in (metrics.true, metrics.odometry)]
+    table.add_row("settled to 1 cm and 1°", "s", *settled, "")
+    over = f", {metrics.window.kind}" if metrics.window else ""
+    rows: tuple[tuple[str, str, Callable[[Errors], float]], ...] = (
+        (f"position rms{over}", "mm", lambda e: 1e3 * e.rms_position),
+        ("position max", "mm", lambda e: 1e3 * e.max_position),
+        (f"heading rms{over}", "°", lambda e: math.degrees(e.rms_heading)),
+        ("heading max", "°", lambda e: math.degrees(e.max_heading)),
+    )
+    for name, unit, of in rows:
+        cells = [_number(errors, of) for errors in (metrics.true, metrics.odometry, metrics.drift)]
+        table.add_row(name, unit, Text(cells[0], "cyan"), *cells[1:])
+    return table
+
+
+def _settled(tracking: Tracking | None) -> Text:
+    if tracking is None:
+        return Text(MISSING)
+    if tracking.settling_time is None:
+        return Text("never", "red")
+    return Text(f"{tracking.settling_time:.2f}", "cyan")
+
+
+def _number(errors: Errors | None, of: Callable[[Errors], float]) -> str:
+    return MISSING if errors is None else significant(of(errors), 3)
+
+
+def _steps(steps: Sequence[VelocityStep], title: str) -> Table:
+    table = new_table(title)
+    table.add_column("step", style="bold", no_wrap=True)
+    table.add_column("at s", style="dim", justify="right", no_wrap=True)
+    encoders, true = "by encoders: 5 % ms", "true: 5 % ms"
+    for name in (encoders, "1 % ms", "over %", true, "1 % ms", "over %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for step in steps:
+        what = f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}"
+        table.add_row(what, f"{step.time:.2f}", *_response(step.encoders), *_response(step.true))
+    return table
+
+
+def _response(response: Response | None) -> tuple[Text, ...]:
+    if response is None:
+        return (Text(MISSING),) * 3
+    times = (response.settling_time_5, response.settling_time)
+    settled = (Text("never") if t is None else Text(f"{1e3 * t:.0f}", "cyan") for t in times)
+    return *settled, Text(f"{response.overshoot:.2f}")
+
+
+def _peaks(results: DriveResults, recording: DriveRecording) -> str:
+    what, limits = recording.fields.commanded, recording.limits
+    said = []
+    if results.peak_command is None:
+        said.append("not known")
+    else:
+        peaks = list(zip(results.peak_command, limits, what.units, strict=True))
+        for peak, limit, unit in [max(peaks)] if what is TORQUE else peaks:
+            bound = f" (limit {limit:g})" if 0.0 < limit < math.inf else ""
+            said.append(f"{significant(peak)} {unit}{bound}")
+    text = f"peak {what.what} {', '.join(said)}"
+    metrics = results.metrics
+    if metrics.peak_speed is not None:
+        text += f", speed {significant(metrics.peak_speed)} m/s"
+    if metrics.peak_yaw_rate is not None:
+        text += f", yaw rate {significant(metrics.peak_yaw_rate)} rad/s"
+    return text
+
+
+def live_table(recording: DriveRecording) -> RenderableType:
+    """The newest sample, by odometry."""
+    table = new_table("")
+    names = (
+        "x m",
+        "y m",
+        "θ °",
+        "from reference mm",
+        "heading °",
+        "v m/s",
+        "ω rad/s",
+        recording.fields.commanded.what
+        + " "
+        + ", ".join(dict.fromkeys(recording.fields.commanded.units)),
+    )
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True, min_width=6)
+    if not len(recording.status):
+        return table
+    reference, pose, _, velocity, command, _ = np.split(recording.status.rows[-1], STATUS_ENDS)
+    cells = ["–"] * 5
+    if np.isfinite(pose).all():
+        errors = TrackingErrors.between([0.0], [pose], [reference])
+        cells = [
+            f"{pose[0]:.3f}",
+            f"{pose[1]:.3f}",
+            f"{np.degrees(pose[2]):.1f}",
+            f"{1e3 * errors.distance[0]:.2f}",
+            f"{np.degrees(errors.error[0, 2]):.2f}",
+        ]
+    cells += [f"{velocity[0]:.3f}", f"{velocity[1]:.3f}"]
+    table.add_row(*cells, f"{command[0]:+.2f} {command[1]:+.2f}")
+    return table

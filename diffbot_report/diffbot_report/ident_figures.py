@@ -8,32 +8,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from io import BytesIO
-from pathlib import Path
+from functools import partial
 from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from diffbot_description import write_atomically
 from diffbot_ident import figure_style as style
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_report.drawing import Picture
 from diffbot_report.ident_recording import (
-    ESTIMATED,
     OPENING,
     IdentRecording,
-    ParameterSample,
     PredictionErrors,
-    VerificationSample,
+    Verification,
 )
+from diffbot_report.panels import DASHES, draw_logarithmic, picture, two_by_two
 from diffbot_report.quantity import UNITS, Quantity, significant, with_uncertainty
 
-# ---
-# Which range of values a picture of an estimate shows.
+TIME = "robot time since the excitation began, s"
+NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
+SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
+RESIDUALS = ("linear v̇", "angular ω̇")
+# Whose predictions a verification compares.
+MODELS = (("identified", style.BLUE), ("nominal", style.GREEN), ("no model", style.QUIET))
+EDGES = {
+    "left": 0.085, "right": 0.985, "top": 0.835, "bottom": 0.085, "hspace": 0.32, "wspace": 0.20
+}  # fmt: skip
+ARENA_FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as shares of the figure
 
 # The first 15 % of a run hold the transient from the start value 0.
 SETTLED = 0.15
@@ -41,6 +47,30 @@ SETTLED = 0.15
 LEAST_SPAN = 0.005
 # Variances fall by orders of magnitude in the first samples.
 EARLY = 0.02
+
+
+def ident_pictures(
+    recording: IdentRecording, parameters: Sequence[Quantity], title: str
+) -> list[Picture]:
+    """The pictures for which there is something to show.
+
+    Args:
+        recording: the run.
+        parameters: K5..K8 at its end.
+        title: what was run, for example "twil, mujoco, seed 1".
+    """
+    make = {
+        "parameters": partial(parameters_figure, recording, parameters, title),
+        "covariance": partial(covariance_figure, recording, parameters, title),
+        "excitation": partial(excitation_figure, recording, title),
+    }
+    if has_trust(recording):
+        make["trust"] = partial(trust_figure, recording, title)
+    if recording.verification is not None:
+        make["verification"] = partial(verification_figure, recording.verification, title)
+    if recording.state is not None and recording.state.arena is not None:
+        make["arena"] = partial(arena_figure, recording, recording.state.arena, title)
+    return [picture(name, figure) for name, figure in make.items()]
 
 
 def estimate_limits(
@@ -90,11 +120,6 @@ def variance_limits(
     return low / 2.0, max(2.0 * high, 10.0 * low)
 
 
-NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
-SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
-TIME = "robot time since the excitation began, s"
-
-
 def parameters_figure(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> Figure:
@@ -109,9 +134,8 @@ def parameters_figure(
     figure = style.new_figure(f"Dynamic parameters of {title}", subtitle, 6.0)
     times, values, variances = recording.parameters()
     true_times, true_values = recording.truth()
-    for i, (axes, quantity) in enumerate(
-        zip(_panels(figure, _end(times)), parameters, strict=True)
-    ):
+    panels = two_by_two(figure, TIME, _end(times), EDGES, style.INK)
+    for i, (axes, quantity) in enumerate(zip(panels, parameters, strict=True)):
         sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
         value, spread = with_uncertainty(quantity.value, quantity.half_width)
         style.panel_title(
@@ -144,9 +168,8 @@ def covariance_figure(
     subtitle = "diagonal of the covariance matrix, after Figs. 14–17 of Lages (2017)"
     figure = style.new_figure(f"Variance of the parameters of {title}", subtitle, 6.0)
     times, _, variances = recording.parameters()
-    for i, (axes, quantity) in enumerate(
-        zip(_panels(figure, _end(times)), parameters, strict=True)
-    ):
+    panels = two_by_two(figure, TIME, _end(times), EDGES, style.INK)
+    for i, (axes, quantity) in enumerate(zip(panels, parameters, strict=True)):
         known = np.isfinite(variances[:, i]) & (variances[:, i] > 0.0)
         end = f"σ {quantity.std:.2g} {quantity.unit} at the end" if quantity.std else ""
         style.panel_title(axes, f"{quantity.symbol}, {SQUARED[quantity.symbol]}", end)
@@ -154,7 +177,7 @@ def covariance_figure(
             style.say(axes, _why(quantity))
             continue
         axes.plot(times[known], variances[known, i], color=style.BLUE, linewidth=1.8)
-        _logarithmic(axes, variance_limits(times[known], variances[known, i]))
+        draw_logarithmic(axes, *variance_limits(times[known], variances[known, i]))
     return figure
 
 
@@ -194,27 +217,6 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
     return figure
 
 
-def warm_up() -> None:
-    """Load what the first drawing loads: fonts, the renderer and the PNG writer."""
-    figure = style.new_figure("0", "0", 1.0)
-    figure.add_subplot().plot([0.0, 1.0], label="0")
-    style.legend(figure)
-    figure.savefig(BytesIO(), format="png")
-
-
-def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a PNG; returns its path. Raises OSError; see write_atomically."""
-    return write_atomically(path, lambda partial: figure.savefig(partial, format="png"))
-
-
-def _logarithmic(axes: Axes, limits: tuple[float, float]) -> None:
-    axes.set_yscale("log")
-    axes.set_ylim(*limits)
-    axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", color="#BBBBBB", length=2)
-
-
 def _why(quantity: Quantity) -> str:
     """Why a panel is empty, in lines of about the same length that fit it."""
     text = f"not identifiable: {quantity.reason or 'no finite variance'}"
@@ -225,20 +227,6 @@ def _why(quantity: Quantity) -> str:
 def _end(times: NDArray[np.float64]) -> float:
     """End of the time axis, s; an empty panel gets one too."""
     return float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0
-
-
-def _panels(figure: Figure, end: float) -> list[Axes]:
-    """Two by two panels over time from 0 to the end, s."""
-    grid = figure.add_gridspec(
-        2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
-    )
-    panels = [figure.add_subplot(grid[i // 2, i % 2]) for i in range(4)]
-    for i, axes in enumerate(panels):
-        style.quiet(axes)
-        axes.set_xlim(0.0, end)
-        if i >= 2:
-            axes.set_xlabel(TIME, fontsize=9, color=style.INK)
-    return panels
 
 
 def _draw_truth(
@@ -252,7 +240,7 @@ def _draw_truth(
     t = np.append(np.clip(true_times[before:], times[0], times[-1]), times[-1])
     k = np.append(true_values[before:], true_values[-1])
     axes.step(
-        t, k, where="post", color=style.ORANGE, linewidth=1.5, linestyle=(0, (5, 3)),
+        t, k, where="post", color=style.ORANGE, linewidth=1.5, linestyle=DASHES,
         label="true value (closed form)", zorder=3,
     )  # fmt: skip
     return k
@@ -260,12 +248,6 @@ def _draw_truth(
 
 def _rms(values: NDArray[np.float64], unit: str) -> str:
     return f"rms {np.sqrt(np.mean(values**2)):.2g} {unit}" if len(values) else "no data"
-
-
-# ---
-# The way that the robot took while it was excited, and the arena that it had to stay in.
-
-FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as shares of the figure
 
 
 def margin(places: NDArray[np.float64], arena: tuple[float, float]) -> float:
@@ -291,7 +273,7 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
     length, width = arena
     subtitle = f"{length:g} m × {width:g} m, axle's middle by odometry; {how}"
     figure = style.new_figure(f"Path in the arena of {title}", subtitle, 6.0)
-    axes = figure.add_axes(FRAME)
+    axes = figure.add_axes(ARENA_FRAME)
     style.quiet(axes)
     corner = (-0.5 * length, -0.5 * width)
     axes.add_patch(Rectangle(corner, length, width, facecolor="#F6F6F6", zorder=0.4))
@@ -307,7 +289,7 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
     axes.plot(0.0, 0.0, "o", color="white", markeredgecolor=style.INK, markersize=7, label="start")
     reach = np.maximum(0.5 * np.array(arena), _reach(exciting, verifying)) + 0.04 * max(arena)
     # One metre is as long along both axes.
-    size = figure.get_size_inches() * FRAME[2:]
+    size = figure.get_size_inches() * ARENA_FRAME[2:]
     reach = size * (reach / size).max()
     axes.set_xlim(-reach[0], reach[0])
     axes.set_ylim(-reach[1], reach[1])
@@ -319,20 +301,13 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
 
 def _reach(*paths: NDArray[np.float64]) -> NDArray[np.float64]:
     """Largest |x| and |y| of all places."""
-    return np.max([np.abs(path).max(axis=0) for path in paths if len(path)] or [(0, 0)], axis=0)
-
-
-# ---
-# How far an estimate may be trusted: coverage, whiteness and information in one picture.
-
-
-RESIDUALS = ("linear v̇", "angular ω̇")
+    reaches = [np.abs(path).max(axis=0) for path in paths if len(path)]
+    return np.asarray(np.max(reaches or [np.zeros(2)], axis=0))
 
 
 def has_trust(recording: IdentRecording) -> bool:
     """Whether the ident node said anything that the picture would show."""
-    sample = recording.latest
-    return sample is not None and sample.coverage is not None
+    return recording.estimate is not None and any(recording.estimate.coverage)
 
 
 def trust_figure(recording: IdentRecording, title: str) -> Figure:
@@ -349,8 +324,9 @@ def trust_figure(recording: IdentRecording, title: str) -> Figure:
         wspace=0.34,
     )  # fmt: skip
     coverage, correlation, information = (figure.add_subplot(grid[0, i]) for i in range(3))
-    _draw_coverage(coverage, recording.latest)
-    _draw_correlation(correlation, recording.latest)
+    if recording.estimate is not None:
+        _draw_coverage(coverage, recording.estimate)
+        _draw_correlation(correlation, recording.estimate)
     _draw_information(information, recording)
     style.legend(figure)
     return figure
@@ -364,15 +340,14 @@ def _bars(axes: Axes, names: tuple[str, ...]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _draw_coverage(axes: Axes, sample: ParameterSample | None) -> None:
+def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
     """Share of the needed excitation; orange where the parameter is not identified."""
-    shares = sample.coverage if sample and sample.coverage else (0.0,) * 4
-    states = (sample.states if sample else None) or (ESTIMATED,) * 4
+    shares, states = estimate.coverage, estimate.parameter_states
     _bars(axes, tuple(UNITS))
     style.panel_title(axes, "coverage", "")
     axes.axvline(1.0, color=style.QUIET, linewidth=1.0)
     for i, (share, state) in enumerate(zip(shares, states, strict=True)):
-        good = state == ESTIMATED
+        good = state is State.ESTIMATED
         axes.barh(
             i, share, 0.55, color=style.BLUE if good else style.ORANGE,
             hatch="" if good else "///", edgecolor="white", linewidth=0.0,
@@ -384,19 +359,18 @@ def _draw_coverage(axes: Axes, sample: ParameterSample | None) -> None:
             ha="right" if inside else "left", color="white" if inside and good else style.INK,
             fontsize=9, bbox=boxed,
         )  # fmt: skip
-    if any(state != ESTIMATED for state in states):
+    if any(state is not State.ESTIMATED for state in states):
         axes.set_xlabel("hatched: not identified", fontsize=9, color=style.INK)
     axes.set_xlim(0.0, max(1.02, *shares))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
 
 
-def _draw_correlation(axes: Axes, sample: ParameterSample | None) -> None:
+def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
     """Autocorrelation of the residuals; a right model leaves noise without any."""
-    found = sample.residual_correlation if sample else (np.nan, np.nan)
     _bars(axes, RESIDUALS)
     style.panel_title(axes, "residual correlation", "")
     axes.axvline(0.0, color=style.QUIET, linewidth=1.0)
-    for i, value in enumerate(found):
+    for i, value in enumerate(estimate.residual_correlation):
         known = bool(np.isfinite(value))
         if known:
             axes.barh(i, value, 0.4, color=style.PURPLE)
@@ -418,7 +392,7 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     style.quiet(axes)
     drawn = False
     for column, label, colour, dashes in (
-        (1, "predicted", style.ORANGE, (0, (5, 3))),
+        (1, "predicted", style.ORANGE, DASHES),
         (0, "achieved", style.BLUE, "-"),
     ):
         known = np.isfinite(rows[:, column])
@@ -432,21 +406,11 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     style.panel_title(axes, "information", f"{last:.1f} bits" if drawn else "")
     if not drawn:
         style.say(axes, "not known")
-    axes.set_xlim(0.0, float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0)
+    axes.set_xlim(0.0, _end(times))
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 
 
-# ---
-# How well the identified model predicts a motion that it has not seen.
-
-ROWS = (
-    ("identified", style.BLUE),
-    ("nominal", style.GREEN),
-    ("no model", style.QUIET),
-)
-
-
-def verification_figure(verification: VerificationSample, title: str) -> Figure:
+def verification_figure(verification: Verification, title: str) -> Figure:
     """Errors of the identified parameters, of the description's and of no model.
 
     Args:
@@ -469,11 +433,11 @@ def verification_figure(verification: VerificationSample, title: str) -> Figure:
         for column, (when, errors) in enumerate(steps):
             axes = figure.add_subplot(grid[row, column])
             style.panel_title(axes, f"{name}, {unit}", when)
-            _draw(axes, errors, row, column == 0)
+            _draw_errors(axes, errors, row, column == 0)
     return figure
 
 
-def _draw(axes: Axes, errors: PredictionErrors, index: int, labelled: bool) -> None:
+def _draw_errors(axes: Axes, errors: PredictionErrors, index: int, labelled: bool) -> None:
     """Three bars, each with its error and its share of the error without a model."""
     values = [pair[index] for pair in (errors.identified, errors.nominal, errors.no_model)]
     base = values[-1]
@@ -482,15 +446,15 @@ def _draw(axes: Axes, errors: PredictionErrors, index: int, labelled: bool) -> N
     axes.spines["left"].set_color("#BBBBBB")
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0, labelsize=10, labelcolor=style.INK, labelleft=labelled)
-    axes.set_yticks(range(len(ROWS)), [name for name, _ in ROWS])
-    axes.set_ylim(len(ROWS) - 0.5, -0.5)
+    axes.set_yticks(range(len(MODELS)), [name for name, _ in MODELS])
+    axes.set_ylim(len(MODELS) - 0.5, -0.5)
     axes.set_xlim(0.0, 1.38 * largest)
-    for i, ((_, colour), value) in enumerate(zip(ROWS, values, strict=True)):
+    for i, ((_, colour), value) in enumerate(zip(MODELS, values, strict=True)):
         text = "unknown"
         if math.isfinite(value):
             axes.barh(i, value, 0.62, color=colour)
             text = significant(value, 3)
-            if i < len(ROWS) - 1 and base > 0.0:
+            if i < len(MODELS) - 1 and base > 0.0:
                 text += f"  ({significant(100.0 * value / base, 2)} %)"
         start = value if math.isfinite(value) else 0.0
         axes.text(start + 0.02 * largest, i, text, va="center", fontsize=10, color=style.INK)

@@ -4,119 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
-# ---
-# What the ident node reports at one instant, free of ROS.
+from diffbot_ident.torque.estimate import Estimate
+from diffbot_report.node_state import IdentState, Pair, Phase
+from diffbot_report.sample_buffer import (
+    NANOSECONDS,
+    STAMP_TOLERANCE,
+    Rows,
+    SampleBuffer,
+    TrueParameters,
+)
 
-UNESTIMATED = "unestimated"
-ESTIMATED = "estimated"
-INVALID = "invalid"
+Times = NDArray[np.float64]
 
-WAITING = "waiting"
-EXCITING = "exciting"
-VERIFYING = "verifying"
-DONE = "done"
-STOPPED = "stopped"
-
-NOT_VERIFIED = "not_verified"
-VERIFIED = "verified"
-REFUTED = "refuted"
-
-Four = tuple[float, float, float, float]
-Pair = tuple[float, float]
-UNKNOWN: Pair = (math.nan, math.nan)
+# More points than this cannot be told apart in a picture.
+POINTS = 1500
+# Robot time at the start of the excitation that is kept sample by sample, s.
+OPENING = 10.0
 
 
-@dataclass(frozen=True)
-class ParameterSample:
-    """One estimate of K5..K8 of (41) of Lages (2017); units m, 1/m, 1/(kg m), 1/(kg m^2).
+class Verdict(Enum):
+    """Whether a held-out motion has verified the parameters; named as in DynamicParameters.msg."""
 
-    Attributes:
-        time: stamp in robot time, s.
-        values: [K5, K6, K7, K8].
-        variances: of the values, in their units squared; infinite where not identifiable.
-        state: "unestimated", "estimated" or "invalid".
-        reason: why the state is not "estimated".
-        samples: control periods that the estimate rests on.
-        residual_std: of [dv/dt in m/s^2, domega/dt in rad/s^2].
-        covariance: of the values, 16 numbers row by row; None: only the variances are known.
-        states: of each of K5..K8; None: all have the state of the set.
-        reasons: why a parameter's state is not "estimated".
-        warnings: what is odd though the values may be used.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None where the
-            estimator does not model it.
-        friction_variances: of it, in its units squared; infinite where not identifiable.
-        verification: "not_verified", "verified" or "refuted".
-        coverage: share of the needed excitation that was seen for each of K5..K8, 0 to 1; None
-            where unknown.
-        residual_correlation: of [linear, angular] residuals, -1 to 1; NaN where unknown.
-        torque_delay: control periods from a torque's report to its action; NaN where unknown.
-    """
-
-    time: float
-    values: Four
-    variances: Four
-    state: str = ESTIMATED
-    reason: str = ""
-    samples: int = 0
-    residual_std: Pair = (0.0, 0.0)
-    covariance: tuple[float, ...] | None = None
-    states: tuple[str, str, str, str] | None = None
-    reasons: tuple[str, str, str, str] = ("", "", "", "")
-    warnings: tuple[str, ...] = ()
-    friction: Four | None = None
-    friction_variances: Four = (math.inf, math.inf, math.inf, math.inf)
-    verification: str = NOT_VERIFIED
-    coverage: Four | None = None
-    residual_correlation: Pair = UNKNOWN
-    torque_delay: float = math.nan
-
-    def covariance_matrix(self) -> NDArray[np.float64]:
-        """Covariance of the values, (4, 4), in their units."""
-        if self.covariance is None:
-            return np.diag(self.variances)
-        return np.array(self.covariance).reshape(4, 4)
-
-
-@dataclass(frozen=True)
-class StatusSample:
-    """What the ident node is doing.
-
-    Attributes:
-        time: stamp in robot time, s.
-        phase: "waiting", "exciting", "verifying", "done" or "stopped".
-        message: what is waited for, or why the run stopped.
-        elapsed: robot time since excitation began, s.
-        duration: robot time after which excitation ends, s; 0 means never.
-        velocity: body velocity [v in m/s, omega in rad/s].
-        effort: torques that acted in the last control period, [left, right], N m.
-        guarded: control periods in which the speed guard replaced the excitation.
-        refused: joint states that were refused.
-        position: by odometry since excitation began, [x, y], m.
-        arena: [length along x, width along y], m, around where excitation began; None: no arena.
-        information: about K5..K8 since excitation began, [achieved, predicted], bits; NaN where
-            unknown.
-        count: statuses so far, this one included; 0 where it is not told.
-        estimates: estimates so far.
-    """
-
-    time: float
-    phase: str
-    message: str = ""
-    elapsed: float = 0.0
-    duration: float = 0.0
-    velocity: Pair = (0.0, 0.0)
-    effort: Pair = (0.0, 0.0)
-    guarded: int = 0
-    refused: int = 0
-    position: Pair = (0.0, 0.0)
-    arena: Pair | None = None
-    information: Pair = UNKNOWN
-    count: int = 0
-    estimates: int = 0
+    NOT_VERIFIED = "not_verified"
+    VERIFIED = "verified"
+    REFUTED = "refuted"
 
 
 @dataclass(frozen=True)
@@ -135,7 +51,7 @@ class PredictionErrors:
 
 
 @dataclass(frozen=True)
-class VerificationSample:
+class Verification:
     """How well the identified parameters predict a motion that they were not identified from.
 
     Attributes:
@@ -155,254 +71,162 @@ class VerificationSample:
     at_horizon: PredictionErrors
 
 
-# ---
-# A time series of bounded length for runs of unknown length.
-
-# Stamps are double seconds, up to 2e9 s on a real robot, and so exact to 2e-7 s only.
-STAMP_TOLERANCE = 1e-6
-
-
-class Series:
-    """Rows of numbers over time, thinned by a power of two when they exceed the capacity.
-
-    Args:
-        width: numbers in a row, >= 1.
-        capacity: rows kept at most, >= 4; an odd one counts as one less.
-        interval: shortest time between rows that `accepts` lets in, s, >= 0.
-
-    Raises:
-        ValueError: width or capacity too small, or the interval negative or not finite.
-    """
-
-    def __init__(self, width: int, capacity: int = 2048, interval: float = 0.0) -> None:
-        if width < 1:
-            raise ValueError(f"width = {width}: must be 1 or more numbers")
-        if capacity < 4:
-            raise ValueError(f"capacity = {capacity}: must be 4 or more rows")
-        if not 0.0 <= interval < np.inf:
-            raise ValueError(f"interval = {interval} s: must be finite and >= 0")
-        self.interval = interval
-        self._width = width
-        # Thinning an even number leaves the next row one doubled interval away.
-        self._capacity = capacity - capacity % 2
-        self._times: list[float] = []
-        self._rows: list[tuple[float, ...]] = []
-
-    @property
-    def last(self) -> float:
-        """Time of the last row, s; minus infinity without one."""
-        return self._times[-1] if self._times else -np.inf
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def accepts(self, time: float) -> bool:
-        """Whether a row at this time (s) is wanted; cheap, so ask before unpacking a message."""
-        if not self._times:
-            return True
-        step = time - self._times[-1]
-        # A step back means that robot time was reset: the row starts the series anew.
-        return step < 0.0 or step >= max(self.interval - STAMP_TOLERANCE, STAMP_TOLERANCE)
-
-    def add(self, time: float, row: tuple[float, ...]) -> None:
-        """Append a row at this time (s), whether or not `accepts` wants it.
-
-        A row at the time of the last one replaces it; a row before it restarts the series.
-
-        Raises:
-            ValueError: the row has the wrong length.
-        """
-        if len(row) != self._width:
-            raise ValueError(f"row of {len(row)} numbers: must have {self._width}")
-        if self._times and time < self._times[-1]:
-            self._times.clear()
-            self._rows.clear()
-        if self._times and time == self._times[-1]:
-            self._rows[-1] = row
-            return
-        if len(self._times) >= self._capacity:
-            self._thin()
-        self._times.append(time)
-        self._rows.append(row)
-
-    def _thin(self) -> None:
-        spacing = (self._times[-1] - self._times[0]) / (len(self._times) - 1)
-        self.interval = 2.0 * max(self.interval, spacing)
-        del self._times[1::2]
-        del self._rows[1::2]
-
-    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Times, shape (n,), s, and rows, shape (n, width), oldest first."""
-        return np.array(self._times), np.array(self._rows).reshape(-1, self._width)
-
-
-# More points than this cannot be told apart in a picture.
-POINTS = 1500
-# Robot time at the start of the excitation that is kept sample by sample, s.
-OPENING = 10.0
-
-
 class IdentRecording:
     """Series of K5..K8, their variances, velocities and torques over robot time.
 
-    Times go in as stamps and come out relative to the start of the excitation. Ask `wants_…`
+    Stamps go in as ns, and times come out in s since the start of the excitation. Ask `wants_…`
     before unpacking a message: at 40 times real time only every n-th is needed.
 
-    Attributes:
-        latest: newest estimate, kept or not; None before the first.
-        status: newest status; None before the first.
-        verification: what a held-out motion said; None before it has.
-        start: stamp at which the excitation began, s; None before.
-        statuses, estimates: messages that have come, kept or not.
-        newest: stamp of the newest estimate, s; None before the first.
-
     Args:
-        capacity: rows kept of each series, >= 4; see Series.
+        capacity: rows kept of each series, >= 4; see SampleBuffer.
         truth_due: whether a simulator tells the true K5..K8.
+
+    Attributes:
+        estimate: the newest, kept or not; None before the first.
+        state: newest state of the ident node; None before the first.
+        verification: what a held-out motion said; None before it has.
+        start: stamp at which the excitation began, ns; None before.
+        true_parameters: K5..K8 that a simulator told.
+        statuses, estimates: messages that have come, kept or not.
+        newest: stamp of the newest estimate, ns; None before the first.
     """
 
     def __init__(self, capacity: int = 4096, truth_due: bool = False) -> None:
         self._truth_due = truth_due
-        self.latest: ParameterSample | None = None
-        self.status: StatusSample | None = None
-        self.verification: VerificationSample | None = None
-        self.start: float | None = None
+        self.estimate: Estimate | None = None
+        self.state: IdentState | None = None
+        self.verification: Verification | None = None
+        self.start: int | None = None
+        self.true_parameters = TrueParameters()
         self.statuses = self.estimates = 0
-        self.newest: float | None = None
-        self._excited = -math.inf  # Stamp of the last status that was exciting, s.
-        self._parameters = Series(8, capacity)
-        self._motion = Series(8, capacity)
-        self._verifying = Series(2, capacity)
-        self._opening = Series(4, capacity)
-        self._truth = Series(4, capacity)
+        self.newest: int | None = None
+        self._verdict = Verdict.NOT_VERIFIED
+        self._estimated: int | None = None  # Stamp of `estimate`, ns.
+        self._excited: int | None = None  # Stamp of the last state that was exciting, ns.
+        self._parameters = SampleBuffer(8, capacity)  # K5..K8, their variances
+        self._motion = SampleBuffer(8, capacity)  # velocity, effort, position, information
+        self._opening = SampleBuffer(4, capacity)  # velocity, effort
+        self._verifying = SampleBuffer(2, capacity)  # position
 
     @property
     def elapsed(self) -> float:
         """Robot time since excitation began, s; 0 before."""
-        return self.status.elapsed if self.status else 0.0
+        return self.state.elapsed if self.state else 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """What a held-out motion says of the newest estimate, by itself or by the estimate."""
+        if self.verification is not None:
+            return Verdict.VERIFIED if self.verification.passed else Verdict.REFUTED
+        return self._verdict if self.estimate else Verdict.NOT_VERIFIED
 
     def missing(self) -> list[str]:
         """What a complete record of the run would hold and this one does not, in sentences."""
-        status = self.status
-        if status is None:
+        state = self.state
+        if state is None:
             return []
         found = [
             f"{told - come} of {told} {what} did not come"
             for told, come, what in (
-                (status.count, self.statuses, "status messages"),
-                (status.estimates, self.estimates, "estimates"),
+                (state.statuses, self.statuses, "status messages"),
+                (state.estimates, self.estimates, "estimates"),
             )
             if told > come
         ]
-        verdict = self.latest.verification if self.has_last and self.latest else NOT_VERIFIED
-        if verdict != NOT_VERIFIED and self.verification is None:
+        verified = self.has_last and self.verdict is not Verdict.NOT_VERIFIED
+        if verified and self.verification is None:
             found.append("the verification did not come")
-        if self._truth_due and not len(self._truth):
+        if self._truth_due and not len(self.true_parameters):
             found.append("the true K5 to K8 (ground_truth/dynamic_parameters) did not come")
         return found
 
     @property
     def has_last(self) -> bool:
-        """Whether the last estimate has come; it has the stamp of the status that ends the run."""
-        status = self.status
-        if status is None or not status.estimates or self.estimates >= status.estimates:
+        """Whether the last estimate has come; it has the stamp of the state that ends the run."""
+        state = self.state
+        if state is None or not state.estimates or self.estimates >= state.estimates:
             return True
-        ended = status.phase in (DONE, STOPPED)
-        return ended and self.newest is not None and self.newest >= status.time - STAMP_TOLERANCE
+        newest = self.newest
+        return state.phase.ended and newest is not None and newest >= state.stamp - STAMP_TOLERANCE
 
-    def wants_parameters(self, time: float) -> bool:
-        """Whether an estimate with this stamp (s) is worth unpacking for the pictures."""
-        return self._parameters.accepts(time)
+    def wants_estimate(self, stamp: int) -> bool:
+        """Whether an estimate with this stamp (ns) is worth unpacking for the pictures."""
+        return self._parameters.wants(stamp)
 
-    def add_parameters(self, sample: ParameterSample) -> None:
-        """Take in the newest estimate."""
-        self.latest = sample
+    def add_estimate(
+        self, stamp: int, estimate: Estimate, verdict: Verdict = Verdict.NOT_VERIFIED
+    ) -> None:
+        """Take in the newest estimate, with its stamp (ns)."""
+        self.estimate, self._verdict, self._estimated = estimate, verdict, stamp
         # A verification leaves the estimate as it is.
-        learning = self.status is None or self.status.phase == EXCITING
-        if learning and self._parameters.accepts(sample.time):
-            self._parameters.add(sample.time, (*sample.values, *sample.variances))
+        if self.state is None or self.state.phase is Phase.EXCITING:
+            self._parameters.take(stamp, (*estimate.values, *estimate.variances))
 
-    def wants_status(self, time: float) -> bool:
-        """Whether a status with this stamp (s) is worth unpacking for the pictures."""
-        wanted = self._motion.accepts(time) and self._verifying.accepts(time)
-        return wanted or self._in_opening(time)
+    def wants_state(self, stamp: int) -> bool:
+        """Whether a state with this stamp (ns) is worth unpacking for the pictures."""
+        wanted = self._motion.wants(stamp) and self._verifying.wants(stamp)
+        return wanted or self._in_opening(stamp)
 
-    def add_status(self, sample: StatusSample) -> None:
-        """Take in the newest status; the first one that is exciting fixes the time axis."""
-        self.status = sample
-        if sample.phase == VERIFYING and self._verifying.accepts(sample.time):
-            self._verifying.add(sample.time, sample.position)
-        if sample.phase != EXCITING:
+    def add_state(self, state: IdentState) -> None:
+        """Take in the newest state; the first one that is exciting fixes the time axis."""
+        self.state, stamp = state, state.stamp
+        if state.phase is Phase.VERIFYING:
+            self._verifying.take(stamp, state.position)
+        if state.phase is not Phase.EXCITING:
             return
-        self.start = sample.time - sample.elapsed
-        self._excited = sample.time
+        self.start = stamp - round(state.elapsed * NANOSECONDS)
+        self._excited = stamp
         # A known duration gives an even spacing from the start; without one, thinning does it.
-        if not len(self._motion) and 0.0 < sample.duration < math.inf:
-            self._motion.interval = self._parameters.interval = sample.duration / POINTS
-            self._verifying.interval = self._motion.interval
-        row = (*sample.velocity, *sample.effort)
-        if self._motion.accepts(sample.time):
-            self._motion.add(sample.time, (*row, *sample.position, *sample.information))
-        if self._in_opening(sample.time):
-            self._opening.add(sample.time, row)
-
-    def add_truth(self, time: float, values: tuple[float, float, float, float]) -> None:
-        """Take in the robot's true [K5, K6, K7, K8] from this stamp (s) on.
-
-        A new set during the run (a payload) is a step of the true values.
-        """
-        self._truth.add(time, values)
+        if not len(self._motion) and 0.0 < state.duration < math.inf:
+            for buffer in (self._motion, self._parameters, self._verifying):
+                buffer.interval = state.duration / POINTS
+        row = (*state.velocity, *state.effort)
+        self._motion.take(stamp, (*row, *state.position, *state.information))
+        if self._in_opening(stamp):
+            self._opening.take(stamp, row)
 
     def finish(self) -> None:
         """Keep the newest estimate, so that the curves end where the excitation ended."""
-        if self.latest is None:
+        if self.estimate is None or self._estimated is None:
             return
-        sample = self.latest
         # Not before the last row, nor far behind the end of the excitation: a verification, which
         # leaves the estimate as it is, may have followed.
-        time = max(min(sample.time, self._excited), self._parameters.last)
-        time = time if time > -math.inf else sample.time
-        self._parameters.add(time, (*sample.values, *sample.variances))
+        last, stamp = self._parameters.last, self._estimated
+        if self._excited is not None:
+            stamp = min(stamp, self._excited)
+        elif last is not None:
+            stamp = last
+        if last is not None:
+            stamp = max(stamp, last)
+        self._parameters.finish(stamp, (*self.estimate.values, *self.estimate.variances))
 
-    def _in_opening(self, time: float) -> bool:
-        return self.start is None or time - self.start <= OPENING + STAMP_TOLERANCE
+    def _in_opening(self, stamp: int) -> bool:
+        end = round(OPENING * NANOSECONDS) + STAMP_TOLERANCE
+        return self.start is None or stamp - self.start <= end
 
-    def parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def parameters(self) -> tuple[Times, Rows, Rows]:
         """Time (n,), s, values (n, 4) and variances (n, 4) of K5..K8 since excitation began."""
-        times, rows = self._since_start(self._parameters)
+        times, rows = self._parameters.since(self.start)
         return times, rows[:, :4], rows[:, 4:]
 
-    def motion(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def motion(self) -> tuple[Times, Rows]:
         """Time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
-        times, rows = self._since_start(self._motion)
+        times, rows = self._motion.since(self.start)
         return times, rows[:, :4]
 
-    def path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def path(self) -> tuple[Rows, Rows]:
         """Places [x, y] by odometry, m, while exciting (n, 2) and while verifying (m, 2)."""
-        return self._since_start(self._motion)[1][:, 4:6], self._verifying.arrays()[1]
+        return self._motion.since(self.start)[1][:, 4:6], self._verifying.rows
 
-    def information(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def information(self) -> tuple[Times, Rows]:
         """Time (n,), s, and [achieved, predicted] information (n, 2), bits; NaN where unknown."""
-        times, rows = self._since_start(self._motion)
+        times, rows = self._motion.since(self.start)
         return times, rows[:, 6:8]
 
-    def opening(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """As `motion`, each status of the first 10 s."""
-        return self._since_start(self._opening)
+    def opening(self) -> tuple[Times, Rows]:
+        """As `motion`, each state of the first 10 s."""
+        return self._opening.since(self.start)
 
-    def truth(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def truth(self) -> tuple[Times, Rows]:
         """Time (m,), s, from which on the true K5..K8 (m, 4) hold; m = 0 when unknown."""
-        times, rows = self._truth.arrays()
-        return times - (self.start or 0.0), rows
-
-    def last_truth(self) -> tuple[float, float, float, float] | None:
-        """The true [K5, K6, K7, K8] at the end of the run; None when unknown."""
-        _, rows = self._truth.arrays()
-        return tuple(rows[-1].tolist()) if len(rows) else None
-
-    def _since_start(self, series: Series) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        times, rows = series.arrays()
-        if self.start is None:
-            return times[:0], rows[:0]
-        since = times - self.start >= -STAMP_TOLERANCE
-        return times[since] - self.start, rows[since]
+        return self.true_parameters.since(self.start or 0)

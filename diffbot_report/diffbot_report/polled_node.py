@@ -1,4 +1,4 @@
-"""A node that takes its messages when it wants them."""
+"""A node that takes its messages when it wants them, a batch at a time."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class PolledNode(Node):
     """
 
     # The base class asks for its subscriptions before this class has made any.
-    _polled: tuple[Subscription, ...] = ()
-    _receipts: Mapping[Subscription, Receipts] = MappingProxyType({})
+    _polled: tuple[Subscription[Any], ...] = ()
+    _receipts: Mapping[Subscription[Any], Receipts] = MappingProxyType({})
 
     @property
-    def subscriptions(self) -> Iterator[Subscription]:
+    def subscriptions(self) -> Iterator[Subscription[Any]]:
         """The subscriptions that an executor serves."""
         polled = {id(subscription) for subscription in self._polled}
         return (s for s in super().subscriptions if id(s) not in polled)
 
     def create_polled(
         self, message_type: type, topic: str, qos: QoSProfile, raw: bool = False
-    ) -> Subscription:
+    ) -> Subscription[Any]:
         """A subscription for `take`; the queue of the qos must last from one take to the next."""
         subscription = self.create_subscription(message_type, topic, lambda _: None, qos, raw=raw)
         self._polled = (*self._polled, subscription)
@@ -42,19 +42,19 @@ class PolledNode(Node):
 
     def create_kept(
         self, message_type: type, topic: str, raw: bool = False, latched: bool = False
-    ) -> Subscription:
+    ) -> Subscription[Any]:
         """A subscription for `take_kept` of a topic that a KeptTopic writes, with a header."""
         qos = KEPT_LATCHED if latched else KEPT
         subscription = self.create_polled(message_type, topic, qos, raw)
         self._receipts = {**self._receipts, subscription: Receipts(self, topic)}
         return subscription
 
-    def take_kept(self, subscription: Subscription) -> list[Any]:
+    def take_kept(self, subscription: Subscription[Any]) -> list[Any]:
         """As `take`; the writer hears of it, and may wait until it does."""
         messages = list(self.take(subscription))
         if messages:
             last = messages[-1]
-            stamp = Time(**stamp_fields(last)) if subscription.raw else last.header.stamp
+            stamp = raw_stamp(last) if subscription.raw else last.header.stamp
             self._receipts[subscription].taken(stamp)
         return messages
 
@@ -64,7 +64,7 @@ class PolledNode(Node):
             receipts.leave()
 
     @staticmethod
-    def take(subscription: Subscription) -> Iterator[Any]:
+    def take(subscription: Subscription[Any]) -> Iterator[Any]:
         """The messages that have come, oldest first; bytes when the subscription is raw."""
         handle, kind, raw = subscription.handle, subscription.msg_type, subscription.raw
         with handle:
@@ -72,12 +72,12 @@ class PolledNode(Node):
                 yield taken[0]
 
 
-def stamp_fields(serialized: bytes) -> dict[str, int]:
-    """Stamp of a serialized message whose first field is a std_msgs/Header: sec and nanosec.
+def raw_stamp(serialized: bytes) -> Time:
+    """Stamp of a serialized message whose first field is a std_msgs/Header.
 
     CDR puts 4 bytes ahead, of which the second tells the byte order, then the stamp. This takes
-    1 µs; unpacking the whole message takes 40 µs.
+    some µs; unpacking the whole message takes 40 µs.
     """
     order = "<" if serialized[1] & 1 else ">"
     seconds, nanoseconds = struct.unpack_from(order + "iI", serialized, 4)
-    return {"sec": seconds, "nanosec": nanoseconds}
+    return Time(sec=seconds, nanosec=nanoseconds)

@@ -1,4 +1,9 @@
-"""A number with its unit, its uncertainty and what it should be."""
+"""A number with its unit, its uncertainty and what it should be; in numbers and in words.
+
+K5..K8 with their 95 % intervals, the masses, inertias and friction that follow from them (their
+mathematics is diffbot_ident's), and how people read them: with as many digits as the uncertainty
+supports.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
-from diffbot_report.ident_recording import ESTIMATED, UNESTIMATED, ParameterSample
 
 UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
 
@@ -32,8 +36,8 @@ class Quantity:
         std: standard deviation, in the unit; None when not identifiable.
         interval95: [lo, hi] of the 95 % interval; None for an end that is not bounded.
         closed_form: true value when a simulator knows it, else None.
-        state: "estimated", "unestimated" or "invalid".
-        reason: why the state is not "estimated"; empty when it is, or when nobody said.
+        state: whether it may be used.
+        reason: why the state is not ESTIMATED; empty when it is, or when nobody said.
     """
 
     symbol: str
@@ -42,7 +46,7 @@ class Quantity:
     std: float | None
     interval95: Interval
     closed_form: float | None = None
-    state: str = ESTIMATED
+    state: State = State.ESTIMATED
     reason: str = ""
 
     @property
@@ -67,45 +71,68 @@ class Quantity:
 
 
 def parameter_quantities(
-    sample: ParameterSample | None, closed_form: Sequence[float] | None = None
+    estimate: Estimate | None, closed_form: Sequence[float] | None = None
 ) -> tuple[Quantity, ...]:
     """K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
 
-    A parameter whose variance is not finite and >= 0 is "unestimated" by itself, whatever the
-    state of the others.
+    A parameter whose variance is not finite and >= 0 is UNESTIMATED by itself, whatever the state
+    of the others.
 
     Args:
-        sample: the estimate; None gives four unestimated quantities.
+        estimate: of K5..K8; None gives four unestimated quantities.
         closed_form: true [K5, K6, K7, K8], or None where unknown.
     """
     quantities = []
     for i, (symbol, unit) in enumerate(UNITS.items()):
         true = finite(closed_form[i]) if closed_form is not None else None
-        if sample is None:
-            quantities.append(Quantity(symbol, unit, None, None, UNBOUNDED, true, UNESTIMATED))
+        if estimate is None:
+            unknown = Quantity(symbol, unit, None, None, UNBOUNDED, true, State.UNESTIMATED)
+            quantities.append(unknown)
             continue
-        value, variance, reason = finite(sample.values[i]), sample.variances[i], sample.reasons[i]
-        state = sample.state if sample.states is None else sample.states[i]
-        named = sample.states is not None and state == UNESTIMATED
-        if value is None or named or not 0.0 <= variance < math.inf:
-            state = UNESTIMATED if state == ESTIMATED else state
-            quantities.append(Quantity(symbol, unit, value, None, UNBOUNDED, true, state, reason))
-            continue
-        std = math.sqrt(variance)
-        interval = (value - NORMAL_95 * std, value + NORMAL_95 * std)
+        value, variance = finite(estimate.values[i]), estimate.variances[i]
+        state, reason = estimate.parameter_states[i], estimate.parameter_reasons[i]
+        std, interval = None, UNBOUNDED
+        if value is not None and 0.0 <= variance < math.inf:
+            std = math.sqrt(variance)
+            interval = (value - NORMAL_95 * std, value + NORMAL_95 * std)
+        elif state is State.ESTIMATED:
+            state = State.UNESTIMATED
         quantities.append(Quantity(symbol, unit, value, std, interval, true, state, reason))
     return tuple(quantities)
 
 
-def friction_quantities(sample: ParameterSample | None) -> dict[str, Quantity]:
-    """Friction of the wheels, viscous_left to coulomb_right; empty where it is not modelled."""
-    if sample is None or sample.friction is None:
+def physical_quantities(
+    estimate: Estimate | None,
+    model: RobotModel,
+    closed_form: Sequence[float] | None = None,
+) -> dict[str, Quantity]:
+    """Masses and inertias with 95 % intervals, by key; empty without an estimate.
+
+    Args:
+        estimate: of K5..K8.
+        model: the robot's description, for its wheels and track.
+        closed_form: true [K5, K6, K7, K8], or None where unknown.
+    """
+    if estimate is None:
         return {}
-    found = identified_friction(sample.friction, sample.friction_variances)
-    return {key: from_physical(quantity, sample.state) for key, quantity in found.items()}
+    known = [quantity.std is not None for quantity in parameter_quantities(estimate)]
+    found = identified_quantities(estimate.values, estimate.covariance, known, model)
+    true: dict[str, float | None] = dict.fromkeys(found)
+    if closed_form is not None:
+        exact = identified_quantities(closed_form, np.zeros((4, 4)), (True,) * 4, model)
+        true = {key: finite(quantity.value) for key, quantity in exact.items()}
+    return {key: _reported(found[key], estimate.state, true[key]) for key in found}
 
 
-def from_physical(quantity: PhysicalQuantity, state: str, true: float | None = None) -> Quantity:
+def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
+    """Friction of the wheels, viscous_left to coulomb_right; empty where it is not modelled."""
+    if estimate is None or estimate.friction is None:
+        return {}
+    found = identified_friction(estimate.friction.values, estimate.friction.variances)
+    return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
+
+
+def _reported(quantity: PhysicalQuantity, state: State, true: float | None = None) -> Quantity:
     """The quantity for a report; its own state is worse than the set's where it is not fixed."""
     std, (low, high) = finite(quantity.std), quantity.interval
     return Quantity(
@@ -115,7 +142,7 @@ def from_physical(quantity: PhysicalQuantity, state: str, true: float | None = N
         std,
         (finite(low), finite(high)),
         true,
-        UNESTIMATED if std is None and state == ESTIMATED else state,
+        State.UNESTIMATED if std is None and state is State.ESTIMATED else state,
     )
 
 
@@ -124,8 +151,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-# ---
-# Numbers as people read them: as many digits as the uncertainty supports.
+# Numbers as people read them.
 
 MISSING = "–"
 UNBOUNDED_TEXT = "(−∞, ∞)"
@@ -171,8 +197,7 @@ def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str
     return f"{value:.{decimals}f}", f"{half_width:.{decimals}f}"
 
 
-# ---
-# What K5..K8 say about masses, in numbers and in words; the mathematics is diffbot_ident's.
+# What K5..K8 mean.
 
 GENERAL = {
     "K5": "forward push of turning, m d / M",
@@ -180,31 +205,6 @@ GENERAL = {
     "K7": "acceleration per torque, 1 / (r M)",
     "K8": "turning per torque, -b / (r I)",
 }
-
-
-def physical_quantities(
-    sample: ParameterSample | None,
-    model: RobotModel,
-    closed_form: Sequence[float] | None = None,
-) -> dict[str, Quantity]:
-    """Masses and inertias with 95 % intervals, by key; empty without an estimate.
-
-    Args:
-        sample: the estimate.
-        model: the robot's description, for its wheels and track.
-        closed_form: true [K5, K6, K7, K8], or None where unknown.
-    """
-    if sample is None:
-        return {}
-    known = [quantity.std is not None for quantity in parameter_quantities(sample)]
-    found = identified_quantities(sample.values, sample.covariance_matrix(), known, model)
-    true: dict[str, float | None] = dict.fromkeys(found)
-    if closed_form is not None:
-        exact = identified_quantities(closed_form, np.zeros((4, 4)), (True,) * 4, model)
-        true = {key: finite(quantity.value) for key, quantity in exact.items()}
-    return {
-        key: from_physical(quantity, sample.state, true[key]) for key, quantity in found.items()
-    }
 
 
 def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -> dict[str, str]:
@@ -218,12 +218,13 @@ def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -
     for quantity in parameters:
         symbol = quantity.symbol
         # Numbers that must not be used yet get no meaning.
-        usable = physical and quantity.state == ESTIMATED and quantity.std is not None
-        phrases[symbol] = (_phrase(symbol, physical) if usable else "") or GENERAL[symbol]
+        usable = physical and quantity.state is State.ESTIMATED and quantity.std is not None
+        phrases[symbol] = (_phrase(symbol, physical) if usable else None) or GENERAL[symbol]
     return phrases
 
 
-def _phrase(symbol: str, physical: Mapping[str, Quantity]) -> str:
+def _phrase(symbol: str, physical: Mapping[str, Quantity]) -> str | None:
+    """What a parameter that may be used means; None where the data do not bound it."""
     if symbol == "K5":
         return _centre_of_mass(physical["com_offset"])
     key, name = {
@@ -233,14 +234,14 @@ def _phrase(symbol: str, physical: Mapping[str, Quantity]) -> str:
     }[symbol]
     quantity = physical[key]
     if quantity.value is None or quantity.std is None or None in quantity.interval95:
-        return ""
+        return None
     return f"{name} {supported(quantity.value, quantity.std)} {quantity.unit}"
 
 
-def _centre_of_mass(offset: Quantity) -> str:
+def _centre_of_mass(offset: Quantity) -> str | None:
     low, high = offset.interval95
     if offset.value is None or offset.std is None or low is None or high is None:
-        return ""
+        return None
     if low <= 0.0 <= high:
         return "centre of mass near the axle"
     side = "ahead of" if offset.value > 0.0 else "behind"

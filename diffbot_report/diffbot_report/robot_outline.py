@@ -87,4 +87,4 @@ def rounded_box(rear: float, front: float, half_width: float, corner: float) -> 
 def placed(polygon: Polygon, pose: NDArray[np.float64]) -> Polygon:
     """The polygon of a robot at a pose x, y, theta (m, m, rad), in the pose's frame."""
     c, s = math.cos(pose[2]), math.sin(pose[2])
-    return polygon @ np.array([[c, s], [-s, c]]) + pose[:2]
+    return np.asarray(polygon @ np.array([[c, s], [-s, c]]) + pose[:2])

@@ -1,4 +1,4 @@
-"""summary.json: what a run found, for scripts."""
+"""summary.json: what was run, how it ended and what it found, for scripts."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ import math
 import os
 import platform
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, RenderableType
-
 from diffbot_description import write_atomically
-from diffbot_report.ident_recording import NOT_VERIFIED
-from diffbot_report.quantity import Quantity
 from diffbot_report.run_end import Ending
 
 # Simulators that tell what is true: the parameters, and the pose for each state by its stamp.
@@ -68,41 +64,6 @@ class RunDescription:
         return ", ".join(word for word in (self.robot, self.simulator, seed) if word)
 
 
-def summary(
-    run: RunDescription,
-    ending: Ending,
-    duration: float,
-    real_time_factor: float | None,
-    parameters: Sequence[Quantity],
-    physical: Mapping[str, Quantity] | None = None,
-    friction: Mapping[str, Quantity] | None = None,
-    verification: Mapping[str, Any] | None = None,
-    more: Mapping[str, Any] | None = None,
-    missing: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The content of an identification's summary.json; every number is finite or None.
-
-    Args:
-        run: what was run.
-        ending: how it ended.
-        duration: robot time of the excitation, s.
-        real_time_factor: robot time over wall time; None where unknown.
-        parameters: K5..K8.
-        physical: quantities derived from them, by key.
-        friction: of the wheels, by key; empty where it is not modelled.
-        verification: what a held-out motion said.
-        more: further keys; they never replace those above.
-        missing: what should have come and did not, in sentences.
-    """
-    results = {
-        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
-        "friction": {key: _entry(quantity) for key, quantity in (friction or {}).items()},
-        "physical": {key: _entry(quantity) for key, quantity in (physical or {}).items()},
-        "verification": dict(verification or {"state": NOT_VERIFIED}),
-    }
-    return run_summary(run, ending, duration, real_time_factor, results, more, missing)
-
-
 def run_summary(
     run: RunDescription,
     ending: Ending,
@@ -131,7 +92,7 @@ def run_summary(
         "started": run.started,
         "duration": duration,
         "real_time_factor": real_time_factor,
-        "outcome": ending.outcome,
+        "outcome": ending.outcome.value,
         "reason": ending.reason,
         "complete": not missing,
         "missing": list(missing),
@@ -139,19 +100,9 @@ def run_summary(
         "arguments": dict(run.arguments),
         "versions": versions(),
     }
-    return strict({**content, **{k: v for k, v in (more or {}).items() if k not in content}})
-
-
-def _entry(quantity: Quantity) -> dict[str, Any]:
-    return {
-        "value": quantity.value,
-        "std": quantity.std,
-        "interval95": list(quantity.interval95),
-        "closed_form": quantity.closed_form,
-        "state": quantity.state,
-        "reason": quantity.reason,
-        "unit": quantity.unit,
-    }
+    # What comes again keeps its place; `content` has the last word.
+    finite: dict[str, Any] = strict({**content, **(more or {}), **content})
+    return finite
 
 
 def versions() -> dict[str, str]:
@@ -191,10 +142,6 @@ def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
     return write_atomically(directory / "summary.json", text)
 
 
-# ---
-# The launch arguments of a run, as text.
-
-
 def parse_arguments(text: str) -> dict[str, Any]:
     """Launch arguments from a JSON object or from words "name:=value".
 
@@ -206,7 +153,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     text = text.strip()
     if text.startswith("{"):
         try:
-            return json.loads(text)
+            return dict(json.loads(text))
         except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"arguments = {text!r}: not a JSON object: {error}") from error
     arguments = {}
@@ -224,59 +171,3 @@ def _scalar(text: str) -> Any:
     except (ValueError, RecursionError):  # ValueError: a number of more than 4300 digits
         return text
     return value if isinstance(value, (bool, int, float, str)) else text
-
-
-# ---
-# The end of a run: the table, summary.json and the pictures, in this order.
-
-
-def headline(run: RunDescription, duration: float, ending: Ending) -> str:
-    """Title of the final table: what was run, for how long (s of robot time), how it ended."""
-    reason = f": {ending.reason}" if ending.reason else ""
-    return f"{run.label}, {duration:.1f} s, {ending.outcome}{reason}"
-
-
-def hand_over(
-    console: Console,
-    table: RenderableType,
-    content: Mapping[str, Any],
-    directory: Path,
-    pictures: Iterator[Path],
-    problem: Callable[[], str],
-    missing: Sequence[str] = (),
-    unwritten: Callable[[], Sequence[str]] = tuple,
-) -> bool:
-    """Print the table, write the files and print their paths; whether all could be written.
-
-    Args:
-        console: where the table goes.
-        table: of the results.
-        content: of summary.json.
-        directory: where the files go; exists.
-        pictures: draws one with each step, and gives its path.
-        problem: why pictures are missing, asked at the end; empty when none is.
-        missing: what should have come and did not, in sentences.
-        unwritten: sentences on pictures that could not be written, asked at the end.
-    """
-
-    def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    console.print()
-    console.print(table, markup=False, highlight=False)
-    if missing:
-        say(f"  not complete: {'; '.join(missing)}. Figures that need it are left out")
-    # The numbers come first: a second Ctrl-C may cost pictures, never results.
-    failures: list[str] = []
-    try:
-        say(str(write_summary(content, directory)))
-    except OSError as error:
-        failures.append(str(error))
-    for path in pictures:
-        say(str(path))
-    if problem():
-        say(f"pictures left out: {problem()}")
-    failures += unwritten()
-    for failure in failures:
-        say(failure)
-    return not failures

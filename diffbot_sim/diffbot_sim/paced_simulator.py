@@ -2,7 +2,7 @@
 
 In lock-step a node publishes a state, waits for the command that answers it, and advances by one
 control period: a run repeats to the last digit and is as fast as its nodes. Commands name the state
-that they answer (diffbot_node/answers.py); what answers another one moves nothing, and a state is
+that they answer (diffbot_node/stamps.py); what answers another one moves nothing, and a state is
 said again until its answer has come. Readers that must have every message are waited for
 (diffbot_node/kept_topic.py). Without lock-step the robot's time goes on by itself with the latest
 command, as a robot's does.
@@ -26,8 +26,8 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from diffbot_node import Parameter, declare
-from diffbot_node.answers import answers
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.stamps import answers
 from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 

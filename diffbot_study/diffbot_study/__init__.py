@@ -1,1 +1,33 @@
-"""Whole runs in one process, without ROS: what benchmarks, papers and tests are made with."""
+"""Whole runs in one process, without ROS: identify a robot, drive it, record it.
+
+What benchmarks, papers, tests and examples/ are made with.
+"""
+
+from diffbot_study.driving import (
+    Drive,
+    Law,
+    LiveAdaptation,
+    dynamics_of,
+    simulate_drive,
+)
+from diffbot_study.identification import (
+    IdentificationRun,
+    TorqueSignal,
+    identify_arrays,
+    simulate_identification,
+)
+from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
+
+__all__ = [
+    "Drive",
+    "IdentificationRun",
+    "Law",
+    "LiveAdaptation",
+    "TorqueSignal",
+    "VelocityDrive",
+    "dynamics_of",
+    "identify_arrays",
+    "simulate_drive",
+    "simulate_identification",
+    "simulate_velocity_drive",
+]

@@ -1,7 +1,9 @@
-"""A run of launch/backstepping.launch.xml in one process, without a ROS graph.
+"""A torque-driven robot under a control law in one process, without a ROS graph.
 
-The same law, odometry, torque limits, actuators and encoders as the nodes', for tests and
-benchmarks over many starts. The law never sees the true pose.
+`simulate_drive` is launch/backstepping.launch.xml: the same odometry, torque limits, actuators and
+encoders as the nodes', for tests and benchmarks over many starts. With a `LiveAdaptation` it is
+launch/adaptive.launch.xml. Law, estimator and gates know what the joint states say, never what is
+true.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,18 +27,27 @@ from diffbot_description import Robot
 from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.torque.estimate import State as EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
-from diffbot_node.limiters import TorqueLimiter
+from diffbot_node.command_guard import TorqueLimiter
+from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+
+Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
 
 
 class Law(Protocol):
-    """A control law of diffbot_controllers, made with mean_velocity=True."""
+    """A control law: your own, or one of diffbot_controllers made with mean_velocity=True."""
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Torque [left, right] in N m for the period that begins."""
+        """Torque [left, right] in N m for the period of dt seconds that begins.
+
+        Args:
+            state: pose by odometry, and the mean velocity over the period that ends.
+            reference: what the run's reference gives at this time.
+            dt: control period, s.
+        """
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,12 @@ class Drive:
         reference: x, y, theta, m and rad, shape (n, 3).
     """
 
-    time: NDArray[np.float64]
-    pose: NDArray[np.float64]
-    odometry: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    torque: NDArray[np.float64]
-    reference: NDArray[np.float64]
+    time: Array
+    pose: Array
+    odometry: Array
+    velocity: Array
+    torque: Array
+    reference: Array
 
     @property
     def true(self) -> TrackingErrors:
@@ -79,13 +91,13 @@ class Drive:
         return float(np.abs(self.torque).max())
 
     @property
-    def peak_speeds(self) -> NDArray[np.float64]:
+    def peak_speeds(self) -> Array:
         """Largest true |v| in m/s and |omega| in rad/s, shape (2,)."""
-        return np.abs(self.velocity).max(axis=0)
+        return np.asarray(np.abs(self.velocity).max(axis=0))
 
 
-def rehearse_drive(
-    engine: Simulator,
+def simulate_drive(
+    engine: str | Simulator,
     robot: Robot,
     law: Law,
     reference: Callable[[float], Reference],
@@ -105,9 +117,9 @@ def rehearse_drive(
     before is not known.
 
     Args:
-        engine: simulates this robot; it is reset.
+        engine: "ideal", "mujoco" or "gazebo"; or one that simulates this robot: it is reset.
         robot: its wheels, its limits and its encoders.
-        law: new or reset, with mean_velocity=True.
+        law: new or reset.
         reference: what the law gets at a time of the run, s.
         duration: s.
         start: true pose at the start, m, m, rad; odometry begins with it.
@@ -116,8 +128,15 @@ def rehearse_drive(
         torque_noise: standard deviation of the acting torque, as a share of it.
         seed: of the encoders' phases and the noise.
         period: control period, s.
-        on_sample: called with each joint sample before the law is asked, such as AdaptiveRehearsal.
+        on_sample: called with each joint sample before the law is asked, such as LiveAdaptation.
     """
+    if isinstance(engine, str):
+        with closing(make_simulator(engine, robot)) as made:
+            return simulate_drive(
+                made, robot, law, reference, duration,
+                start=start, encoder_counts=encoder_counts, torque_limit=torque_limit,
+                torque_noise=torque_noise, seed=seed, period=period, on_sample=on_sample,
+            )  # fmt: skip
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
     engine.reset(start)
@@ -127,11 +146,11 @@ def rehearse_drive(
         Encoders(counts, period, seed),
         period,
     )
-    geometry = robot.geometry
     # The published law spins the wheels faster than any encoder would be believed.
-    feedback = WheelFeedback(geometry, start, max_wheel_speed=math.inf)
+    feedback = WheelFeedback(robot.geometry, start, max_wheel_speed=math.inf)
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
-    rows, sample = [], virtual.sample
+    rows: list[tuple[float, ...]] = []
+    sample = virtual.sample
     for _ in range(round(duration / period)):
         if on_sample is not None:
             on_sample(sample)
@@ -140,14 +159,8 @@ def rehearse_drive(
         if state is not None:
             limiter.apply(law.update(state, wanted, period), period)
         rows.append(
-            (
-                sample.stamp,
-                *engine.pose(),
-                *feedback.odometry.pose,
-                *engine.velocity(),
-                *limiter.torque,
-            )
-            + (wanted.x, wanted.y, wanted.theta)
+            (sample.stamp, *engine.pose(), *feedback.odometry.pose, *engine.velocity())
+            + (*limiter.torque, wanted.x, wanted.y, wanted.theta)
         )
         sample = virtual.advance(limiter.torque)
     columns = np.array(rows)
@@ -159,33 +172,26 @@ def dynamics_of(engine: Simulator) -> DynamicParameters:
     return engine.parameters()
 
 
-# ---
-# A run of launch/adaptive.launch.xml in one process: drive_rehearsal with live parameters.
-#
-# The same estimator and gates as the nodes'. They see what the joint states say, never what is
-# true.
+# Live parameters.
 
 # Defaults of the nodes' parameters `period` and `estimate_delay`, s.
 ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
-SETTINGS = AdaptationSettings()
-TOLERANCE = 1e-6  # s
+STAMP_ROUNDING = 1e-6  # s
 
 
-class AdaptiveLaw(Protocol):
+class AdaptableLaw(Protocol):
     """A control law whose parameters may be replaced between two updates."""
 
     dynamics: DynamicParameters
 
 
-class AdaptiveRehearsal:
+class LiveAdaptation:
     """The dynamics_estimator node and the gates of a controller; give it as `on_sample`.
 
     Args:
         robot: that is driven.
         nominal: its K5..K8 as they are known without adaptation.
         law: gets the parameters in use.
-        settings: of the gates.
-        live: of the estimator.
         also: called with each joint sample first, such as what puts a payload on.
     """
 
@@ -193,17 +199,15 @@ class AdaptiveRehearsal:
         self,
         robot: Robot,
         nominal: DynamicParameters,
-        law: AdaptiveLaw,
-        settings: AdaptationSettings = SETTINGS,
-        live: LiveSettings = LiveSettings(),  # noqa: B008
+        law: AdaptableLaw,
         also: Callable[[JointSample], None] | None = None,
     ) -> None:
-        self.adaptation = Adaptation(nominal, robot.geometry.half_track, settings)
+        self.adaptation = Adaptation(nominal, robot.geometry.half_track, AdaptationSettings())
         self._estimator = make_live_estimator(
             robot.geometry,
             self.adaptation.in_use,
             (*robot.friction.viscous, *robot.friction.coulomb),
-            live,
+            LiveSettings(),
         )
         self._law = law
         self._also = also
@@ -216,27 +220,22 @@ class AdaptiveRehearsal:
         if self._also is not None:
             self._also(sample)
         self._estimator.update(sample)
-        if sample.stamp - self._published >= ESTIMATE_PERIOD - TOLERANCE:
+        if sample.stamp - self._published >= ESTIMATE_PERIOD - STAMP_ROUNDING:
             self._published = sample.stamp
             self._offers.append(offer_of(self._estimator.estimate(), sample.stamp))
-        while self._offers and self._offers[0].stamp <= sample.stamp - ESTIMATE_DELAY + TOLERANCE:
+        until = sample.stamp - ESTIMATE_DELAY + STAMP_ROUNDING
+        while self._offers and self._offers[0].stamp <= until:
             offer = self._offers.popleft()
-            judgement = self.adaptation.judge(offer)
+            refused = self.adaptation.judge(offer).refused
             self._law.dynamics = self.adaptation.in_use
             self._rows.append(
-                (
-                    offer.stamp,
-                    *self.adaptation.in_use,
-                    *offer.values,
-                    *offer.deviations,
-                    judgement.refused,
-                )
+                (offer.stamp, *self.adaptation.in_use, *offer.values, *offer.deviations, refused)
             )
 
     @property
-    def rows(self) -> NDArray[np.float64]:
+    def rows(self) -> Array:
         """One per judgement: stamp in s, K5..K8 in use, offered, and std of those; refused."""
-        return np.array(self._rows).reshape(-1, 14)
+        return np.array(self._rows, dtype=float).reshape(-1, 14)
 
 
 def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -28,7 +30,7 @@ class RecordedBag:
 
     def __init__(self, folder: Path, storage: str = "mcap") -> None:
         self._writer = Writer(folder, version=9, storage_plugin=STORAGES[storage])
-        self._connections = {}
+        self._connections: dict[str, Connection] = {}
         self.count = 0
 
     def __enter__(self) -> RecordedBag:
@@ -80,19 +82,19 @@ class RecordedBag:
         )
 
     @staticmethod
-    def _twist(velocity: tuple[float, float]) -> tuple[object, object]:
+    def _twist(velocity: tuple[float, float]) -> tuple[Any, Any]:
         vector = _STORE.types["geometry_msgs/msg/Vector3"]
         return vector(velocity[0], 0.0, 0.0), vector(0.0, 0.0, velocity[1])
 
     @staticmethod
-    def _header(stamp: float) -> object:
+    def _header(stamp: float) -> Any:
         nanoseconds = round(1e9 * stamp)
         time = _STORE.types["builtin_interfaces/msg/Time"](
             nanoseconds // 10**9, nanoseconds % 10**9
         )
         return _STORE.types["std_msgs/msg/Header"](time, "odom")
 
-    def _write(self, topic: str, kind: str, stamp: float, *fields: object) -> None:
+    def _write(self, topic: str, kind: str, stamp: float, *fields: Any) -> None:
         if topic not in self._connections:
             self._connections[topic] = self._writer.add_connection(topic, kind, typestore=_STORE)
         data = _STORE.serialize_cdr(_STORE.types[kind](*fields), kind)

@@ -1,4 +1,4 @@
-"""A run of the velocity tracking controller in one process, without a ROS graph.
+"""A velocity-commanded robot under the velocity tracking controller, without a ROS graph.
 
 The tracker sees what the odometry says, never the true pose.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Pose
+from diffbot_controllers import Reference
 from diffbot_controllers.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.dynamics import Sigma
@@ -19,9 +20,9 @@ from diffbot_ident.velocity.recursive_fit import RecursiveFit
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from pose2d_trajectories import Trajectory
 
-PERIOD = 0.01  # control period, s
-
 Array = NDArray[np.float64]
+
+PERIOD = 0.01  # control period, s
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class VelocityDrive:
         """
         poses, velocities = (self.pose, self.velocity) if true else (self.odometry, self.measured)
         rows = [
-            pose_error(_At(*wanted[:3]), Pose(*pose))
+            pose_error(Reference(*wanted), Pose(*pose))
             for wanted, pose in zip(self.reference, poses, strict=True)
         ]
         return np.column_stack((np.array(rows), self.reference[:, 3:] - velocities))
@@ -87,28 +88,20 @@ class VelocityDrive:
         return float(self.time[late[-1] + 1]) if late[-1] + 1 < len(self.time) else np.inf
 
 
-@dataclass(frozen=True)
-class _At:
-    """What (9) needs of a reference."""
-
-    x: float
-    y: float
-    theta: float
-
-
-def rehearse_velocity(
+def simulate_velocity_drive(
     robot: VelocityRobot,
     tracker: VelocityTracker,
     trajectory: Trajectory,
     duration: float,
     *,
     estimator: RecursiveFit | None = None,
-    start: tuple[float, float, float] | None = None,
-    odometry: dict[str, object] | None = None,
+    encoder_counts: int = 0,
+    velocity_noise: tuple[float, float] = (0.0, 0.0),
+    seed: int = 0,
     period: float = PERIOD,
     new_sigma: tuple[float, Sigma] | None = None,
 ) -> VelocityDrive:
-    """Put the robot at rest at its start and drive it.
+    """Put the robot at rest on the trajectory's first pose and drive it.
 
     Args:
         robot: simulated; it is reset.
@@ -116,16 +109,19 @@ def rehearse_velocity(
         trajectory: what it follows, from t = 0.
         duration: s.
         estimator: the tracker's, for `estimate`; None: it has none.
-        start: true pose, m, m, rad; None: the trajectory's own.
-        odometry: keywords of VelocityOdometry: counts, noise, seed; None: exact.
+        encoder_counts: of the odometry, per turn of a wheel; 0: exact.
+        velocity_noise: standard deviations of the measured (v, omega), m/s and rad/s.
+        seed: of odometry's noise and encoders.
         period: control period, s.
         new_sigma: time in s, and the robot's true sigma from then on, as of a load; None: none.
     """
     first = trajectory.at(0.0)
-    robot.reset(start or (first.x, first.y, first.theta))
-    sensor = VelocityOdometry(robot, period, **(odometry or {}))
+    robot.reset((first.x, first.y, first.theta))
+    sensor = VelocityOdometry(
+        robot, period, counts=encoder_counts, velocity_noise=velocity_noise, seed=seed
+    )
     ahead = tracker.settings.dead_time
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for k in range(round(duration / period)):
         t = k * period
         if new_sigma is not None and t >= new_sigma[0]:
@@ -133,7 +129,7 @@ def rehearse_velocity(
         wanted = trajectory.at(t)
         pose, velocity = sensor.read()
         command = tracker.update(t, wanted, pose, velocity, ahead=trajectory.at(t + ahead))
-        sigma = tracker.last.sigma.as_array()
+        sigma = tracker.sigma.as_array()
         rows.append(
             (t, *robot.pose(), *pose, *robot.velocity(), *velocity, *command)
             + (wanted.x, wanted.y, wanted.theta, wanted.v, wanted.omega, *sigma)

@@ -22,11 +22,13 @@ def checkout(tmp_path_factory):
     shutil.copy(ROOT / "constraints.txt", root)
     skip = shutil.ignore_patterns("__pycache__", "launch", "config", "test")
     shutil.copytree(ROOT / "diffbot_bringup", root / "diffbot_bringup", ignore=skip)
-    (root / "launch").mkdir()
-    (root / "launch" / "drive.launch.xml").write_text(
+    launch = root / "diffbot_bringup" / "launch"
+    launch.mkdir()
+    (launch / "drive.launch.xml").write_text(
         '<launch><arg name="speed"/><group><arg name="robot" default="x"/></group></launch>'
     )
-    (root / "launch" / "both.launch.xml").write_text('<launch><include file="x"/></launch>')
+    inner = "$(find-pkg-share diffbot_bringup)/launch/drive.launch.xml"
+    (launch / "both.launch.xml").write_text(f'<launch><include file="{inner}"/></launch>')
     return root
 
 
@@ -50,10 +52,15 @@ def run(checkout, *words, **variables):
     [
         (["lanch"], "launch, run, echo, identify, reproduce, faults, test, python, setup, clean"),
         (["launch", "--print"], "both, drive"),
-        (["launch", "driv"], "did you mean drive?"),
-        (["launch", "drive", "sped:=1"], "did you mean speed?); known: robot, speed"),
-        (["launch", "drive", "speed=1"], "is not ARGUMENT:=VALUE"),
-        (["test", "difbot_bringup"], "did you mean diffbot_bringup?"),
+        (["launch", "driv"], "did you mean 'drive'?"),
+        (["launch", "speed:=1"], "NAME is missing; the launch files are: both, drive"),
+        (
+            ["launch", "drive", "sped:=1"],
+            "did you mean 'speed'?; the arguments are: robot, speed",
+        ),
+        (["launch", "both", "sped:=1"], "did you mean 'speed'?"),
+        (["launch", "drive", "speed=1"], "'speed=1' is not of the form NAME:=VALUE"),
+        (["test", "difbot_bringup"], "did you mean 'diffbot_bringup'?"),
         (["test", "nothing", "--", "-k", "x"], "known: diffbot_bringup"),
         (["run"], "diffbot_bringup"),
         (["run", "diffbot_simm", "x"], "known: diffbot_bringup"),

@@ -9,7 +9,10 @@ import pytest
 import yaml
 from ament_index_python.packages import get_package_share_directory
 
-from diffbot_bringup.xml_launch import Resolver, check, declared, read
+from diffbot_bringup.xml_launch.arguments import Arguments
+from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.schema import check
 from diffbot_description import load_robot, urdf
 from diffbot_sim.gz import launches
 from diffbot_sim.gz.bridge import SIDES
@@ -127,7 +130,7 @@ def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
     path = BRINGUP / "launch" / f"{name}.launch.xml"
     root = read(path).root
     check(root)
-    assert all(argument.description for argument in declared(root))
+    assert all(argument.description for argument in Arguments.of(root).declared)
     resolver = Resolver(os.environ)
     resolver.file(path, ())
     (process,) = resolver.processes

@@ -16,7 +16,7 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
-COMMAND = "import sys; from diffbot_bringup.executables import drive_report as run; sys.exit(run())"
+COMMAND = "import sys; from diffbot_report.executables import drive_report as run; sys.exit(run())"
 # Keeps apart from other graphs on this machine.
 DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 WAITING, DRIVING, DONE, STOPPED = range(4)

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from diffbot_bringup.xml_launch import LaunchError, Resolver, check, declared, read, substitutions
+from diffbot_bringup.xml_launch import substitutions
+from diffbot_bringup.xml_launch.arguments import Arguments
+from diffbot_bringup.xml_launch.document import LaunchError, read
+from diffbot_bringup.xml_launch.resolver import Resolver
 
 ROOT = Path(__file__).resolve().parents[2]
 TRUE = ("true", "True", "TRUE", "1")
@@ -15,9 +18,7 @@ NEITHER = ("yes", "2", "tRUE")  # the first is a boolean for YAML
 
 
 def arguments_of(path):
-    root = read(path).root
-    check(root)
-    return declared(root)
+    return Arguments.of(read(path).root).declared
 
 
 def conditions_of(element):

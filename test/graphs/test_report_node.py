@@ -17,7 +17,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
 TRUE = (0.08444, -3.7706, 2.6468, -16.084)
 DURATION = 3.0
-COMMAND = "import sys; from diffbot_bringup.executables import ident_report as run; sys.exit(run())"
+COMMAND = "import sys; from diffbot_report.executables import ident_report as run; sys.exit(run())"
 # Keeps apart from other graphs on this machine.
 DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 

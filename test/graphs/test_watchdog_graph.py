@@ -11,7 +11,7 @@ rclpy = pytest.importorskip("rclpy")
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from diffbot_bringup.xml_launch import Resolver  # noqa: E402
+from diffbot_bringup.xml_launch.resolver import Resolver  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
 from diffbot_node import seconds  # noqa: E402
 from diffbot_node.effort_watchdog_node import EffortWatchdogNode  # noqa: E402

@@ -19,7 +19,8 @@ from launched import default_signals
 RUNNER = """
 import os, sys
 from pathlib import Path
-from diffbot_bringup.xml_launch import Resolver, Supervisor
+from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.supervisor import Supervisor
 resolver = Resolver(os.environ)
 resolver.file(Path(sys.argv[1]), [])
 grace = float(sys.argv[2]), float(sys.argv[3])

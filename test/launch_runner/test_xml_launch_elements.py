@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from diffbot_bringup.commands.launch import main
-from diffbot_bringup.xml_launch import LaunchError
+from diffbot_bringup.xml_launch.document import LaunchError
 
 
 def node(attributes: str = "", inside: str = "") -> str:

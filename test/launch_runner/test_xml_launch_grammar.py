@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.xml_launch.document import Call, Text, parse
-from diffbot_bringup.xml_launch.substitutions import split
+from diffbot_bringup.xml_launch.templates import Call, Text, parse, split
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from diffbot_bringup.xml_launch import LaunchError
+from diffbot_bringup.xml_launch.document import LaunchError
 
 
 def parameters(prefix: Any, inside: str, **arguments: str) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from diffbot_bringup.xml_launch.process import Tee
 
 RUNNER = """
 import sys
-from diffbot_bringup.xml_launch import Resolver, Supervisor
+from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.supervisor import Supervisor
 from pathlib import Path
 import os
 resolver = Resolver(os.environ)
@@ -152,6 +153,19 @@ def test_a_failure_is_named_and_ends_the_others(launch: Launch) -> None:
     assert "exit code 3" in err
     assert "[INFO] [launch]: stopping: bad-2 has failed" in err
     assert "failed: bad-2 (exit code 3)" in err
+
+
+def test_command_lines_are_in_the_log_and_not_on_the_terminal(launch: Launch) -> None:
+    launch.prefix.executable("bad", "import sys; sys.exit(3)")
+    parameter = '<param name="p" value="1.5"/>'
+    _, out, err = launch.run(f'<node pkg="robots" exec="bad" output="screen">{parameter}</node>')
+    assert "--ros-args" not in out + err
+    (log,) = launch.folder.glob("log/*/launch.log")
+    assert f"its command line is in {log}" in err
+    assert log.read_text() == (
+        f"[bad-1] {launch.prefix.files}/main.launch.xml:2: {launch.prefix.path}/lib/robots/bad "
+        "--ros-args --params-file </**: ros__parameters: p: 1.5>\n"
+    )
 
 
 def test_a_crash_by_signal_is_a_failure(launch: Launch) -> None:

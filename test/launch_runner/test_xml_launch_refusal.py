@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from diffbot_bringup.xml_launch import LaunchError, check, read
+from diffbot_bringup.xml_launch.document import LaunchError, read
+from diffbot_bringup.xml_launch.schema import check
 
 NODE = '<node pkg="robots" exec="node"'
 

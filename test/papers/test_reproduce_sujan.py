@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from diffbot_papers import sujan2002 as published
-from diffbot_papers.compliant_base.excitation import Setting
 from diffbot_papers.compliant_base.experiment import ensemble
 from diffbot_papers.compliant_base.model import TABLE_1, mean_error
+from diffbot_papers.compliant_base.simulation import ExperimentSettings
 from diffbot_papers.page import Verdict
 from diffbot_papers.sujan2002 import table_1, table_2
 
@@ -31,7 +31,7 @@ def test_averages_of_the_experiment_follow_from_its_rows():
 
 
 def test_table_1_has_every_parameter_and_the_ensembles_mean():
-    found = ensemble(TABLE_1, None, range(2), replace(Setting(), duration=0.8))
+    found = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
     rows = table_1("constant", published.TABLE_1_CONSTANT, found).rows
     assert len(rows) == 22 + 2
     shown = np.array([row.ours for row in rows[:22]])

@@ -14,8 +14,8 @@ import yaml
 
 from diffbot_ident.recording.identify import main
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.identification import Setting, record
 from diffbot_study.recorded_bag import RecordedBag, write_run
+from diffbot_study.recorded_runs import Setting, record
 
 NAMES = ("K5", "K6", "K7", "K8")
 

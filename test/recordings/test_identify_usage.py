@@ -23,7 +23,7 @@ def test_a_bag_without_the_library_that_reads_it_names_the_library(tmp_path, cap
     for name in ("rosbags", *sys.modules):
         if name.partition(".")[0] == "rosbags":
             monkeypatch.setitem(sys.modules, name, None)
-    for name in ("open_bag", "bag", "bag_source"):
+    for name in ("bag", "bag_source"):
         monkeypatch.delitem(sys.modules, f"diffbot_ident.recording.{name}", raising=False)
     (tmp_path / "run.mcap").write_bytes(b"any")
     text = refused(capsys, tmp_path / "run.mcap", "--output", tmp_path / "out")

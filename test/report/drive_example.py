@@ -16,11 +16,12 @@ from diffbot_controllers import (
     tuned_backstepping,
 )
 from diffbot_description import load_robot
-from diffbot_report.controller_topics import CONTROLLERS, ControllerSample
-from diffbot_report.drive_recording import NANOSECONDS, DriveRecording
-from diffbot_report.ident_recording import DONE
+from diffbot_report.controller_topics import CONTROLLERS
+from diffbot_report.drive_recording import DriveRecording
+from diffbot_report.node_state import ControllerState, Phase
+from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import dynamics_of, rehearse_drive
+from diffbot_study.driving import dynamics_of, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 # Stamp of the first joint state, s.
@@ -69,7 +70,7 @@ def backstepping_example(
     reference: Callable[[float], Any] = (
         make_trajectory(**trajectory).at if goal is None else lambda _: Reference(*goal)
     )
-    drive = rehearse_drive(
+    drive = simulate_drive(
         plant, robot, law, reference, duration,
         start=start, torque_limit=limit, encoder_counts=encoder_counts,
     )  # fmt: skip
@@ -105,7 +106,7 @@ def linearizing_example(
             return super().update(state, wanted[-1], dt)
 
     recorded = Steps(law)
-    drive = rehearse_drive(
+    drive = simulate_drive(
         plant, robot, recorded, lambda _: Reference(0.0, 0.0, 0.0), duration,
         torque_limit=limit, encoder_counts=encoder_counts,
     )  # fmt: skip
@@ -123,17 +124,14 @@ def _recording(node: str, drive: Any, rows: np.ndarray, limit: float) -> DriveRe
     recording.add_status(stamps[1:], rows)
     elapsed = float(drive.time[-1])
     recording.add_state(
-        ControllerSample(
-            START + elapsed,
-            DONE,
-            "",
-            elapsed,
-            0.0,
-            0,
-            "standard",
-            limit,
-            (0.08444, -3.7706, 2.6468, -16.084),
-            "robot",
-        )  # fmt: skip
+        ControllerState(
+            round((START + elapsed) * NANOSECONDS),
+            Phase.DONE,
+            elapsed=elapsed,
+            law="standard",
+            torque_limit=limit,
+            parameters=(0.08444, -3.7706, 2.6468, -16.084),
+            parameters_source="robot",
+        )
     )
     return recording

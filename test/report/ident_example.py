@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from diffbot_ident.torque.estimate import Estimate, Friction, State
 from diffbot_report.ident_recording import (
-    ESTIMATED,
-    EXCITING,
-    UNESTIMATED,
-    VERIFIED,
-    VERIFYING,
     IdentRecording,
-    ParameterSample,
     PredictionErrors,
-    StatusSample,
-    VerificationSample,
+    Verdict,
+    Verification,
 )
+from diffbot_report.node_state import IdentState, Phase
+from diffbot_report.sample_buffer import NANOSECONDS
 
 # K5..K8 of a robot like twil, and with a load on it; units m, 1/m, 1/(kg m), 1/(kg m^2).
 TRUE = (0.08444, -3.7706, 2.6468, -16.084)
@@ -29,11 +27,44 @@ REASON = "the robot turned too little (0.2 rad/s rms, 1 needed)"
 ARENA = (3.0, 2.0)  # m
 # Stamp at which the excitation begins, s.
 START = 3.21
-VERIFICATION = VerificationSample(
+
+
+VERIFICATION = Verification(
     True, "", 10.0, 1.0,
     PredictionErrors((0.0021, 0.0113), (0.0034, 0.0162), (0.0142, 0.0871)),
     PredictionErrors((0.0165, 0.0742), (0.0553, 0.3121), (0.4312, 2.2104)),
 )  # fmt: skip
+
+
+def stamp_of(time: float) -> int:
+    """A time in s as a stamp in ns."""
+    return round(time * NANOSECONDS)
+
+
+def make_estimate(
+    values: Sequence[float] = TRUE,
+    variances: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+    state: State = State.ESTIMATED,
+    **more: Any,
+) -> Estimate:
+    """An estimate of which no more is known than its values, their variances and its state.
+
+    Args:
+        values: K5..K8.
+        variances: of them, in their units squared.
+        state: of the set and, where not told, of each parameter.
+        more: further fields.
+    """
+    fields = {
+        "covariance": tuple(map(tuple, np.diag(variances).tolist())),
+        "parameter_states": (state,) * 4,
+        "parameter_reasons": ("",) * 4,
+        "reason": "",
+        "samples": 0,
+        "residual_std": (0.0, 0.0),
+        **more,
+    }
+    return Estimate(values=tuple(values), state=state, **fields)
 
 
 def example_estimate(
@@ -41,7 +72,7 @@ def example_estimate(
     true: Sequence[float] = TRUE,
     unknown: Sequence[int] = (),
     rng: np.random.Generator | None = None,
-) -> ParameterSample:
+) -> Estimate:
     """An estimate that starts at 0, and whose spread is 10 % / sqrt(1 + 10 time).
 
     Args:
@@ -52,51 +83,43 @@ def example_estimate(
     """
     std = np.abs(true) * 0.1 / math.sqrt(1.0 + 10.0 * time)
     noise = np.zeros(4) if rng is None else rng.standard_normal(4)
-    covariance = np.diag(std**2)
-    variances = std**2
-    variances[list(unknown)] = math.inf
     values = np.array(true) * (1.0 - math.exp(-time / 0.1)) + std * noise
     open_ones = [i in unknown for i in range(4)]
-    return ParameterSample(
-        START + time,
-        tuple(values.tolist()),
-        tuple(variances.tolist()),
+    return make_estimate(
+        values.tolist(),
+        std**2,
         samples=round(100.0 * time),
         residual_std=(0.02, 0.1),
-        covariance=tuple(covariance.ravel().tolist()),
-        states=tuple(UNESTIMATED if o else ESTIMATED for o in open_ones),
-        reasons=tuple(REASON if o else "" for o in open_ones),
+        parameter_states=tuple(State.UNESTIMATED if o else State.ESTIMATED for o in open_ones),
+        parameter_reasons=tuple(REASON if o else "" for o in open_ones),
         warnings=("the angular residuals are not white (0.31): friction or slip is missing",),
-        friction=FRICTION,
-        friction_variances=(4e-8, 4e-8, 1e-6, 1e-6),
-        verification=VERIFIED,
+        friction=Friction(FRICTION, (4e-8, 4e-8, 1e-6, 1e-6)),
         coverage=tuple(min(1.0, time / (0.5 if not o else 90.0)) for o in open_ones),
         residual_correlation=(0.04, -0.31),
-        torque_delay=1.0,
+        delay=1.0,
     )
 
 
-def example_status(
-    time: float, duration: float, effort: tuple[float, float], phase: str = EXCITING
-) -> StatusSample:
-    """A status of a robot that drives Lissajous curves inside ARENA.
+def example_state(
+    time: float, duration: float, effort: tuple[float, float], phase: Phase = Phase.EXCITING
+) -> IdentState:
+    """A state of a robot that drives Lissajous curves inside ARENA.
 
     Args:
         time: since the excitation began, s.
         duration: of the excitation, s.
         effort: wheel torques [left, right], N m.
-        phase: "exciting" or "verifying".
+        phase: EXCITING or VERIFYING.
     """
     bits = 12.0 + 2.0 * math.log2(1.0 + time)
-    slow = 0.31 if phase == EXCITING else 0.47
-    return StatusSample(
-        START + time,
+    slow = 0.31 if phase is Phase.EXCITING else 0.47
+    return IdentState(
+        stamp_of(START + time),
         phase,
-        "",
-        time,
-        duration,
-        (0.3 * math.sin(time), 2.0 * math.cos(1.3 * time)),
-        effort,
+        elapsed=time,
+        duration=duration,
+        velocity=(0.3 * math.sin(time), 2.0 * math.cos(1.3 * time)),
+        effort=effort,
         position=(1.2 * math.sin(slow * time), 0.8 * math.sin(1.618 * slow * time)),
         arena=ARENA,
         information=(bits, 1.05 * bits + 0.4),
@@ -110,7 +133,7 @@ def example_recording(
     payload_at: float = math.inf,
     seed: int = 1,
     rate: float = 100.0,
-    verification: VerificationSample | None = None,
+    verification: Verification | None = None,
 ) -> IdentRecording:
     """The recording of a whole run.
 
@@ -127,24 +150,26 @@ def example_recording(
     recording = IdentRecording()
     true = TRUE
     if truth:
-        recording.add_truth(0.0, true)
+        recording.true_parameters.add(0, true)
     for k in range(round(duration * rate) + 1):
         time = k / rate
-        stamp = START + time
+        stamp = stamp_of(START + time)
         if true is TRUE and time >= payload_at:
             true = PAYLOAD
-            recording.add_truth(stamp, true)
-        if recording.wants_status(stamp):
+            recording.true_parameters.add(stamp, true)
+        if recording.wants_state(stamp):
             effort = tuple(rng.choice([-0.3, 0.3], 2).tolist())
-            recording.add_status(example_status(time, duration, effort))
-        if recording.wants_parameters(stamp):
-            recording.add_parameters(example_estimate(time, true, unknown, rng))
+            recording.add_state(example_state(time, duration, effort))
+        if recording.wants_estimate(stamp):
+            estimate = example_estimate(time, true, unknown, rng)
+            recording.add_estimate(stamp, estimate, Verdict.VERIFIED)
     if verification is not None:
         for k in range(1, round(verification.duration * rate) + 1):
-            status = example_status(duration + k / rate, duration, (0.0, 0.0), VERIFYING)
-            recording.add_status(status)
+            after = duration + k / rate
+            recording.add_state(example_state(after, duration, (0.0, 0.0), Phase.VERIFYING))
         recording.verification = verification
     # As in a real run, the newest estimate is known even where the pictures do not want it.
-    recording.add_parameters(example_estimate(duration, true, unknown, rng))
+    last = example_estimate(duration, true, unknown, rng)
+    recording.add_estimate(stamp_of(START + duration), last, Verdict.VERIFIED)
     recording.finish()
     return recording

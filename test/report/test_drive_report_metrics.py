@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report.drive_recording import DriveRun
-from diffbot_report.drive_results import LAP, ONLY, SECOND, drive_metrics, judged_window
+from diffbot_report import DriveRun
+from diffbot_report.drive_metrics import (
+    LAST_LAP,
+    LAST_SECOND,
+    ONLY_LAP,
+    drive_metrics,
+    judged_window,
+)
 from pose2d_trajectories import make_trajectory
 
 
@@ -81,7 +87,7 @@ def test_errors_of_the_last_second_only():
     x = np.full(500, 0.5)
     x[399:] = 0.002
     metrics = drive_metrics(run_of(poses(500), poses(500, x)))
-    assert (metrics.window.kind, metrics.window.end) == (SECOND, pytest.approx(4.99))
+    assert (metrics.window.kind, metrics.window.end) == (LAST_SECOND, pytest.approx(4.99))
     assert metrics.odometry.max_position == pytest.approx(0.002)
 
 
@@ -120,7 +126,7 @@ def test_last_lap_of_an_eight(laps, ramp, backwards):
         backwards=backwards,
     )  # fmt: skip
     window = judged_window(times, reference)
-    assert window.kind == (ONLY if laps == 1 else LAP)
+    assert window.kind == (ONLY_LAP if laps == 1 else LAST_LAP)
     first = 0.5 * ramp if laps == 1 else 0.0  # the only lap has both ramps
     assert window.end - window.begin == pytest.approx(12.0 + 1.0 + first, abs=0.35)
     assert window.end == pytest.approx(12.0 * laps + 1.0 + 0.5 * ramp, abs=0.3)
@@ -132,7 +138,7 @@ def test_last_lap_of_closed_curves(shape):
     times = np.arange(0.0, trajectory.duration + 2.0, 0.01)
     reference = np.array([(r.x, r.y, r.theta) for r in map(trajectory.at, times)])
     window = judged_window(times, reference)
-    assert window.kind == LAP
+    assert window.kind == LAST_LAP
     # Two laps, of which the first is as long as the second.
     assert window.end == pytest.approx(trajectory.duration, abs=0.3)
     assert window.begin == pytest.approx(0.5 * trajectory.duration, abs=0.3)
@@ -143,7 +149,7 @@ def test_lap_that_is_cut_off_in_motion():
     window = judged_window(
         times, references("figure_eight", times, period=10.0, laps=0, ramp_up=0.0)
     )
-    assert (window.kind, window.end) == (LAP, pytest.approx(16.99))
+    assert (window.kind, window.end) == (LAST_LAP, pytest.approx(16.99))
     assert window.begin == pytest.approx(6.99, abs=0.011)
 
 
@@ -157,14 +163,14 @@ def test_crossing_with_another_heading_is_no_lap():
     ]
     first, other = crossings[0], crossings[1]
     assert abs(math.remainder(eight[first, 2] - eight[other, 2], math.tau)) > 0.3
-    assert judged_window(times[: other + 1], eight[: other + 1]).kind == SECOND
+    assert judged_window(times[: other + 1], eight[: other + 1]).kind == LAST_SECOND
 
 
 @pytest.mark.parametrize("shape", ["line", "waypoints"])
 def test_no_lap_between_points(shape):
     times = np.arange(0.0, 12.0, 0.01)
-    assert judged_window(times, references(shape, times)).kind == SECOND
+    assert judged_window(times, references(shape, times)).kind == LAST_SECOND
 
 
 def test_resting_goal_is_no_lap():
-    assert judged_window(np.arange(3) * 1.0, poses(3, 1.0)).kind == SECOND
+    assert judged_window(np.arange(3) * 1.0, poses(3, 1.0)).kind == LAST_SECOND

@@ -11,11 +11,18 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import load_robot
-from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, playback, signed, write_movie
-from diffbot_report.drive_report_node import DriveDrawing
-from diffbot_report.drive_results import controller_keys, drive_keys, drive_results
-from diffbot_report.drive_table import live_table, results_table
-from diffbot_report.summary import RunDescription, strict
+from diffbot_report import RunDescription
+from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
+from diffbot_report.drawing import Drawing
+from diffbot_report.drive_results import (
+    controller_keys,
+    drive_findings,
+    drive_keys,
+    drive_results,
+    live_table,
+    results_table,
+)
+from diffbot_report.summary import strict
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
 POSE_PICTURES = ["path", "pose", "velocities", "torques", "backstep_errors"]
@@ -38,11 +45,22 @@ def steps():
     return linearizing_example()
 
 
-def drawn(recording, folder, **options):
-    drawing = DriveDrawing(load_robot("twil"), **options)
+def pictures_of(recording, animation=True):
+    robot = load_robot("twil")
+    return drive_findings(recording, ABOUT, "a_controller", {}, robot, animation).pictures
+
+
+def started_drawing():
+    drawing = Drawing("diffbot_report.drive_figures")
     drawing.start()
-    paths = list(drawing.draw(recording.run(), recording, ABOUT, folder, time.monotonic() + 60.0))
-    assert drawing.problem == ""
+    return drawing
+
+
+def drawn(recording, folder, **options):
+    drawing = started_drawing()
+    pictures = pictures_of(recording, **options)
+    paths = list(drawing.draw(pictures, folder, time.monotonic() + 60.0))
+    assert drawing.problem is None
     return [path.name for path in paths]
 
 
@@ -91,11 +109,10 @@ def test_pictures_without_truth(parking, tmp_path):
 
 @pytest.mark.wall_time
 def test_hurried_drawing_leaves_out_what_it_has_no_time_for(parking, tmp_path):
-    drawing = DriveDrawing(load_robot("twil"))
-    drawing.start()
+    drawing = started_drawing()
     drawing.ready(time.monotonic() + 30.0)
     begin = time.monotonic()
-    list(drawing.draw(parking.run(), parking, ABOUT, tmp_path, begin + 0.25))
+    list(drawing.draw(pictures_of(parking), tmp_path, begin + 0.25))
     assert time.monotonic() - begin < 1.5
     assert "drive.gif" in drawing.problem
     assert not (tmp_path / "drive.gif").exists()
@@ -104,7 +121,7 @@ def test_hurried_drawing_leaves_out_what_it_has_no_time_for(parking, tmp_path):
 # The animation.
 
 
-def check_movie(path, recording):
+def check_animation(path, recording):
     with Image.open(path) as film:
         durations, first, change = [], None, 0.0
         for number in range(film.n_frames):
@@ -127,23 +144,25 @@ def check_movie(path, recording):
 
 @pytest.mark.wall_time
 @pytest.mark.parametrize("which", ["parking", "eight", "steps"])
-def test_movie(which, request, tmp_path):
+def test_animation(which, request, tmp_path):
     recording = request.getfixturevalue(which)
     begin = time.process_time()
-    path = write_movie(tmp_path / "a.gif", recording.run(), load_robot("twil"), (5.0, 5.0), "twil")
+    path = write_animation(
+        tmp_path / "a.gif", recording.run(), load_robot("twil"), (5.0, 5.0), "twil"
+    )
     assert time.process_time() - begin < 6.0  # 1.3 to 1.7 s on the machine it was made on
-    frames = len(playback(recording.run()).frames)
-    assert check_movie(path, recording) == pytest.approx(frames)
+    frames = len(film_of(recording.run()).frames)
+    assert check_animation(path, recording) == pytest.approx(frames)
 
 
-def test_playback_of_parking_is_slow_and_leaves_the_rest_out(parking):
-    film = playback(parking.run())
+def test_film_of_parking_is_slow_and_leaves_the_rest_out(parking):
+    film = film_of(parking.run())
     assert film.factor < 1.0
     assert parking.run().time[film.frames[-1]] < 3.0
 
 
-def test_playback_of_laps_is_fast(eight):
-    film = playback(eight.run())
+def test_film_of_laps_is_fast(eight):
+    film = film_of(eight.run())
     assert film.factor > 2.0
     assert len(film.frames) <= 20 * LONGEST
     assert (np.diff(film.frames) > 0).all()

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report.controller_topics import CONTROLLERS, TRUTH, ControllerSample
-from diffbot_report.drive_recording import DriveRecording, SampleBuffer
+from diffbot_report import ControllerState, DriveRecording, Phase, SampleBuffer
+from diffbot_report.controller_topics import CONTROLLERS, TRUTH
 
 PERIOD = 10_000_000  # ns
 FIRST = 1_700_000_000_000_000_000  # as on a real robot, ns
@@ -30,7 +30,7 @@ def truth_rows(count, first=0):
 
 
 def driving(elapsed, stamp):
-    return ControllerSample(stamp, "driving", elapsed=elapsed)
+    return ControllerState(stamp, Phase.DRIVING, elapsed=elapsed)
 
 
 @given(st.lists(st.integers(0, 700), max_size=12))
@@ -98,7 +98,7 @@ def test_truth_of_other_stamps_is_not_taken():
 def test_time_begins_with_driving():
     recording = DriveRecording(CONTROLLERS["backstep_controller"])
     recording.add_status(stamps_of(100), status_rows(100))
-    recording.add_state(driving(0.3, 1e-9 * FIRST + 0.5))
+    recording.add_state(driving(0.3, FIRST + 500_000_000))
     run = recording.run()
     assert run.time[0] == pytest.approx(0.0, abs=1e-6)
     assert run.odometry[0, 0] == 20.0

@@ -2,16 +2,29 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from ident_example import make_estimate, stamp_of
 from rich.console import Console
 
-from diffbot_report.controller_topics import CONTROLLERS, TRUTH, ControllerSample
-from diffbot_report.drive_recording import Arrivals, DriveRecording
+from diffbot_report import (
+    ControllerState,
+    DriveRecording,
+    Ending,
+    Findings,
+    IdentRecording,
+    IdentState,
+    Outcome,
+    Phase,
+    ReportWriter,
+    RunDescription,
+)
+from diffbot_report.controller_topics import CONTROLLERS, TRUTH
+from diffbot_report.drawing import Drawing
 from diffbot_report.drive_results import adaptation_keys, controller_keys, drive_keys, drive_results
-from diffbot_report.ident_recording import DONE, IdentRecording, ParameterSample, StatusSample
-from diffbot_report.summary import hand_over
+from diffbot_report.sample_buffer import Arrivals
 
 PERIOD = 10_000_000  # ns
 SAMPLES = 400
@@ -40,7 +53,9 @@ def recording_of(lost=(), lost_truth=(), samples=SAMPLES):
     recording.add_truth(stamps[seen], truth[seen])
     recording.add_status(stamps[kept], rows[kept], [k + 1 for k in kept])
     end = 0.01 * samples
-    recording.add_state(ControllerSample(end, DONE, elapsed=end - 0.01, statuses=samples))
+    recording.add_state(
+        ControllerState(stamp_of(end), Phase.DONE, elapsed=end - 0.01, statuses=samples)
+    )
     return recording
 
 
@@ -133,8 +148,7 @@ def adaptation(lost, told=5):
         if count not in lost:
             stamp = np.array([count * 20 * PERIOD])
             recording.adaptation.add(("a", "b"), stamp, row[None], [count])
-    state = recording.state
-    recording.add_state(ControllerSample(**{**vars(state), "judgements": told}))
+    recording.add_state(replace(recording.state, judgements=told))
     return recording, adaptation_keys(recording.adaptation_run(), [])
 
 
@@ -165,9 +179,10 @@ def test_a_writer_that_does_not_count_and_one_that_is_started_anew():
 
 def ident(statuses=3, estimates=2, newest=5.0):
     recording = IdentRecording()
-    recording.add_status(StatusSample(5.0, DONE, count=3, estimates=2))
-    recording.add_parameters(ParameterSample(newest, (0.1, -4.0, 2.5, -16.0), (1e-6,) * 4))
-    recording.statuses, recording.estimates, recording.newest = statuses, estimates, newest
+    recording.add_state(IdentState(stamp_of(5.0), Phase.DONE, statuses=3, estimates=2))
+    recording.add_estimate(stamp_of(newest), make_estimate((0.1, -4.0, 2.5, -16.0), (1e-6,) * 4))
+    recording.statuses, recording.estimates = statuses, estimates
+    recording.newest = stamp_of(newest)
     return recording
 
 
@@ -183,8 +198,9 @@ def test_an_identification_needs_its_last_estimate():
 def test_what_is_missing_is_said_in_one_line(tmp_path):
     console = Console(width=200, record=True)
     missing = recording_of(OPENING, TAIL).missing()
-    content = {"complete": False, "missing": missing}
-    assert hand_over(console, "table", content, tmp_path, iter(()), str, missing)
+    findings = Findings(4.0, lambda title: title, {}, {}, missing, None)
+    writer = ReportWriter(RunDescription(), tmp_path, console, Drawing("nothing"))
+    assert writer.write(findings, Ending(Outcome.COMPLETED), None, math.inf)
     text = console.export_text()
     assert "not complete: 50 of 400 status messages did not come; 50 of 350 true poses" in text
     assert json.loads((tmp_path / "summary.json").read_text())["missing"] == missing

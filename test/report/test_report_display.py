@@ -17,11 +17,12 @@ from diffbot_report import (
     friction_quantities,
     meanings,
     parameter_quantities,
-    parameter_table,
     physical_quantities,
 )
-from diffbot_report.ident_table import confidence_notes, state_notes
-from diffbot_report.watching_node import LiveDisplay, Pace, PlainDisplay, Progress, make_display
+from diffbot_report.display import LiveDisplay, PlainDisplay, Progress, make_display
+from diffbot_report.ident_recording import Verdict
+from diffbot_report.ident_results import confidence_notes, parameter_table, state_notes
+from diffbot_report.watching_node import RealTimeFactor
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 
@@ -32,11 +33,12 @@ def text_of(renderable, width=120):
     return console.file.getvalue()
 
 
-def table_text(sample, truth, width=120):
-    parameters = parameter_quantities(sample, truth)
-    words = meanings(parameters, physical_quantities(sample, MODEL))
-    notes = [*state_notes(parameters), *confidence_notes(sample, VERIFICATION)]
-    friction = tuple(friction_quantities(sample).values())
+def table_text(estimate, truth, width=120):
+    parameters = parameter_quantities(estimate, truth)
+    words = meanings(parameters, physical_quantities(estimate, MODEL))
+    notes = confidence_notes(estimate, Verdict.VERIFIED, VERIFICATION)
+    notes = [*state_notes(parameters), *notes]
+    friction = tuple(friction_quantities(estimate).values())
     return text_of(parameter_table(parameters, words, "title", notes, width, friction), width)
 
 
@@ -138,10 +140,10 @@ def test_live_view_on_a_terminal():
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
-def test_pace():
-    pace = Pace()
-    pace.update(1.0, 100.0)
-    pace.update(1.5, 100.01)
-    assert pace.factor is None
-    pace.update(31.0, 101.0)
-    assert pace.factor == pytest.approx(30.0)
+def test_real_time_factor():
+    speed = RealTimeFactor()
+    speed.update(1.0, 100.0)
+    speed.update(1.5, 100.01)
+    assert speed.factor is None
+    speed.update(31.0, 101.0)
+    assert speed.factor == pytest.approx(30.0)

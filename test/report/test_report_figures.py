@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,13 +14,15 @@ from ident_example import (
     TRUE,
     VERIFICATION,
     example_recording,
+    make_estimate,
+    stamp_of,
 )
 from matplotlib.collections import PolyCollection
 
 from diffbot_report import (
     IdentRecording,
-    ParameterSample,
-    StatusSample,
+    IdentState,
+    Phase,
     parameter_quantities,
 )
 from diffbot_report.drawing import Drawing
@@ -29,18 +32,19 @@ from diffbot_report.ident_figures import (
     estimate_limits,
     excitation_figure,
     has_trust,
+    ident_pictures,
     margin,
     parameters_figure,
-    save_figure,
     trust_figure,
     verification_figure,
 )
+from diffbot_report.panels import save_figure
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def draw(recording):
-    parameters = parameter_quantities(recording.latest, recording.last_truth())
+    parameters = parameter_quantities(recording.estimate, recording.true_parameters.last)
     return parameters, (
         parameters_figure(recording, parameters, "twil"),
         covariance_figure(recording, parameters, "twil"),
@@ -186,7 +190,7 @@ def test_margin_of_the_arena():
 
 def one_status():
     recording = IdentRecording()
-    recording.add_status(StatusSample(1.0, "exciting", duration=10.0))
+    recording.add_state(IdentState(stamp_of(1.0), Phase.EXCITING, duration=10.0))
     return recording
 
 
@@ -212,33 +216,35 @@ def test_png_files(tmp_path, recording):
         assert 900 <= width <= 1100 and 600 <= height <= 900
 
 
-def test_background_drawing(tmp_path):
-    drawing = Drawing()
+def drawn(recording, folder, deadline):
+    drawing = Drawing("diffbot_report.ident_figures")
     drawing.start()
+    parameters = parameter_quantities(recording.estimate)
+    pictures = partial(ident_pictures, recording, parameters, "twil")
+    return drawing, list(drawing.draw(pictures, folder, deadline))
+
+
+def test_background_drawing(tmp_path):
     recording = example_recording(duration=5.0, verification=VERIFICATION)
-    parameters = parameter_quantities(recording.latest)
-    paths = list(drawing.draw(recording, parameters, "twil", tmp_path, time.monotonic() + 30.0))
+    drawing, paths = drawn(recording, tmp_path, time.monotonic() + 30.0)
     assert [path.stem for path in paths] == [
         "parameters", "covariance", "excitation", "trust", "verification", "arena",
     ]  # fmt: skip
-    assert drawing.problem == ""
+    assert drawing.problem is None
     assert paths[0].stat().st_size > 20_000
 
 
 def test_no_picture_of_trust_that_nobody_spoke_of():
     recording = one_status()
     assert not has_trust(recording)
-    recording.add_parameters(ParameterSample(1.0, TRUE, (1.0,) * 4))
+    recording.add_estimate(stamp_of(1.0), make_estimate())
     assert not has_trust(recording)
     assert has_trust(example_recording(duration=1.0))
 
 
 def test_no_picture_after_the_deadline(tmp_path):
-    drawing = Drawing()
-    drawing.start()
-    recording = example_recording(duration=1.0)
-    parameters = parameter_quantities(recording.latest)
-    assert list(drawing.draw(recording, parameters, "twil", tmp_path, time.monotonic() - 1.0)) == []
+    drawing, paths = drawn(example_recording(duration=1.0), tmp_path, time.monotonic() - 1.0)
+    assert paths == []
     assert drawing.problem
 
 

@@ -9,8 +9,8 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import write_atomically
-from diffbot_report.drawing import BackgroundDrawing, Picture
-from diffbot_report.summary import hand_over
+from diffbot_report import Ending, Findings, Outcome, ReportWriter, RunDescription
+from diffbot_report.drawing import Drawing, Picture
 
 ROOM = 64  # kB
 
@@ -27,34 +27,30 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-class Drawing(BackgroundDrawing):
-    """Pictures of which the first is too large."""
-
-    def load(self):
-        """Nothing."""
-
-    @staticmethod
-    def save(path, side):
-        noise = os.urandom(3 * side * side)
-        write_atomically(path, Image.frombytes("RGB", (side, side), noise).save)
-
-    def pictures(self):
-        return [
-            Picture("large.png", lambda path: self.save(path, 300)),
-            Picture("small.png", lambda path: self.save(path, 20)),
-        ]
+def save(path, side):
+    noise = os.urandom(3 * side * side)
+    write_atomically(path, Image.frombytes("RGB", (side, side), noise).save)
 
 
-def handed_over(folder, content):
-    console, drawing = Console(width=400, record=True), Drawing()
-    pictures = drawing.write(drawing.pictures(), folder, float("inf"))
-    unwritten = lambda: drawing.unwritten  # noqa: E731
-    well = hand_over(console, "table", content, folder, pictures, str, (), unwritten)
+def pictures():
+    """Two, of which the first is too large."""
+    return [
+        Picture("large.png", lambda path: save(path, 300)),
+        Picture("small.png", lambda path: save(path, 20)),
+    ]
+
+
+def written(folder, results):
+    console, drawing = Console(width=400, record=True), Drawing("diffbot_report.panels")
+    drawing.start()
+    writer = ReportWriter(RunDescription(), folder, console, drawing)
+    findings = Findings(1.0, lambda title: title, results, {}, (), pictures)
+    well = writer.write(findings, Ending(Outcome.COMPLETED), None, float("inf"))
     return well, console.export_text()
 
 
 def test_what_finds_room_is_written_and_the_rest_is_named(small_disk):
-    well, said = handed_over(small_disk, {"name": "short"})
+    well, said = written(small_disk, {"found": "short"})
     assert not well
     assert {path.name for path in small_disk.iterdir()} == {"summary.json", "small.png"}
     large = small_disk / "large.png"
@@ -64,7 +60,7 @@ def test_what_finds_room_is_written_and_the_rest_is_named(small_disk):
 
 def test_a_summary_that_finds_no_room(small_disk):
     (small_disk / "summary.json").write_text("old")
-    well, said = handed_over(small_disk, {"name": 2000 * ROOM * "x"})
+    well, said = written(small_disk, {"found": 2000 * ROOM * "x"})
     assert not well
     assert "summary.json was not written: No space left on device" in said
     assert (small_disk / "summary.json").read_text() == "old"

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ident_example import TRUE
+from ident_example import TRUE, make_estimate
 
 from diffbot_description import RobotModel
+from diffbot_ident.torque.estimate import Friction, State
 from diffbot_report import (
-    ParameterSample,
     friction_quantities,
     meanings,
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.ident_table import state_notes
+from diffbot_report.ident_results import state_notes
 from diffbot_report.quantity import significant, with_uncertainty
 
 RADIUS = 0.075
@@ -24,19 +24,19 @@ RADIUS = 0.075
 MODEL = RobotModel(RADIUS, 0.136, 1.0, 1.0, 0.0, 0.25, 0.00084375, 0.000441)
 
 
-def sample(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state="estimated"):
-    return ParameterSample(1.0, tuple(values), tuple(x * x for x in std), state)
+def sample(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state=State.ESTIMATED):
+    return make_estimate(values, tuple(x * x for x in std), state)
 
 
-def quantities(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state="estimated"):
+def quantities(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state=State.ESTIMATED):
     return parameter_quantities(sample(values, std, state), truth)
 
 
-def physical(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state="estimated"):
+def physical(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state=State.ESTIMATED):
     return physical_quantities(sample(values, std, state), MODEL, truth)
 
 
-def words(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state="estimated"):
+def words(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state=State.ESTIMATED):
     return meanings(quantities(values, std, None, state), physical(values, std, None, state))
 
 
@@ -54,7 +54,7 @@ def test_centre_of_mass_in_words():
     assert words((0.001, -0.05, *TRUE[2:]))["K5"] == "centre of mass near the axle"
 
 
-@pytest.mark.parametrize("more", [{"state": "unestimated"}, {"std": (math.inf,) * 4}])
+@pytest.mark.parametrize("more", [{"state": State.UNESTIMATED}, {"std": (math.inf,) * 4}])
 def test_no_words_before_the_estimate_may_be_used(more):
     assert not any(unit in " ".join(words(**more).values()) for unit in (" kg ", " mm"))
 
@@ -64,13 +64,10 @@ def test_physical_quantities_have_intervals_states_and_truth():
     mass, moment = found["equivalent_mass"], found["first_moment"]
     assert mass.value == mass.closed_form == pytest.approx(1.0 / (RADIUS * TRUE[2]))
     assert mass.interval95[0] < mass.value < mass.interval95[1]
-    assert (mass.state, mass.unit, found["equivalent_inertia"].unit) == (
-        "estimated",
-        "kg",
-        "kg m²",
-    )
+    assert (mass.state, mass.unit) == (State.ESTIMATED, "kg")
+    assert found["equivalent_inertia"].unit == "kg m²"
     assert (moment.value, moment.std, moment.interval95) == (None, None, (None, None))
-    assert moment.state == "unestimated"
+    assert moment.state is State.UNESTIMATED
     assert moment.closed_form == pytest.approx(TRUE[0] * mass.value, rel=1e-3)  # TRUE is rounded.
     assert physical_quantities(None, MODEL) == {}
 
@@ -85,7 +82,7 @@ def test_mass_without_upper_limit():
 
 
 def test_unphysical_sign_gives_no_mass():
-    for quantity in physical((0.08, -3.8, -2.6, 16.0), truth=None, state="invalid").values():
+    for quantity in physical((0.08, -3.8, -2.6, 16.0), truth=None, state=State.INVALID).values():
         assert quantity.value is None
         assert quantity.interval95 == (None, None)
 
@@ -94,57 +91,51 @@ def test_correlation_counts():
     """K5 and K7 that err together leave their ratio, the first moment, certain."""
     covariance = np.diag((np.array(TRUE) * (0.05, 10.0, 0.05, 0.05)) ** 2)
     covariance[0, 2] = covariance[2, 0] = 0.9999 * TRUE[0] * TRUE[2] * 0.05**2
-    together = ParameterSample(
-        1.0, TRUE, tuple(np.diag(covariance)), covariance=tuple(covariance.ravel())
-    )
-    apart = ParameterSample(1.0, TRUE, tuple(np.diag(covariance)))
+    together = make_estimate(covariance=tuple(map(tuple, covariance)))
+    apart = make_estimate(variances=np.diag(covariance))
     certain, other = (physical_quantities(s, MODEL)["first_moment"].std for s in (together, apart))
     assert certain < 0.05 * other
 
 
 def test_each_parameter_has_its_own_state_and_reason():
-    states = ("unestimated", "estimated", "estimated", "invalid")
+    states = (State.UNESTIMATED, State.ESTIMATED, State.ESTIMATED, State.INVALID)
     found = parameter_quantities(
-        ParameterSample(
-            1.0, TRUE, (math.inf, 1.0, 1.0, 1.0), states=states, reasons=("too slow", "", "", "no")
-        )
+        make_estimate(parameter_states=states, parameter_reasons=("too slow", "", "", "no"))
     )
     assert tuple(quantity.state for quantity in found) == states
     assert found[0].reason == "too slow" and found[3].reason == "no"
     assert state_notes(found) == ["K5 not identifiable: too slow", "K8 invalid: no"]
     same = parameter_quantities(
-        ParameterSample(1.0, TRUE, (math.inf,) * 4, states=("unestimated",) * 4, reasons=("x",) * 4)
+        make_estimate(state=State.UNESTIMATED, parameter_reasons=("x",) * 4)
     )
     assert state_notes(same) == ["K5, K6, K7, K8 not identifiable: x"]
 
 
 def test_friction():
     assert friction_quantities(None) == friction_quantities(sample()) == {}
-    with_friction = ParameterSample(
-        1.0, TRUE, (1.0,) * 4, friction=(0.01, 0.02, 0.03, 0.04),
-        friction_variances=(1e-6, 1e-6, 1e-6, math.inf),
-    )  # fmt: skip
-    found = friction_quantities(with_friction)
+    friction = Friction((0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
+    found = friction_quantities(make_estimate(friction=friction))
     left, unknown = found["viscous_left"], found["coulomb_right"]
-    assert (left.value, left.unit, left.state) == (0.01, "N m s/rad", "estimated")
+    assert (left.value, left.unit, left.state) == (0.01, "N m s/rad", State.ESTIMATED)
     assert left.half_width == pytest.approx(1.96e-3, rel=1e-4)
-    assert (unknown.std, unknown.interval95, unknown.state) == (None, (None, None), "unestimated")
+    assert (unknown.std, unknown.interval95) == (None, (None, None))
+    assert unknown.state is State.UNESTIMATED
 
 
 def test_infinite_variance_is_unestimated_by_itself():
     k5, _, k7, _ = quantities(std=(math.inf, 0.05, 0.01, 0.05))
-    assert (k5.state, k5.std, k5.interval95) == ("unestimated", None, (None, None))
-    assert k7.state == "estimated"
+    assert (k5.state, k5.std, k5.interval95) == (State.UNESTIMATED, None, (None, None))
+    assert k7.state is State.ESTIMATED
     assert k7.interval95 == pytest.approx((2.6468 - 0.0196, 2.6468 + 0.0196), abs=1e-4)
 
 
 @pytest.mark.parametrize("bad", [math.nan, -1.0])
 def test_wrong_variance_gives_no_interval(bad):
-    sample = ParameterSample(1.0, (math.nan, *TRUE[1:]), (1.0, bad, 1.0, 1.0), "invalid")
-    k5, k6, _, _ = parameter_quantities(sample)
+    wrong = make_estimate((math.nan, *TRUE[1:]), (1.0, bad, 1.0, 1.0), State.INVALID)
+    k5, k6, _, _ = parameter_quantities(wrong)
     assert k5.value is None
     assert k6.std is None
-    assert k5.state == k6.state == "invalid"
+    assert k5.state is k6.state is State.INVALID
 
 
 def test_errors():
@@ -160,7 +151,7 @@ def test_errors():
 def test_no_estimate():
     for quantity in parameter_quantities(None, TRUE):
         assert quantity.value is None
-        assert quantity.state == "unestimated"
+        assert quantity.state is State.UNESTIMATED
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Series and recordings: bounded, evenly thinned, and relative to the start of the excitation."""
+"""Buffers and recordings: bounded, evenly thinned, and relative to the start of the excitation."""
 
 import math
 
@@ -12,18 +12,21 @@ from ident_example import (
     TRUE,
     VERIFICATION,
     example_recording,
+    make_estimate,
+    stamp_of,
 )
 
-from diffbot_report import IdentRecording, ParameterSample, Series, StatusSample
+from diffbot_report import IdentRecording, IdentState, Phase, SampleBuffer
 
 
 @given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))
-def test_series_is_bounded_and_even(capacity, count, period):
-    series = Series(1, capacity)
+def test_buffer_of_single_rows_is_bounded_and_even(capacity, count, period):
+    buffer = SampleBuffer(1, capacity)
     for k in range(count):
-        if series.accepts(k * period):
-            series.add(k * period, (float(k),))
-    times, rows = series.arrays()
+        stamp = stamp_of(k * period)
+        if buffer.wants(stamp):
+            buffer.take(stamp, (float(k),))
+    times, rows = buffer.since(0)
     assert len(times) <= capacity
     assert len(times) >= min(count, capacity // 2 - 1)
     # Each row still belongs to its time.
@@ -50,10 +53,11 @@ def test_run_without_known_end_is_thinned():
     recording = IdentRecording(capacity=64)
     for k in range(20_000):
         time = 0.01 * k
-        if recording.wants_status(time):
-            recording.add_status(StatusSample(time, "exciting", elapsed=time, duration=0.0))
-        if recording.wants_parameters(time):
-            recording.add_parameters(ParameterSample(time, TRUE, (1.0,) * 4))
+        stamp = stamp_of(time)
+        if recording.wants_state(stamp):
+            recording.add_state(IdentState(stamp, Phase.EXCITING, elapsed=time, duration=0.0))
+        if recording.wants_estimate(stamp):
+            recording.add_estimate(stamp, make_estimate())
     assert 16 <= len(recording.parameters()[0]) <= 64
     assert 16 <= len(recording.motion()[0]) <= 64
     assert recording.motion()[0][-1] > 150.0
@@ -63,7 +67,7 @@ def test_most_messages_of_a_long_run_need_not_be_unpacked():
     recording = example_recording(duration=10.0)
     wanted = 0
     for k in range(1, 6001):
-        wanted += recording.wants_parameters(START + 10.0 + 1e-3 * k)
+        wanted += recording.wants_estimate(stamp_of(START + 10.0 + 1e-3 * k))
     # Nothing was added, so all but those within the interval after the last one are wanted; the
     # interval of a 10 s run is 10 s / 1500, less than the period of 10 ms.
     assert wanted >= 5990
@@ -80,10 +84,10 @@ def test_opening_keeps_each_status_of_the_first_ten_seconds():
 
 def test_estimates_from_before_the_excitation_are_left_out():
     recording = IdentRecording()
-    recording.add_parameters(ParameterSample(1.0, TRUE, (1.0,) * 4))
+    recording.add_estimate(stamp_of(1.0), make_estimate())
     assert len(recording.parameters()[0]) == 0
-    recording.add_status(StatusSample(5.0, "exciting", elapsed=0.0, duration=10.0))
-    recording.add_parameters(ParameterSample(5.5, TRUE, (1.0,) * 4))
+    recording.add_state(IdentState(stamp_of(5.0), Phase.EXCITING, elapsed=0.0, duration=10.0))
+    recording.add_estimate(stamp_of(5.5), make_estimate())
     assert recording.parameters()[0].tolist() == [0.5]
 
 
@@ -92,7 +96,7 @@ def test_payload_is_a_step_of_the_truth():
     times, values = recording.truth()
     assert times[1] == pytest.approx(12.0)
     assert values.tolist() == [list(TRUE), list(PAYLOAD)]
-    assert recording.last_truth() == PAYLOAD
+    assert recording.true_parameters.last == PAYLOAD
 
 
 def test_path_of_excitation_and_verification_apart():
@@ -112,21 +116,31 @@ def test_path_of_excitation_and_verification_apart():
 def test_empty_recording():
     recording = IdentRecording()
     recording.finish()
-    assert recording.last_truth() is None
+    assert recording.true_parameters.last is None
     assert recording.elapsed == 0.0
     for arrays in (recording.parameters(), recording.motion(), recording.truth()):
         assert all(len(array) == 0 for array in arrays)
 
 
-def test_reset_of_robot_time_starts_a_series_anew():
-    series = Series(1)
+def test_reset_of_robot_time_starts_a_buffer_anew():
+    buffer = SampleBuffer(1)
     for time in (5.0, 6.0, 0.5):
-        assert series.accepts(time)
-        series.add(time, (time,))
-    assert series.arrays()[0].tolist() == [0.5]
+        assert buffer.wants(stamp_of(time))
+        buffer.take(stamp_of(time), (time,))
+    assert buffer.since(0)[0].tolist() == [0.5]
+
+
+def test_the_last_row_is_kept_and_takes_the_place_of_one_with_its_stamp():
+    buffer = SampleBuffer(1, capacity=4, interval=10.0)
+    for stamp, last in ((stamp_of(1.0), 1), (stamp_of(1.0), 1), (stamp_of(2.0), 2)):
+        buffer.finish(stamp, (stamp,))
+        assert (len(buffer), buffer.last) == (last, stamp)
+    for second in range(3, 9):
+        buffer.finish(stamp_of(second), (second,))
+        assert len(buffer) <= 4 and buffer.last == stamp_of(second)
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"capacity": 3}, {"interval": math.nan}])
-def test_series_refuses(wrong):
+def test_buffer_refuses(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} = "):
-        Series(**{"width": 1, **wrong})
+        SampleBuffer(**{"width": 1, **wrong})

@@ -2,11 +2,14 @@
 
 import pytest
 
-from diffbot_report import RunEnd, StatusSample
+from diffbot_report import NodeState, Outcome, Phase, RunEnd
+
+SECOND = 1_000_000_000  # ns
+STAMP = 10 * SECOND  # of a result that is as new as the state
 
 
 def status(phase, time=10.0, message="", elapsed=5.0, duration=60.0):
-    return StatusSample(time, phase, message, elapsed, duration)
+    return NodeState(round(time * SECOND), Phase(phase), message, elapsed, duration)
 
 
 def ending_after(end, wait, *state, **more):
@@ -15,7 +18,7 @@ def ending_after(end, wait, *state, **more):
 
 
 def test_goes_on_while_exciting():
-    assert ending_after(RunEnd(), 1e4, status("exciting"), 10.0, 2) == (None, None)
+    assert ending_after(RunEnd(), 1e4, status("exciting"), STAMP, 2) == (None, None)
 
 
 def test_waits_for_an_ident_node_that_was_never_there():
@@ -23,26 +26,26 @@ def test_waits_for_an_ident_node_that_was_never_there():
 
 
 def test_done_with_the_last_estimate():
-    ending = RunEnd().update(100.0, status("done"), 10.0, 2)
-    assert (ending.outcome, ending.reason) == ("completed", "")
+    ending = RunEnd().update(100.0, status("done"), STAMP, 2)
+    assert (ending.outcome, ending.reason) == (Outcome.COMPLETED, "")
 
 
-@pytest.mark.parametrize("newest", [None, 9.99])
+@pytest.mark.parametrize("newest", [None, 9_990_000_000])
 def test_done_waits_a_second_for_the_last_estimate(newest):
     end = RunEnd()
     assert ending_after(end, 0.9, status("done"), newest, 0) == (None, None)
-    assert end.update(101.01, status("done"), newest, 0).outcome == "completed"
+    assert end.update(101.01, status("done"), newest, 0).outcome is Outcome.COMPLETED
 
 
 def test_stopped_by_an_error():
-    now, later = ending_after(RunEnd(), 0.31, status("stopped", message="no joint state"), 10.0, 2)
+    now, later = ending_after(RunEnd(), 0.31, status("stopped", message="no joint state"), STAMP, 2)
     assert now is None
-    assert (later.outcome, later.reason) == ("failed", "no joint state")
+    assert (later.outcome, later.reason) == (Outcome.FAILED, "no joint state")
 
 
 def test_stopped_by_a_signal_that_only_ident_got():
-    _, later = ending_after(RunEnd(), 0.31, status("stopped", message="interrupted"), 10.0, 2)
-    assert later.outcome == "stopped"
+    _, later = ending_after(RunEnd(), 0.31, status("stopped", message="interrupted"), STAMP, 2)
+    assert later.outcome is Outcome.STOPPED
 
 
 @pytest.mark.parametrize(
@@ -58,8 +61,8 @@ def test_stopped_by_a_signal_that_only_ident_got():
     ],
 )
 def test_a_signal_is_the_users_unless_the_ident_node_failed(state, publishers, outcome):
-    ending = RunEnd().update(100.0, state, None, publishers, interrupted=True)
-    assert ending.outcome == outcome
+    ending = RunEnd().interrupted(100.0, state, publishers)
+    assert ending.outcome is Outcome(outcome)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +77,8 @@ def test_a_signal_is_the_users_unless_the_ident_node_failed(state, publishers, o
 )
 def test_a_signal_of_a_launch_that_has_failed(state, outcome, reason):
     failures = ["simulator-1 (exit code -9)"]
-    ending = RunEnd().update(100.0, state, None, 2, interrupted=True, failures=failures)
-    assert ending.outcome == outcome and ending.reason.startswith(reason)
+    ending = RunEnd().interrupted(100.0, state, 2, failures)
+    assert ending.outcome is Outcome(outcome) and ending.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +86,8 @@ def test_a_signal_of_a_launch_that_has_failed(state, outcome, reason):
     [("exciting", "failed"), ("driving", "failed"), ("waiting", "stopped"), ("done", "completed")],
 )
 def test_a_node_that_says_nothing_after_a_signal_was_killed_or_hangs(phase, outcome):
-    ending = RunEnd().update(100.0, status(phase), None, 2, interrupted=True, silent=True)
-    assert ending.outcome == outcome
+    ending = RunEnd().interrupted(100.0, status(phase), 2, silent=True)
+    assert ending.outcome is Outcome(outcome)
     assert outcome != "failed" or "said nothing more" in ending.reason
 
 
@@ -92,43 +95,46 @@ def test_an_end_waits_while_more_comes_but_not_for_ever():
     end = RunEnd()
     for tenth in range(99):
         now = 100.0 + 0.1 * tenth
-        assert end.update(now, status("done"), 9.9, 1, received=now) is None
-    assert end.update(110.1, status("done"), 9.9, 1, received=110.1).outcome == "completed"
+        assert end.update(now, status("done"), 9 * SECOND, 1, received=now) is None
+    assert (
+        end.update(110.1, status("done"), 9 * SECOND, 1, received=110.1).outcome
+        is Outcome.COMPLETED
+    )
 
 
 def test_vanished():
     end = RunEnd()
-    assert end.update(99.0, status("exciting"), 10.0, 2) is None
-    now, later = ending_after(end, 0.31, status("exciting"), 10.0, 0)
+    assert end.update(99.0, status("exciting"), STAMP, 2) is None
+    now, later = ending_after(end, 0.31, status("exciting"), STAMP, 0)
     assert now is None
-    assert later.outcome == "failed"
+    assert later.outcome is Outcome.FAILED
     assert "5.0 s of 60.0 s" in later.reason
 
 
 def test_vanished_before_a_word():
     end = RunEnd()
     end.update(99.0, None, None, 1)
-    assert ending_after(end, 0.31, None, None, 0)[1].outcome == "failed"
+    assert ending_after(end, 0.31, None, None, 0)[1].outcome is Outcome.FAILED
 
 
 def test_vanished_at_the_end_is_complete():
     """The last status may be lost with its publisher; the time it had run is known."""
     end = RunEnd()
-    end.update(99.0, status("exciting"), 10.0, 2)
+    end.update(99.0, status("exciting"), STAMP, 2)
     last = status("exciting", elapsed=59.98)
-    assert ending_after(end, 0.31, last, 10.0, 0)[1].outcome == "completed"
+    assert ending_after(end, 0.31, last, STAMP, 0)[1].outcome is Outcome.COMPLETED
 
 
 def test_vanished_while_verifying_is_a_failure():
     end = RunEnd()
-    end.update(99.0, status("exciting"), 10.0, 2)
+    end.update(99.0, status("exciting"), STAMP, 2)
     last = status("verifying", elapsed=65.0)
-    assert ending_after(end, 0.31, last, 10.0, 0)[1].outcome == "failed"
+    assert ending_after(end, 0.31, last, STAMP, 0)[1].outcome is Outcome.FAILED
 
 
 def test_a_publisher_that_comes_back_resets_the_wait():
     end = RunEnd()
-    end.update(99.0, status("exciting"), 10.0, 2)
-    assert end.update(100.0, status("exciting"), 10.0, 0) is None
-    assert end.update(100.2, status("exciting"), 10.0, 2) is None
-    assert end.update(100.4, status("exciting"), 10.0, 0) is None
+    end.update(99.0, status("exciting"), STAMP, 2)
+    assert end.update(100.0, status("exciting"), STAMP, 0) is None
+    assert end.update(100.2, status("exciting"), STAMP, 2) is None
+    assert end.update(100.4, status("exciting"), STAMP, 0) is None

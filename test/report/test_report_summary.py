@@ -7,25 +7,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ident_example import FRICTION, TRUE, VERIFICATION, example_estimate
+from ident_example import FRICTION, TRUE, VERIFICATION, example_estimate, make_estimate
 
 from diffbot_description import RobotModel
 from diffbot_report import (
     Ending,
-    ParameterSample,
+    Outcome,
     RunDescription,
     friction_quantities,
     parameter_quantities,
     parse_arguments,
     physical_quantities,
-    summary,
+    run_summary,
     write_summary,
 )
-from diffbot_report.ident_table import (
-    confidence_entries,
-    verification_entry,
-    verification_state,
-)
+from diffbot_report.ident_recording import Verdict
+from diffbot_report.ident_results import confidence_keys, identification_keys
 from diffbot_report.summary import strict
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
@@ -36,22 +33,19 @@ def reject(constant):
     raise AssertionError(f"{constant} is not JSON")
 
 
-def make(sample, truth=TRUE, verification=None, **more):
-    return summary(
-        RUN,
-        Ending("completed"),
-        60.0,
-        35.5,
-        parameter_quantities(sample, truth),
-        physical_quantities(sample, MODEL, truth),
-        friction_quantities(sample),
-        verification_entry(verification_state(sample, verification), verification),
-        more,
+def make(estimate, truth=TRUE, verification=None, **more):
+    keys = identification_keys(
+        parameter_quantities(estimate, truth),
+        physical_quantities(estimate, MODEL, truth),
+        friction_quantities(estimate),
+        Verdict.VERIFIED if verification else Verdict.NOT_VERIFIED,
+        verification,
     )
+    return run_summary(RUN, Ending(Outcome.COMPLETED), 60.0, 35.5, keys, more)
 
 
 def test_keys_and_values(tmp_path):
-    content = make(ParameterSample(1.0, TRUE, (1e-6, math.inf, 1e-4, 1e-2)), samples=6000)
+    content = make(make_estimate(TRUE, (1e-6, math.inf, 1e-4, 1e-2)), samples=6000)
     path = write_summary(content, tmp_path)
     assert path.name == "summary.json"
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
@@ -89,7 +83,7 @@ def test_keys_and_values(tmp_path):
 
 def test_friction_confidence_and_verification():
     sample = example_estimate(20.0, unknown=(0, 1))
-    content = make(sample, verification=VERIFICATION, **confidence_entries(sample))
+    content = make(sample, verification=VERIFICATION, **confidence_keys(sample))
     read = json.loads(json.dumps(content, allow_nan=False))
     assert read["parameters"]["K5"]["reason"].startswith("the robot turned too little")
     assert read["physical"]["com_offset"]["value"] is None
@@ -111,7 +105,7 @@ def test_more_never_replaces():
 
 
 def test_unknown_truth_is_null():
-    content = make(ParameterSample(1.0, TRUE, (1.0,) * 4), truth=None)
+    content = make(make_estimate(TRUE, (1.0,) * 4), truth=None)
     assert all(entry["closed_form"] is None for entry in content["parameters"].values())
 
 
@@ -121,7 +115,7 @@ number = st.floats(allow_nan=True, allow_infinity=True)
 @settings(deadline=None)
 @given(st.tuples(*[number] * 4), st.tuples(*[number] * 4), st.tuples(*[number] * 4))
 def test_always_strict_json(values, variances, truth):
-    content = make(ParameterSample(1.0, values, variances), truth, odd=[math.nan, {"x": math.inf}])
+    content = make(make_estimate(values, variances), truth, odd=[math.nan, {"x": math.inf}])
     json.loads(json.dumps(content, allow_nan=False), parse_constant=reject)
 
 

@@ -14,7 +14,7 @@ from diffbot_controllers import tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import AdaptiveRehearsal, dynamics_of, rehearse_drive
+from diffbot_study.driving import LiveAdaptation, dynamics_of, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 LOAD_TIME, RECOVERY, HALF = 20.0, 12.0, 10.0
@@ -33,9 +33,9 @@ def drive(adaptive):
         def put_on(sample):
             schedule.apply(engine, sample.stamp)
 
-        live = AdaptiveRehearsal(TWIL, nominal, law, also=put_on) if adaptive else put_on
+        live = LiveAdaptation(TWIL, nominal, law, also=put_on) if adaptive else put_on
         first = eight.at(0.0)
-        run = rehearse_drive(
+        run = simulate_drive(
             engine,
             TWIL,
             law,

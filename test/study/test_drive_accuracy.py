@@ -18,7 +18,7 @@ from diffbot_controllers import (
 )
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import dynamics_of, rehearse_drive
+from diffbot_study.driving import dynamics_of, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 STRONG = 5.0  # N m, the motors' torque limit of twil
@@ -64,7 +64,7 @@ class Course:
             limits.angular_velocity,
             mean_velocity=True,
         )
-        run = rehearse_drive(
+        run = simulate_drive(
             self.engine,
             self.robot,
             law,
@@ -138,7 +138,7 @@ def test_the_published_law_comes_near_within_the_torque_limits(engines):
     found = []
     for seed, start in enumerate(perturbations(20)):
         law = PublishedBackstepping(dynamics_of(engine), torque_limit=STRONG)
-        run = rehearse_drive(
+        run = simulate_drive(
             engine, robot, law, lambda t: goal, 6.0, start=tuple(map(float, start)),
             encoder_counts=4096, torque_limit=STRONG, seed=seed,
         )  # fmt: skip

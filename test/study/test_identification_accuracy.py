@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.torque.estimate import State
-from diffbot_study.identification import rehearse
+from diffbot_study.identification import identify_arrays, simulate_identification
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)
@@ -24,18 +24,30 @@ def check(run, bounds):
 @pytest.mark.parametrize("robot", ["twil", "agv"])
 @pytest.mark.parametrize(("counts", "bounds"), [(0, FINE), (4096, ENCODER)])
 def test_ideal_engine_thirty_seconds(robot, seed, counts, bounds):
-    check(rehearse(robot, "ideal", seed, 30.0, counts), bounds)
+    check(simulate_identification(robot, "ideal", seed, 30.0, counts), bounds)
 
 
 @pytest.mark.parametrize(("robot", "seed"), [("twil", 0), ("agv", 1)])
 def test_mujoco_sixty_seconds(robot, seed):
-    check(rehearse(robot, "mujoco", seed, 60.0, 4096), ENCODER)
+    check(simulate_identification(robot, "mujoco", seed, 60.0, 4096), ENCODER)
 
 
 def test_stated_intervals_hold_the_truth():
     """12 seeds of 10 s with encoders and torque noise: at most 15 % of 2 sigma intervals miss."""
-    runs = [rehearse("twil", "ideal", seed, 10.0, 4096, 0.01) for seed in range(12)]
+    runs = [simulate_identification("twil", "ideal", seed, 10.0, 4096, 0.01) for seed in range(12)]
     inside = np.abs([run.normalised_errors for run in runs]) < 2.0
     assert inside.mean() > 0.85, inside.mean(axis=0)
     deviations = [np.sqrt(run.estimate.variances) / np.abs(run.truth) for run in runs]
     assert np.median(deviations, axis=0) == pytest.approx([0.0] * 4, abs=0.1)
+
+
+def test_arrays_of_unlike_shapes_are_refused():
+    time = np.arange(5) * 0.01
+    with pytest.raises(ValueError, match=r"torques \(5,\)"):
+        identify_arrays(time, np.zeros((5, 2)), np.zeros(5), wheel_radius=0.1, wheel_separation=0.3)
+
+
+def test_arrays_that_do_not_excite_are_not_called_estimated():
+    time, still = np.arange(500) * 0.01, np.zeros((500, 2))
+    found = identify_arrays(time, still, still, wheel_radius=0.1, wheel_separation=0.3)
+    assert found.state is State.UNESTIMATED and found.reason

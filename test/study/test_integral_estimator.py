@@ -18,7 +18,7 @@ from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders
-from diffbot_study.identification import Setting, record
+from diffbot_study.recorded_runs import Setting, record
 
 EXACT = Setting(counts=0, noise=0.0)
 NOISY = Setting(noise=0.01)

@@ -11,7 +11,7 @@ import pytest
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.kalman import STATES, KalmanEstimator, KalmanModel
-from diffbot_study.identification import Setting, record
+from diffbot_study.recorded_runs import Setting, record
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOISY = Setting(noise=0.01)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from diffbot_bringup.workspace.arguments import find_packages
+from diffbot_bringup.workspace.packages import find_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 

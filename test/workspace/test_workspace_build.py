@@ -173,3 +173,14 @@ def test_executables_start_their_python_in_a_folder_with_a_space(tmp_path):
     output = subprocess.run([script, "a b", "c"], capture_output=True, text=True, check=True).stdout
     assert output == "['a b', 'c']\n"
     assert mend_scripts(tmp_path / "install", Path(sys.executable)) == 0
+
+
+def test_links_of_an_earlier_build_to_files_that_are_gone_are_removed(environment, tmp_path):
+    build(environment)
+    folder = environment.directory / "build" / "beta" / "config"
+    folder.mkdir(parents=True)
+    (folder / "gone.yaml").symlink_to(tmp_path / "beta" / "config" / "gone.yaml")
+    (folder / "kept.yaml").symlink_to(tmp_path / "beta" / "package.xml")
+    (tmp_path / "beta" / "setup.py").write_text("")
+    assert build(environment) == ["beta"]
+    assert [path.name for path in folder.iterdir()] == ["kept.yaml"]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from diffbot_bringup.workspace import gazebo
-from diffbot_bringup.workspace import gazebo as debian_archive
 from diffbot_bringup.workspace.gazebo import GazeboSetup, own_mirror, unpack, wants_gazebo
 from diffbot_bringup.workspace.process import SetupError
 
@@ -61,7 +60,7 @@ def root(tmp_path, monkeypatch):
     for name, text in (("apt-get", APT), ("dpkg-deb", DPKG), ("python", BUILDER)):
         put(tmp_path / "bin" / name, text)
     (tmp_path / "keys.gpg").touch()
-    monkeypatch.setattr(debian_archive, "_KEYRING", tmp_path / "keys.gpg")
+    monkeypatch.setattr(gazebo, "_KEYRING", tmp_path / "keys.gpg")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("PACKAGES", " ".join(PACKAGES))
@@ -220,7 +219,7 @@ def test_a_builder_that_does_not_run_fetches_nothing(root, monkeypatch):
 
 def test_missing_tools_are_named(root, monkeypatch):
     monkeypatch.setenv("PATH", str(root / "nothing"))
-    monkeypatch.setattr(debian_archive, "_KEYRING", root / "no.gpg")
+    monkeypatch.setattr(gazebo, "_KEYRING", root / "no.gpg")
     monkeypatch.setattr(GazeboSetup, "_has_gazebo", lambda self, lock: False)
     with pytest.raises(SetupError) as error:
         setup(root).prepare(-1)
@@ -246,7 +245,7 @@ def system(root, monkeypatch):
     monkeypatch.delenv(gazebo.MIRROR_VARIABLE)
 
     def be(targets, **release):
-        monkeypatch.setattr(debian_archive.platform, "freedesktop_os_release", lambda: release)
+        monkeypatch.setattr(gazebo.platform, "freedesktop_os_release", lambda: release)
         monkeypatch.setenv("TARGETS", targets)
 
     return be

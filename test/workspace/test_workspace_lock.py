@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from diffbot_bringup.workspace import locks as in_use
+from diffbot_bringup.workspace import locks
 from diffbot_bringup.workspace.entry import main
 from diffbot_bringup.workspace.locks import CheckoutLock
 from diffbot_bringup.workspace.process import SetupError
@@ -65,8 +65,8 @@ def test_a_child_that_outlives_its_parent_keeps_the_lock(tmp_path):
 USER = """
 import os, sys
 from pathlib import Path
-from diffbot_bringup.workspace import in_use
-print(in_use.hold(Path(sys.argv[1])), flush=True)
+from diffbot_bringup.workspace import locks
+print(locks.hold(Path(sys.argv[1])), flush=True)
 words = ["-c", "import sys; sys.stdin.read()", "diffbot_bringup.cli", "launch", "ident", "seed:=3"]
 os.execv(sys.executable, [sys.executable, *words])
 """
@@ -97,7 +97,7 @@ def user():
 
 def refused(folder):
     """Why a folder cannot be changed."""
-    with pytest.raises(SetupError) as error, in_use.alone(folder):
+    with pytest.raises(SetupError) as error, locks.alone(folder):
         pass
     return str(error.value)
 
@@ -113,12 +113,12 @@ def test_what_a_run_uses_is_not_changed_and_the_run_is_named(tmp_path, user):
     for each in (first, second):
         assert f"./diffbot launch ident seed:=3 (process {each.pid})" in text
         each.communicate("")
-    with in_use.alone(folder):
+    with locks.alone(folder):
         pass
 
 
 def test_who_comes_while_it_is_changed_waits_and_looks_again(tmp_path, user):
-    with in_use.alone(tmp_path):
+    with locks.alone(tmp_path):
         late = user(tmp_path)
         assert "waiting" in late.stderr.readline()
     assert late.stdout.readline() == "False\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diffbot_bringup.workspace.arguments import find_packages
+from diffbot_bringup.workspace.packages import find_packages
 
 
 def make_package(folder, name, build_type="ament_python"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.workspace import wheels as machine
+from diffbot_bringup.workspace import wheels
 from diffbot_bringup.workspace.pins import normalized, pins, read_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def names(path, python):
     return found
 
 
-@pytest.mark.parametrize("minor", range(machine.OLDEST[1], machine.NEWEST[1] + 1))
+@pytest.mark.parametrize("minor", range(wheels.OLDEST[1], wheels.NEWEST[1] + 1))
 def test_every_requirement_has_one_version_for_every_python(minor):
     pinned = names("constraints.txt", f"3.{minor}")
     assert len(pinned) == len(set(pinned))

@@ -1,13 +1,12 @@
 """Wheels are repaired, and what a killed pip left is found."""
 
+import os
 import shutil
 import sys
 
 import pytest
 
-from diffbot_bringup.workspace import installed, wheels
-from diffbot_bringup.workspace import wheels as cmake_files
-from diffbot_bringup.workspace import wheels as pip
+from diffbot_bringup.workspace import wheels
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
@@ -31,28 +30,38 @@ def prefix(tmp_path):
 def test_paths_of_the_builder_become_those_of_this_machine(prefix):
     site = prefix / "site"
     include = prefix / "python"
-    assert cmake_files.rewrite(prefix, include, site) == 1
+    assert wheels.rewrite(prefix, include, site) == 1
     text = (prefix / "share/some_msgs/cmake/pyExport.cmake").read_text()
     assert text == (
         'INTERFACE_INCLUDE_DIRECTORIES "${_IMPORT_PREFIX}/include;'
         f'{include};{site}/numpy/_core/include"\n'
     )
-    assert cmake_files.rewrite(prefix, include, site) == 0  # a second time changes nothing
+    assert wheels.rewrite(prefix, include, site) == 0  # a second time changes nothing
 
 
 def test_paths_with_umlauts_are_read_whole(prefix):
     path = prefix / "share/some_msgs/cmake/other.cmake"
     path.write_text('file(STRINGS "${output}" tuples)\n')
-    assert cmake_files.rewrite(prefix, prefix, prefix / "site") == 2
+    assert wheels.rewrite(prefix, prefix, prefix / "site") == 2
     assert path.read_text() == 'file(STRINGS "${output}" tuples ENCODING UTF-8)\n'
-    assert cmake_files.rewrite(prefix, prefix, prefix / "site") == 0
+    assert wheels.rewrite(prefix, prefix, prefix / "site") == 0
+
+
+def test_who_is_killed_leaves_the_old_file(prefix, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        wheels.rewrite(prefix, prefix / "python", prefix / "site")
+    assert (prefix / "share/some_msgs/cmake/pyExport.cmake").read_text() == EXPORT
 
 
 def test_an_unknown_path_of_the_builder_is_an_error(prefix):
     path = prefix / "share/some_msgs/cmake/pyExport.cmake"
     path.write_text("/opt/python/cp311-cp311/lib/libpython3.11.so")
     with pytest.raises(SetupError, match=r"pyExport\.cmake"):
-        cmake_files.rewrite(prefix, prefix, prefix / "site")
+        wheels.rewrite(prefix, prefix, prefix / "site")
 
 
 def make_distribution(site, name, files, record=True):
@@ -74,11 +83,11 @@ def test_half_installed_distributions_are_removed(tmp_path):
     torn = make_distribution(tmp_path, "torn", ["torn/a.py", "torn/b.py"])
     (tmp_path / "torn" / "b.py").unlink()
     (tmp_path / "~orn").mkdir()
-    assert installed.incomplete(tmp_path) == [torn, unrecorded]
-    installed.remove_incomplete(tmp_path)
+    assert wheels.incomplete(tmp_path) == [torn, unrecorded]
+    wheels.remove_incomplete(tmp_path)
     assert sorted(tmp_path.glob("*.dist-info")) == [good]
     assert not (tmp_path / "~orn").exists()
-    assert installed.incomplete(tmp_path) == []
+    assert wheels.incomplete(tmp_path) == []
 
 
 def constraints(tmp_path):
@@ -101,7 +110,7 @@ def fake_python(tmp_path, script):
 def test_pip_gets_the_whole_list_without_its_resolver(tmp_path, capfd):
     python = fake_python(tmp_path, 'echo "$@" >> ' + f"{tmp_path}/calls\n" + "echo Collecting a==1")
     file = constraints(tmp_path)
-    pip.install(python, file, tmp_path / "site", tmp_path / "pip.log", -1)
+    wheels.install(python, file, tmp_path / "site", tmp_path / "wheels.log", -1)
     first, second = (tmp_path / "calls").read_text().splitlines()
     assert first.endswith("setuptools==79.0.1")
     assert "--no-deps" in second and second.endswith(f"-r {file}")
@@ -120,7 +129,7 @@ def test_pip_gets_the_whole_list_without_its_resolver(tmp_path, capfd):
 def test_a_failing_pip_is_explained_in_one_line(tmp_path, output, says):
     python = fake_python(tmp_path, f'echo "{output}"; exit 1')
     with pytest.raises(SetupError, match=says) as error:
-        pip.install(python, constraints(tmp_path), tmp_path, tmp_path / "pip.log", -1)
+        wheels.install(python, constraints(tmp_path), tmp_path, tmp_path / "wheels.log", -1)
     assert "\n" not in str(error.value)
     assert isinstance(error.value.__cause__, ChildError)
 
@@ -140,8 +149,8 @@ def machine(tmp_path, monkeypatch):
     """A checkout, where pip does nothing; the function returns the environment of a Python."""
     constraints(tmp_path)
     monkeypatch.setattr(wheels, "check_machine", lambda: None)
-    monkeypatch.setattr(wheels.pip, "install", lambda *_: None)
-    monkeypatch.setattr(wheels.cmake_files, "rewrite", lambda *_: None)
+    monkeypatch.setattr(wheels, "install", lambda *_: None)
+    monkeypatch.setattr(wheels, "rewrite", lambda *_: None)
     # Without pip, which takes seconds.
     run = wheels.run
     monkeypatch.setattr(wheels, "run", lambda words, *rest: run([*words, "--without-pip"], *rest))

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from diffbot_bringup import domains
+from diffbot_bringup.cli import drop_output
 
 SUMMARY = "print the messages of a topic: echo TOPIC [TYPE] [--once]"
 
@@ -72,7 +73,7 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # `... | head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
 
 
@@ -111,9 +112,9 @@ def text(message: Any, options: argparse.Namespace) -> str:
     """
     from diffbot_bringup.topic_echo import TopicError, to_csv, to_yaml
 
-    value = message
+    value: Any = message
     for name in filter(None, (options.field or "").split(".")):
-        fields = getattr(value, "get_fields_and_field_types", dict)()
+        fields: dict[str, str] = getattr(value, "get_fields_and_field_types", dict)()
         if name not in fields:
             known = ", ".join(fields) or "none"
             raise TopicError(f"no field {name!r} in {options.field!r}; fields here: {known}")

@@ -21,4 +21,4 @@ def main(argv: list[str]) -> int:
     sys.path.insert(0, str(Path(root) / "test"))
     from faults.command import main as run
 
-    return run(argv)
+    return int(run(argv))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
@@ -10,130 +9,94 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from diffbot_bringup import domains
-from diffbot_bringup.xml_launch import (
-    LaunchError,
-    ProcessDescription,
-    Resolver,
-    Supervisor,
-    check,
-    check_known,
-    declared,
-    describe,
-    parse,
-    read,
-    say,
-)
-from diffbot_bringup.xml_launch import arguments as launch_files
+from diffbot_bringup.usage import UsageError
+from diffbot_bringup.xml_launch.arguments import describe
+from diffbot_bringup.xml_launch.document import LaunchError
+from diffbot_bringup.xml_launch.files import NO_FILES, SUFFIX, headline, launch_files
+from diffbot_bringup.xml_launch.process import ProcessDescription
+from diffbot_bringup.xml_launch.request import Request, understand
+from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.schema import check
+from diffbot_bringup.xml_launch.substitutions import installed_share
 
 SUMMARY = "run a launch file: launch NAME [ARG:=VALUE ...]; without NAME, list them"
 
-_EPILOG = """\
-NAME is a launch file of the suite (ident, ident.launch.xml) or a path; PACKAGE FILE works too.
-A run with a simulator gets a DDS domain of its own, and the first line names it; one without, or
-with ROS_DOMAIN_ID set, stays where it is.
-exit status: 0 all processes ended well; 1 a process failed (it is named); 2 wrong arguments or
-launch file, nothing was started; 130 stopped by Ctrl-C (143 SIGTERM, 129 SIGHUP)."""
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="diffbot launch",
-        description="Run an XML launch file.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="launch file; omit to list them")
-    parser.add_argument("arguments", nargs="*", metavar="ARG:=VALUE", help="launch arguments")
-    parser.add_argument(
-        "-s", "--show-args", action="store_true", help="list the arguments of the launch file"
-    )
-    parser.add_argument(
-        "-p", "--print", "--dry-run", dest="dry_run", action="store_true",
-        help="print what would be run, and run nothing",
-    )  # fmt: skip
-    return parser
-
 
 def main(argv: list[str]) -> int:
-    """Run the command and return its exit status (see the epilog)."""
+    """Run the command and return its exit status (see its --help)."""
     try:
-        options = _parser().parse_intermixed_args(argv)
-    except SystemExit as error:
+        request = understand(argv)
+        return _list() if request is None else _launch(request)
+    except SystemExit as error:  # argparse's
         return int(error.code or 0)
-    try:
-        if options.name is None:
-            return _list()
-        return _launch(options)
-    except (LaunchError, domains.DomainError) as error:
+    except (UsageError, domains.DomainError) as error:
         print(f"diffbot launch: {error}", file=sys.stderr)
         return 2
 
 
 def _list() -> int:
-    files = launch_files.all_files()
+    files = launch_files(installed_share)
     if not files:
-        raise LaunchError("no launch files found; is the workspace built and sourced?")
+        raise UsageError(NO_FILES)
     width = max(map(len, files))
     print("Launch files (diffbot launch NAME --show-args lists the arguments):")
-    for name, path in sorted(files.items()):
-        print(f"  {name:{width}}  {launch_files.headline(path)}".rstrip())
+    for name, path in files.items():
+        print(f"  {name:{width}}  {headline(path)}".rstrip())
     return 0
 
 
-def _launch(options: argparse.Namespace) -> int:
-    path, words = _file(options.name, options.arguments)
-    root = read(path).root
-    check(root)
-    arguments = declared(root, follow=True)
-    if options.show_args:
-        print(describe(arguments))
+def _launch(request: Request) -> int:
+    check(request.root)
+    if request.show_args:
+        print(describe(request.arguments.declared))
         return 0
-    given = parse(words)
-    name = path.name.removesuffix(launch_files.SUFFIX)
-    known = {argument.name for argument in arguments}
+    name = request.path.name.removesuffix(SUFFIX)
     with contextlib.ExitStack() as stack:
-        resolver, run = _in_its_domain(path, given, known, name)
+        resolver, run = _in_its_domain(request, name)
         if run:
             stack.enter_context(run)
-        if options.dry_run:
+        if request.dry_run:
             for process in resolver.processes:
                 print(f"[{process.name}] {process}")
             return 0
-        if run:
-            _say_domain(run)
+        # It loads ROS, which takes a while: not for what is only printed or refused.
+        from diffbot_bringup.xml_launch.supervisor import Supervisor, say
+
+        for text in _about_domain(run):
+            say("INFO", text)
         for message in resolver.messages:
             print(f"[INFO] [launch.user]: {message}", flush=True)
         return Supervisor(resolver.processes, name).run()
 
 
-def _say_domain(run: domains.Registration) -> None:
+def _about_domain(run: domains.Registration | None) -> list[str]:
     """Say where the run is, where a person may expect it elsewhere."""
+    if run is None:
+        return []
     if run.own:
-        say("INFO", f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)")
-        return
-    for other in domains.runs():
-        if other.launch and other.domain != run.domain:
-            text = f"not that of {other.name}, which {domains.VARIABLE}={other.domain} joins"
-            say("INFO", f"domain {run.domain}, {text}")
+        return [f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)"]
+    return [
+        f"domain {run.domain}, not that of {other.name}, "
+        f"which {domains.VARIABLE}={other.domain} joins"
+        for other in domains.runs()
+        if other.launch and other.domain != run.domain
+    ]
 
 
-def _in_its_domain(
-    path: Path, given: dict[str, str], known: set[str], name: str
-) -> tuple[Resolver, domains.Registration | None]:
+def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Registration | None]:
     """Resolve the launch file in the run's domain: its own one where it has a simulator.
 
     Where the user has not chosen the domain, others may look for the run, and it is in the list.
     """
     if os.environ.get(domains.VARIABLE):
-        return _resolve(path, given, known, os.environ), None
+        return _resolve(request, os.environ), None
     # The keys of a secured graph are for one domain.
     secured = os.environ.get("ROS_SECURITY_ENABLE", "").lower() == "true"
-    if given.get("sim") != "none" and not secured:
+    if request.given.get("sim") != "none" and not secured:
         # It must be there before it is known whether there is a simulator: the file may read it.
         own = domains.claim(name, launch=True)
         try:
-            variables = {**os.environ, domains.VARIABLE: str(own.domain)}
-            resolver = _resolve(path, given, known, variables)
+            resolver = _resolve(request, {**os.environ, domains.VARIABLE: str(own.domain)})
             if any(_simulates(process, own.domain) for process in resolver.processes):
                 own.move(_results(resolver))
                 return resolver, own
@@ -141,26 +104,25 @@ def _in_its_domain(
             own.release()
             raise
         own.release()
-    resolver = _resolve(path, given, known, os.environ)
+    resolver = _resolve(request, os.environ)
     return resolver, domains.announce(0, name, _results(resolver), launch=True)
+
+
+def _resolve(request: Request, environment: Mapping[str, str]) -> Resolver:
+    resolver = Resolver(environment)
+    try:
+        resolver.file(request.path, request.given.items())
+    except LaunchError:
+        # A misspelt name is the likelier cause.
+        request.arguments.check_names(request.given, resolver.declared)
+        raise
+    request.arguments.check_names(request.given, resolver.declared)
+    return resolver
 
 
 def _results(resolver: Resolver) -> str:
     """Return the folder of the results, or where the run is started when it has none."""
-    return os.path.abspath(resolver.scope.configurations.get("results", ""))
-
-
-def _resolve(
-    path: Path, given: dict[str, str], known: set[str], environment: Mapping[str, str]
-) -> Resolver:
-    resolver = Resolver(environment)
-    try:
-        resolver.file(path, given.items())
-    except LaunchError:
-        check_known(given, known | resolver.declared)  # a misspelt name is the likelier cause
-        raise
-    check_known(given, known | resolver.declared)
-    return resolver
+    return os.path.abspath(str(resolver.scope.configurations.get("results", "")))
 
 
 def _simulates(process: ProcessDescription, domain: int) -> bool:
@@ -171,12 +133,3 @@ def _simulates(process: ProcessDescription, domain: int) -> bool:
         and executable != "fault_injector"
         and process.environment.get(domains.VARIABLE) == str(domain)
     )
-
-
-def _file(name: str, words: list[str]) -> tuple[Path, list[str]]:
-    """Find the launch file; also understands ``PACKAGE FILE`` as ``ros2 launch`` does."""
-    if words and ":=" not in words[0]:
-        files = {path.name: path for path in launch_files.package_files(name)}
-        if words[0] in files:
-            return files[words[0]].absolute(), words[1:]
-    return launch_files.find(name), words

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
 from ament_index_python.packages import get_packages_with_prefixes
 
 from diffbot_bringup import domains
-from diffbot_bringup.xml_launch import LaunchError
-from diffbot_bringup.xml_launch.document import suggestion
+from diffbot_bringup.usage import UsageError, suggestion
 from diffbot_bringup.xml_launch.node import executables, find_executable
 
 SUMMARY = "run one node: run PACKAGE EXECUTABLE [ARGS, e.g. --ros-args -p speed:=0.5]"
@@ -58,15 +58,15 @@ def _join() -> None:
 def _find(argv: list[str]) -> str:
     packages = _packages()
     if not argv:
-        raise LaunchError(f"PACKAGE is missing; packages with executables: {_text(packages)}")
+        raise UsageError(f"PACKAGE is missing; packages with executables: {_text(packages)}")
     package = argv[0]
     if package not in packages:
-        raise LaunchError(
+        raise UsageError(
             f"no package {package!r} with executables{suggestion(package, packages)}; "
             f"packages with executables: {_text(packages)}"
         )
     if len(argv) < 2:
-        raise LaunchError(f"EXECUTABLE is missing; {package} has: {_text(executables(package))}")
+        raise UsageError(f"EXECUTABLE is missing; {package} has: {_text(executables(package))}")
     return find_executable(package, argv[1])
 
 
@@ -77,7 +77,7 @@ def _check_parameters(words: list[str]) -> None:
         for_ros = option == "--ros-args" or (for_ros and option != "--")
         name, separator, value = word.partition(":=")
         if for_ros and option in ("-p", "--param") and not (name and separator and value):
-            raise LaunchError(
+            raise UsageError(
                 f"parameter {word!r} is not of the form NAME:=VALUE"
                 f"{': it has no value' if name and separator else ''}; "
                 f"""an empty text is written as {name or "NAME"}:="''" """.rstrip()
@@ -89,9 +89,9 @@ def _packages() -> list[str]:
     try:
         names = sorted(get_packages_with_prefixes())
     except (LookupError, OSError) as error:
-        raise LaunchError(f"{error}; is the workspace sourced?") from None
+        raise UsageError(f"{error}; is the workspace sourced?") from None
     return [name for name in names if executables(name)]
 
 
-def _text(names: object) -> str:
-    return ", ".join(names) or "none"  # type: ignore[call-overload]
+def _text(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"

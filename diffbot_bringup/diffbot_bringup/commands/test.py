@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.kernels import Family, families
-from diffbot_bringup.workspace.arguments import KERNELS, find_packages
+from diffbot_bringup.workspace.arguments import KERNELS
+from diffbot_bringup.workspace.packages import find_packages
 
 SUMMARY = "check the style and run the tests of all packages, or of those named"
 
@@ -95,8 +96,14 @@ def _pytest(
     command = [sys.executable, "-m", "pytest", *arguments]
     if not captured:
         return subprocess.run(command, cwd=root, env=variables).returncode, ""
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    process = subprocess.run(command, cwd=root, env=variables, **both)
+    process = subprocess.run(
+        command,
+        cwd=root,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     return process.returncode, process.stdout
 
 

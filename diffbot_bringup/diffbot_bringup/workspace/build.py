@@ -7,17 +7,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace.arguments import Package, find_packages
-from diffbot_bringup.workspace.environment import (
-    Environment,
-    Paths,
-    Stamps,
-    digest,
-    prepend,
-    read_hooks,
-    write_atomically,
-)
+from diffbot_bringup.workspace.environment import Environment, Paths, prepend, read_hooks
+from diffbot_bringup.workspace.packages import Package, find_packages
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+from diffbot_bringup.workspace.stamps import Stamps, digest
 
 _FALLBACKS = "fallback"
 """Folder of packages that are built only where ROS has none of their name."""
@@ -64,7 +57,8 @@ class Workspace:
             mend_scripts(self._install, self._environment.python)
         variables = self._environment.variables(os.environ)
         hooks = read_hooks(self._install, self._environment.python, variables)
-        write_atomically(self._directory / "hooks.json", json.dumps(hooks, indent=1))
+        # Whoever is killed here has not set the step, and writes it again.
+        (self._directory / "hooks.json").write_text(json.dumps(hooks, indent=1))
         self._steps.set(_HOOKS_STEP, self._all)
 
     def _remove_gone(self) -> None:
@@ -76,6 +70,10 @@ class Workspace:
     def _run_colcon(self, stale: list[Package], lock: int) -> None:
         for package in stale:
             self._stamps.clear(package.name)
+            # colcon leaves links to files that are gone, and fails on them.
+            for path in (self._directory / "build" / package.name).rglob("*"):
+                if path.is_symlink() and not path.exists():
+                    path.unlink()
         noun = "package" if len(stale) == 1 else "packages"
         log = self._directory / "log" / "colcon.log"
         log.unlink(missing_ok=True)
@@ -99,10 +97,18 @@ class Workspace:
         bases = sorted({p.path for p in self.packages})
         return [
             colcon if colcon.exists() else "colcon",
-            *("--log-base", self._directory / "log" / "colcon", "build"),
-            *("--base-paths", *bases),
-            *("--build-base", self._directory / "build", "--install-base", self._install),
-            *("--packages-select", *(p.name for p in stale), "--symlink-install"),
+            "--log-base",
+            self._directory / "log" / "colcon",
+            "build",
+            "--base-paths",
+            *bases,
+            "--build-base",
+            self._directory / "build",
+            "--install-base",
+            self._install,
+            "--packages-select",
+            *(p.name for p in stale),
+            "--symlink-install",
             "--cmake-args",
             *self._environment.cmake_arguments,
             *("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", "-Wno-dev"),

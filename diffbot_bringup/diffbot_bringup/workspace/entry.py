@@ -11,14 +11,14 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from diffbot_bringup.cli import COMMANDS, help_text
-from diffbot_bringup.workspace import locks as in_use
+from diffbot_bringup.cli import COMMANDS, help_text, quietly
+from diffbot_bringup.usage import UsageError, check_one_of
+from diffbot_bringup.workspace import locks
 from diffbot_bringup.workspace.arguments import check_arguments
 from diffbot_bringup.workspace.build import Workspace
 from diffbot_bringup.workspace.environment import Environment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
-from diffbot_bringup.workspace.locks import CheckoutLock
-from diffbot_bringup.workspace.process import SetupError, UsageError, say
+from diffbot_bringup.workspace.process import SetupError, say
 from diffbot_bringup.workspace.system import SystemEnvironment, choose
 
 _USAGE_STATUS = 2
@@ -28,7 +28,7 @@ _FAILED_STATUS = 1
 def main(root: Path, argv: list[str]) -> int:
     """Run `./diffbot argv` in the checkout root; return the exit status, unless replaced."""
     try:
-        return _main(root, argv)
+        return quietly(lambda: _main(root, argv))
     except UsageError as error:
         say(str(error))
         return _USAGE_STATUS
@@ -48,8 +48,7 @@ def _main(root: Path, argv: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         print(help_text())
         return 0
-    if command not in COMMANDS:
-        raise UsageError(f"unknown command {command!r}; commands: {', '.join(COMMANDS)}")
+    check_one_of("command", command, COMMANDS)
     if command in ("setup", "clean", "test") and ("-h" in words or "--help" in words):
         print(f"usage: diffbot {command} {COMMANDS[command].usage}".rstrip())
         print(COMMANDS[command].summary())
@@ -71,7 +70,7 @@ def _main(root: Path, argv: list[str]) -> int:
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
-    if not all([in_use.hold(folder) for folder in used]):
+    if not all([locks.hold(folder) for folder in used]):
         return _main(root, argv)  # another set-up has come between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
@@ -87,7 +86,7 @@ def set_up(root: Path, environment: Environment) -> Workspace:
         workspace = Workspace(root, environment)
         if environment.is_ready() and workspace.is_ready():
             return workspace  # another set-up has run meanwhile
-        with in_use.alone(environment.directory):
+        with locks.alone(environment.directory):
             say(f"using {environment.title}")
             environment.prepare(lock.descriptor)
             workspace = Workspace(root, environment)
@@ -99,17 +98,17 @@ def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) ->
     """Get Gazebo and build its plugin; return at once when both are there, with their folder."""
     gazebo = GazeboSetup(root, environment.python, workspace.variables(os.environ))
     if not gazebo.is_ready():
-        with _setting_up(root) as lock, in_use.alone(gazebo.folder):
+        with _setting_up(root) as lock, locks.alone(gazebo.folder):
             gazebo.prepare(lock.descriptor)
     return gazebo.folder
 
 
 @contextmanager
-def _setting_up(root: Path) -> Iterator[CheckoutLock]:
+def _setting_up(root: Path) -> Iterator[locks.CheckoutLock]:
     previous = signal.signal(signal.SIGTERM, _terminated)
     start = time.monotonic()
     try:
-        with CheckoutLock(root / ".diffbot" / "lock") as lock:
+        with locks.CheckoutLock(root / ".diffbot" / "lock") as lock:
             yield lock
     finally:
         signal.signal(signal.SIGTERM, previous)
@@ -138,9 +137,9 @@ def _replace(
 
 def _clean(root: Path) -> int:
     made = root / ".diffbot"
-    with CheckoutLock(made / "lock"), ExitStack() as stack:
-        for folder in in_use.held_folders(made):
-            stack.enter_context(in_use.alone(folder))
+    with locks.CheckoutLock(made / "lock"), ExitStack() as stack:
+        for folder in locks.held_folders(made):
+            stack.enter_context(locks.alone(folder))
         shutil.rmtree(made)
     say("removed .diffbot")
     return 0

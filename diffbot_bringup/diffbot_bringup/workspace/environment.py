@@ -1,17 +1,16 @@
-"""What the two environments, wheels and a ROS 2 install, have in common."""
+"""What the two environments, wheels and a ROS 2 install, have in common.
+
+That is what the set-up asks of them, and the variables of everything that ./diffbot starts.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
-
-# ---
-# The environment variables of everything that ./diffbot starts.
 
 PATHS = (
     "PATH",
@@ -32,6 +31,37 @@ _LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
 
 Paths = dict[str, list[str]]
 """Variable -> the entries to put in front of it."""
+
+
+class Environment(Protocol):
+    """Where ROS 2 comes from."""
+
+    title: str
+    """What a person is told about it."""
+    directory: Path
+    """Holds build, install, log and stamps of this environment."""
+    python: Path
+    """The interpreter that nodes and colcon run with."""
+    cmake_arguments: list[str]
+    """For every package that CMake builds."""
+
+    def key(self) -> str:
+        """Return a hash of all that the environment is made from; a build depends on it too."""
+
+    def is_ready(self) -> bool:
+        """Tell whether prepare would have nothing to do; must be fast."""
+
+    def prepare(self, lock: int) -> None:
+        """Make the environment, going on where an interrupted run stopped.
+
+        Raises SetupError when something is missing.
+        """
+
+    def variables(self, user: Mapping[str, str]) -> dict[str, str]:
+        """Return the user's environment variables with those of this environment."""
+
+    def has_package(self, name: str) -> bool:
+        """Tell whether this environment, without the workspace, has the ROS package."""
 
 
 def prepend(environment: Mapping[str, str], paths: Paths) -> dict[str, str]:
@@ -90,7 +120,9 @@ def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
     """
     bare = {"PATH": base.get("PATH", os.defpath), "COLCON_CURRENT_PREFIX": str(install)}
     # colcon's script calls it without quotes, and needs nothing but the standard library.
-    plain = str(python) if " " not in str(python) else sys._base_executable
+    plain = (
+        str(python) if " " not in str(python) else getattr(sys, "_base_executable", sys.executable)
+    )
     bare["COLCON_PYTHON_EXECUTABLE"] = plain
     for name in ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE"):
         if name in base:
@@ -107,97 +139,3 @@ def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
         if entries:
             hooks[name] = entries
     return hooks
-
-
-class Environment(Protocol):
-    """Where ROS 2 comes from."""
-
-    title: str
-    """What a person is told about it."""
-    directory: Path
-    """Holds build, install, log and stamps of this environment."""
-    python: Path
-    """The interpreter that nodes and colcon run with."""
-    cmake_arguments: list[str]
-    """For every package that CMake builds."""
-
-    def key(self) -> str:
-        """Return a hash of all that the environment is made from; a build depends on it too."""
-
-    def is_ready(self) -> bool:
-        """Tell whether prepare would have nothing to do; must be fast."""
-
-    def prepare(self, lock: int) -> None:
-        """Make the environment, going on where an interrupted run stopped.
-
-        Raises SetupError when something is missing.
-        """
-
-    def paths(self) -> Paths:
-        """Return what the environment, without the workspace, puts into path variables."""
-
-    def variables(self, user: Mapping[str, str]) -> dict[str, str]:
-        """Return the user's environment variables with those of this environment."""
-
-    def has_package(self, name: str) -> bool:
-        """Tell whether this environment, without the workspace, has the ROS package."""
-
-
-def has_resource(prefixes: list[str], package: str) -> bool:
-    """Tell whether one of the ament prefixes has the ROS package."""
-    index = os.path.join("share", "ament_index", "resource_index", "packages", package)
-    return any(os.path.exists(os.path.join(prefix, index)) for prefix in prefixes)
-
-
-# ---
-# Memory of which steps of the set-up are done, safe against being killed at any point.
-
-
-def digest(*parts: str | bytes) -> str:
-    """Return a hash of parts, in which their boundaries count too."""
-    state = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        state.update(len(data).to_bytes(8, "big"))
-        state.update(data)
-    return state.hexdigest()
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that is either the old one or complete, whenever the process is killed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
-
-
-class Stamps:
-    """One small file for each finished step; it holds the key of what the step was done for."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def is_current(self, step: str, key: str) -> bool:
-        """Tell whether the step was finished with just this key."""
-        return self.key(step) == key
-
-    def key(self, step: str) -> str | None:
-        """Return the key that the step was finished with; None when it was not finished."""
-        try:
-            return (self._directory / step).read_text()
-        except OSError:
-            return None
-
-    def set(self, step: str, key: str) -> None:
-        """Remember that the step is finished."""
-        write_atomically(self._directory / step, key)
-
-    def clear(self, step: str) -> None:
-        """Forget the step; done before it starts, so that half a step never counts as done."""
-        (self._directory / step).unlink(missing_ok=True)
-
-    def names(self) -> list[str]:
-        """Return the finished steps."""
-        if not self._directory.is_dir():
-            return []
-        return sorted(p.name for p in self._directory.iterdir() if not p.name.startswith("."))

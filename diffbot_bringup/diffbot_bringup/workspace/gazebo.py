@@ -11,14 +11,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from diffbot_bringup.workspace.environment import Stamps, digest
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
-
-# ---
-# Packages of a Debian release, fetched and unpacked without root into a folder of our own.
-#
-# apt does the work, with its own state in that folder: it checks the archive's signature and every
-# package's checksum, and takes proxies and passwords from the machine's configuration.
+from diffbot_bringup.workspace.stamps import Stamps, digest
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _TOOLS = ("apt-get", "dpkg-deb")
@@ -247,7 +241,12 @@ class GazeboSetup:
         return True
 
     def _run_builder(self, lock: int, *options: str) -> None:
-        command = [self._python, "-m", "diffbot_sim.gazebo.installation", *options]
+        command: list[str | Path] = [
+            self._python,
+            "-m",
+            "diffbot_sim.gazebo.installation",
+            *options,
+        ]
         variables = {**self._variables, FOLDER_VARIABLE: str(self.folder)}
         run(command, variables, self._log, lock)
 

@@ -1,4 +1,8 @@
-"""Only one set-up at a time in one checkout."""
+"""Only one set-up at a time in one checkout, and none changes what a living run uses.
+
+Whoever runs in a folder that the set-up makes holds a shared lock on a file in it; who is going
+to change the folder takes the lock alone, or refuses and names those who run in it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,10 @@ from pathlib import Path
 from types import TracebackType
 
 from diffbot_bringup.workspace.process import SetupError, say
+
+_FILE = "in_use"
+_COMMAND_LINE = "diffbot_bringup.cli"
+"""The word after which a command line of ours has what its user has typed."""
 
 
 class CheckoutLock:
@@ -41,17 +49,6 @@ class CheckoutLock:
     ) -> None:
         os.close(self.descriptor)
         self.descriptor = -1
-
-
-# ---
-# What a living run uses is not changed under it.
-#
-# Whoever runs in a folder that the set-up makes holds a shared lock on a file in it; who is going
-# to change the folder takes the lock alone, or refuses and names those who run in it.
-
-_FILE = "in_use"
-_COMMAND_LINE = "diffbot_bringup.cli"
-"""The word after which a command line of ours has what its user has typed."""
 
 
 def hold(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Run a tool of the set-up, with its output in a log file and its lines watched for progress."""
+"""Run a tool of the set-up, with its output in a log file, and show how far it is."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from pathlib import Path
 from types import TracebackType
 
 _TAIL = 25
+"""Lines that are kept of what a tool has printed last."""
 _PATIENCE = 5.0
 """Seconds that an interrupted tool has to end by itself before it is killed."""
+_BAR = 24
+_WIDTH = 100
+_TICK = 1.0
+"""Seconds after which a terminal shows that a step still runs."""
+_PLAIN_FRACTION = 0.25
+"""Without a terminal, a line is printed each time this much more of a step is done."""
+
+
+class SetupError(Exception):
+    """The set-up cannot go on; the message is one line that says what to do (exit status 1)."""
 
 
 class ChildError(Exception):
@@ -24,81 +35,6 @@ class ChildError(Exception):
         self.status = status
         self.tail = list(tail)
         self.log = log
-
-
-def run(
-    command: Sequence[str | Path],
-    environment: Mapping[str, str],
-    log: Path,
-    lock: int,
-    watch: Callable[[str], None] = lambda line: None,
-    folder: Path | None = None,
-) -> None:
-    """Run command to its end, append its output to log and call watch for each of its lines.
-
-    The tool inherits the descriptor of the lock and works in folder, or here. It raises ChildError
-    when the tool fails.
-    """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    tail: deque[str] = deque(maxlen=_TAIL)
-    with log.open("a") as file:
-        file.write(f"$ {' '.join(map(str, command))}\n")
-        child = subprocess.Popen(
-            [str(word) for word in command],
-            env=dict(environment),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            pass_fds=(lock,) if lock >= 0 else (),
-        )
-        try:
-            assert child.stdout is not None
-            for line in child.stdout:
-                file.write(line)
-                file.flush()
-                tail.append(line.rstrip())
-                watch(line.rstrip())
-            status = child.wait()
-        except BaseException:
-            _end(child)
-            raise
-    if status != 0:
-        raise ChildError(status, tail, log)
-
-
-def _end(child: subprocess.Popen[str]) -> None:
-    child.terminate()
-    try:
-        child.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
-
-
-# ---
-# The two ways in which ./diffbot refuses to go on.
-
-
-class SetupError(Exception):
-    """The set-up cannot go on; the message is one line that says what to do (exit status 1)."""
-
-
-class UsageError(Exception):
-    """The command line is wrong; the message lists what is right (exit status 2)."""
-
-
-# ---
-# What the set-up tells the person who waits for it, on standard error.
-
-_BAR = 24
-_WIDTH = 100
-_TICK = 1.0
-"""Seconds after which a terminal shows that a step still runs."""
-_PLAIN_FRACTION = 0.25
-"""Without a terminal, a line is printed each time this much more of a step is done."""
 
 
 def say(message: str) -> None:
@@ -157,3 +93,55 @@ class Step:
         result = "done" if error is None else "not finished"
         text = f"{start}diffbot: {self._title}: {result} ({elapsed:.1f} s)"
         print(text, file=sys.stderr, flush=True)
+
+
+def run(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str],
+    log: Path,
+    lock: int,
+    watch: Callable[[str], None] = lambda line: None,
+    folder: Path | None = None,
+) -> None:
+    """Run command to its end, append its output to log and call watch for each of its lines.
+
+    The tool inherits the descriptor of the lock and works in folder, or here. It raises ChildError
+    when the tool fails.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    tail: deque[str] = deque(maxlen=_TAIL)
+    with log.open("a") as file:
+        file.write(f"$ {' '.join(map(str, command))}\n")
+        child = subprocess.Popen(
+            [str(word) for word in command],
+            env=dict(environment),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=(lock,) if lock >= 0 else (),
+        )
+        try:
+            assert child.stdout is not None
+            for line in child.stdout:
+                file.write(line)
+                file.flush()
+                tail.append(line.rstrip())
+                watch(line.rstrip())
+            status = child.wait()
+        except BaseException:
+            _end(child)
+            raise
+    if status != 0:
+        raise ChildError(status, tail, log)
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    child.terminate()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()

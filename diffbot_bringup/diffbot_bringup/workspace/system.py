@@ -1,4 +1,7 @@
-"""The environment of a machine with ROS 2: the sourced install, its Python and its colcon."""
+"""The environment of a machine with ROS 2: the sourced install, its Python and its colcon.
+
+`choose` tells which environment is used, this one or the wheels.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace.environment import (
-    Environment,
-    Paths,
-    digest,
-    has_resource,
-    with_defaults,
-)
-from diffbot_bringup.workspace.process import SetupError, UsageError
+from diffbot_bringup.usage import UsageError
+from diffbot_bringup.workspace.environment import Environment, with_defaults
+from diffbot_bringup.workspace.process import SetupError
+from diffbot_bringup.workspace.stamps import digest
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 # Module -> the Debian package that has it; None where Debian has none. {distro} is ROS's name.
@@ -81,21 +80,14 @@ class SystemEnvironment:
             "(or run DIFFBOT_ROS=wheels ./diffbot ..., which brings its own)"
         )
 
-    def paths(self) -> Paths:
-        """Return nothing: the user has sourced everything."""
-        return {}
-
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:
         """Return the user's variables; the middleware is the user's choice too."""
         return with_defaults(user, self._distro)
 
     def has_package(self, name: str) -> bool:
         """Tell whether the sourced prefixes have the ROS package."""
-        return has_resource(self._prefixes, name)
-
-
-# ---
-# Which environment to use: the sourced ROS 2 or the wheels.
+        index = f"share/ament_index/resource_index/packages/{name}"
+        return any(Path(prefix, index).exists() for prefix in self._prefixes)
 
 
 def choose(root: Path) -> Environment:

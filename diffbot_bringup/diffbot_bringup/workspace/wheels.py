@@ -1,7 +1,12 @@
-"""The environment of a machine without ROS: ROS 2 as wheels in a virtual environment."""
+"""The environment of a machine without ROS: ROS 2 as wheels in a virtual environment.
+
+The machine is checked first; pip then installs the exact versions of constraints.txt, and the
+paths in the wheels' CMake files, which are those of their builder, become this machine's.
+"""
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import os
 import platform
@@ -14,20 +19,130 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace import installed
-from diffbot_bringup.workspace.environment import (
-    Paths,
-    Stamps,
-    digest,
-    prepend,
-    with_defaults,
-    without_other_ros,
-    write_atomically,
-)
+from diffbot_bringup.workspace.environment import prepend, with_defaults, without_other_ros
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+from diffbot_bringup.workspace.stamps import Stamps, digest
 
-# ---
-# What the machine must have before the set-up can start.
+_ENVIRONMENT_STEP = "environment"
+_WHEELS_STEP = "wheels"
+
+
+# What the suite made in .diffbot itself when there was one environment for all interpreters.
+_FORMER = ("build", "install", "hooks.json", "log/colcon", "venv")
+_FORMER_STAMPS = ("environment", "wheels", "hooks", "packages")
+
+
+class WheelsEnvironment:
+    """A virtual environment in the checkout that holds everything but compiler and headers.
+
+    Each Python has one of its own, beside its build, and `.diffbot/venv` is a link to the one that
+    was made last.
+    """
+
+    def __init__(self, root: Path) -> None:
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        # Two Pythons of one version, of the system and of a user, are different ones.
+        name = f"python{version}-{digest(sys.base_prefix)[:6]}"
+        self.directory = root / ".diffbot" / name
+        self._link = root / ".diffbot" / "venv"
+        self.prefix = self.directory / "venv"
+        self.python = self.prefix / "bin" / "python"
+        self.title = f"ROS 2 Kilted from wheels, in .diffbot/{name}"
+        self.cmake_arguments = ["-GNinja", f"-DPython3_EXECUTABLE={self.python}"]
+        self._constraints = root / "constraints.txt"
+        self._stamps = Stamps(self.directory / "stamps")
+        self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
+        # Virtual environments hold their own path and that of their Python: they do not move.
+        self._place = digest(str(self.prefix), version, sys.base_prefix)
+
+    def key(self) -> str:
+        """Return a hash of the place, the Python and the wheels' exact versions."""
+        return digest(self._place, self._constraints.read_bytes())
+
+    def is_ready(self) -> bool:
+        """Tell whether all is installed; a removed Python leaves a dangling link here."""
+        return self._is_installed() and self._link.exists()
+
+    def _is_installed(self) -> bool:
+        return self._stamps.is_current(_WHEELS_STEP, self.key()) and self.python.exists()
+
+    def prepare(self, lock: int) -> None:
+        """Make the virtual environment and install the wheels."""
+        if self.is_ready():
+            return
+        if not self._is_installed():
+            check_machine()
+            self._remove_former()
+            self._make_environment(lock)
+            self._install(lock)
+            self._stamps.set(_WHEELS_STEP, self.key())
+        self._set_link()
+
+    def _make_environment(self, lock: int) -> None:
+        current = self._stamps.is_current(_ENVIRONMENT_STEP, self._place)
+        if current and self.python.exists():
+            return
+        self._stamps.clear(_ENVIRONMENT_STEP)
+        self._stamps.clear(_WHEELS_STEP)
+        with Step(f"Making a virtual environment in .diffbot/{self.directory.name}"):
+            for leftover in ("venv", "build", "install"):
+                shutil.rmtree(self.directory / leftover, ignore_errors=True)
+            command: list[str | Path] = [sys.executable, "-m", "venv", self.prefix]
+            log = self.directory / "log" / "venv.log"
+            try:
+                run(command, without_other_ros(os.environ), log, lock)
+            except ChildError as error:
+                raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
+        self._stamps.set(_ENVIRONMENT_STEP, self._place)
+
+    def _remove_former(self) -> None:
+        former = self._link.parent
+        if self._link.is_symlink() or not self._link.is_dir():
+            return
+        with Step("Removing the environment that all Pythons of this checkout shared"):
+            for name in (*(f"stamps/{stamp}" for stamp in _FORMER_STAMPS), *_FORMER):
+                path = former / name
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+    def _set_link(self) -> None:
+        new = self._link.with_name(f".venv.{os.getpid()}")
+        new.symlink_to(self.prefix.relative_to(self._link.parent))
+        os.replace(new, self._link)
+
+    def _install(self, lock: int) -> None:
+        self._stamps.clear(_WHEELS_STEP)
+        remove_incomplete(self._site)
+        log = self.directory / "log" / "log"
+        install(self.python, self._constraints, self._site, log, lock)
+        include = Path(sysconfig.get_config_var("INCLUDEPY"))
+        rewrite(self.prefix, include, self._site)
+
+    def variables(self, user: Mapping[str, str]) -> dict[str, str]:
+        """Return the user's variables without any other ROS and with this one, an ament prefix."""
+        paths = {
+            "PATH": [str(self.prefix / "bin")],
+            "LD_LIBRARY_PATH": [
+                str(self.prefix / "lib"),
+                *sorted(str(path) for path in self._site.glob("ros_*.libs")),
+            ],
+            "AMENT_PREFIX_PATH": [str(self.prefix)],
+            "CMAKE_PREFIX_PATH": [str(self.prefix)],
+        }
+        variables = prepend(with_defaults(without_other_ros(user)), paths)
+        variables["VIRTUAL_ENV"] = str(self.prefix)
+        variables["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"  # the only one among the wheels
+        # The wheels' start-up code starts every Python a second time to set LD_LIBRARY_PATH,
+        # unless this says that it is set already.
+        variables["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
+        return variables
+
+    def has_package(self, name: str) -> bool:
+        """Tell whether the wheels have the ROS package."""
+        return (self.prefix / "share" / name / "package.xml").exists()
+
 
 OLDEST = (3, 10)
 NEWEST = (3, 14)
@@ -104,9 +219,6 @@ def _compiler_works() -> bool:
         return result.returncode == 0
 
 
-# ---
-# Install the exact versions of constraints.txt with pip, with progress.
-
 _OPTIONS = [
     "--disable-pip-version-check",
     "--no-input",
@@ -132,7 +244,7 @@ def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -
     environment = without_other_ros(os.environ)
     environment["PIP_USER"] = "0"  # a user's setting that a virtual environment refuses
     environment["PYTHONUNBUFFERED"] = "1"
-    pip = [python, "-m", "pip", "install", *_OPTIONS]
+    pip: list[str | Path] = [python, "-m", "pip", "install", *_OPTIONS]
     log.unlink(missing_ok=True)
     with Step(f"Installing {total} Python packages") as step:
         count = _Counter(step, total)
@@ -144,7 +256,7 @@ def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -
             run(command, environment, log, lock, count.watch)
         except ChildError as error:
             raise SetupError(_explanation(error)) from error
-    if installed.incomplete(site):
+    if incomplete(site):
         raise SetupError(f"pip left an incomplete environment, see {log}; run diffbot again")
 
 
@@ -198,8 +310,32 @@ class _Counter:
         self._step.update(done, self._total, match.group(1))
 
 
-# ---
-# Repair the paths in the CMake files of the ROS 2 wheels.
+def incomplete(site: Path) -> list[Path]:
+    """Return the metadata folders of the distributions in site that miss some of their files.
+
+    pip writes the list of a distribution's files last but its name first, so that a pip that was
+    killed leaves distributions that look installed and are not.
+    """
+    return [info for info in sorted(site.glob("*.dist-info")) if not _is_complete(site, info)]
+
+
+def _is_complete(site: Path, info: Path) -> bool:
+    try:
+        with (info / "RECORD").open(newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except OSError:
+        return False
+    names = (row[0] for row in rows if not row[0].endswith(".pyc"))
+    return bool(rows) and all((site / name).exists() for name in names)
+
+
+def remove_incomplete(site: Path) -> None:
+    """Remove the metadata of incomplete distributions, so that pip installs them again."""
+    for info in incomplete(site):
+        shutil.rmtree(info)
+    for leftover in site.glob("~*"):  # pip's name for what it was about to remove
+        shutil.rmtree(leftover, ignore_errors=True)
+
 
 _BUILDER = "/opt/python/"
 _NUMPY = re.compile(r'/opt/python/[^";]*/site-packages/numpy/(?:_core|core)/include')
@@ -227,128 +363,9 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
         if _BUILDER in text:
             raise SetupError(f"{path} names a folder of its builder that is not known here")
         if text != found:
-            write_atomically(path, text)
+            # Whoever is killed meanwhile leaves the old file: pip would not mend half of one.
+            partial = path.with_suffix(".partial")
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
             changed += 1
     return changed
-
-
-_ENVIRONMENT_STEP = "environment"
-_WHEELS_STEP = "wheels"
-
-
-# What the suite made in .diffbot itself when there was one environment for all interpreters.
-_FORMER = ("build", "install", "hooks.json", "log/colcon", "venv")
-_FORMER_STAMPS = ("environment", "wheels", "hooks", "packages")
-
-
-class WheelsEnvironment:
-    """A virtual environment in the checkout that holds everything but compiler and headers.
-
-    Each Python has one of its own, beside its build, and `.diffbot/venv` is a link to the one that
-    was made last.
-    """
-
-    def __init__(self, root: Path) -> None:
-        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        # Two Pythons of one version, of the system and of a user, are different ones.
-        name = f"python{version}-{digest(sys.base_prefix)[:6]}"
-        self.directory = root / ".diffbot" / name
-        self._link = root / ".diffbot" / "venv"
-        self.prefix = self.directory / "venv"
-        self.python = self.prefix / "bin" / "python"
-        self.title = f"ROS 2 Kilted from wheels, in .diffbot/{name}"
-        self.cmake_arguments = ["-GNinja", f"-DPython3_EXECUTABLE={self.python}"]
-        self._constraints = root / "constraints.txt"
-        self._stamps = Stamps(self.directory / "stamps")
-        self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
-        # Virtual environments hold their own path and that of their Python: they do not move.
-        self._place = digest(str(self.prefix), version, sys.base_prefix)
-
-    def key(self) -> str:
-        """Return a hash of the place, the Python and the wheels' exact versions."""
-        return digest(self._place, self._constraints.read_bytes())
-
-    def is_ready(self) -> bool:
-        """Tell whether all is installed; a removed Python leaves a dangling link here."""
-        return self._is_installed() and self._link.exists()
-
-    def _is_installed(self) -> bool:
-        return self._stamps.is_current(_WHEELS_STEP, self.key()) and self.python.exists()
-
-    def prepare(self, lock: int) -> None:
-        """Make the virtual environment and install the wheels."""
-        if self.is_ready():
-            return
-        if not self._is_installed():
-            check_machine()
-            self._remove_former()
-            self._make_environment(lock)
-            self._install(lock)
-            self._stamps.set(_WHEELS_STEP, self.key())
-        self._set_link()
-
-    def _make_environment(self, lock: int) -> None:
-        current = self._stamps.is_current(_ENVIRONMENT_STEP, self._place)
-        if current and self.python.exists():
-            return
-        self._stamps.clear(_ENVIRONMENT_STEP)
-        self._stamps.clear(_WHEELS_STEP)
-        with Step(f"Making a virtual environment in .diffbot/{self.directory.name}"):
-            for leftover in ("venv", "build", "install"):
-                shutil.rmtree(self.directory / leftover, ignore_errors=True)
-            command = [sys.executable, "-m", "venv", self.prefix]
-            log = self.directory / "log" / "venv.log"
-            try:
-                run(command, without_other_ros(os.environ), log, lock)
-            except ChildError as error:
-                raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
-        self._stamps.set(_ENVIRONMENT_STEP, self._place)
-
-    def _remove_former(self) -> None:
-        former = self._link.parent
-        if self._link.is_symlink() or not self._link.is_dir():
-            return
-        with Step("Removing the environment that all Pythons of this checkout shared"):
-            for name in (*(f"stamps/{stamp}" for stamp in _FORMER_STAMPS), *_FORMER):
-                path = former / name
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink(missing_ok=True)
-
-    def _set_link(self) -> None:
-        new = self._link.with_name(f".venv.{os.getpid()}")
-        new.symlink_to(self.prefix.relative_to(self._link.parent))
-        os.replace(new, self._link)
-
-    def _install(self, lock: int) -> None:
-        self._stamps.clear(_WHEELS_STEP)
-        installed.remove_incomplete(self._site)
-        log = self.directory / "log" / "log"
-        install(self.python, self._constraints, self._site, log, lock)
-        include = Path(sysconfig.get_config_var("INCLUDEPY"))
-        rewrite(self.prefix, include, self._site)
-
-    def paths(self) -> Paths:
-        """Return the wheels' entries: a complete ament prefix."""
-        libraries = sorted(str(path) for path in self._site.glob("ros_*.libs"))
-        return {
-            "PATH": [str(self.prefix / "bin")],
-            "LD_LIBRARY_PATH": [str(self.prefix / "lib"), *libraries],
-            "AMENT_PREFIX_PATH": [str(self.prefix)],
-            "CMAKE_PREFIX_PATH": [str(self.prefix)],
-        }
-
-    def variables(self, user: Mapping[str, str]) -> dict[str, str]:
-        """Return the user's variables without any other ROS and with this one."""
-        variables = prepend(with_defaults(without_other_ros(user)), self.paths())
-        variables["VIRTUAL_ENV"] = str(self.prefix)
-        variables["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"  # the only one among the wheels
-        # The wheels' start-up code starts every Python a second time to set LD_LIBRARY_PATH,
-        # unless this says that it is set already.
-        variables["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
-        return variables
-
-    def has_package(self, name: str) -> bool:
-        """Tell whether the wheels have the ROS package."""
-        return (self.prefix / "share" / name / "package.xml").exists()

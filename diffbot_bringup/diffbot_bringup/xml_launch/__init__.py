@@ -12,28 +12,8 @@ substitutions
     ``$(command 'COMMAND' [fail|ignore|warn|capture])``, ``$(dirname)``,
     ``$(find-pkg-share PACKAGE)``, ``$(find-pkg-prefix PACKAGE)``, ``$(find-exec NAME)``
 
-Known differences, all on the strict side: an argument that no file declares is an error; a
-mistake anywhere is found before the first process starts; a process that fails makes the exit
-status 1; output "screen" goes to the terminal as it is, without the process's name.
+Known differences, all on the strict side: an argument that no file declares is an error, and so
+is a value of another kind than the argument's default; a mistake anywhere is found before the
+first process starts; a process that fails makes the exit status 1; output "screen" goes to the
+terminal as it is, without the process's name.
 """
-
-from diffbot_bringup.xml_launch.arguments import check_known, declared, describe, parse
-from diffbot_bringup.xml_launch.document import LaunchError, read
-from diffbot_bringup.xml_launch.node import ProcessDescription
-from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.schema import check
-from diffbot_bringup.xml_launch.supervisor import Supervisor, say
-
-__all__ = [
-    "LaunchError",
-    "ProcessDescription",
-    "Resolver",
-    "Supervisor",
-    "check",
-    "check_known",
-    "declared",
-    "describe",
-    "parse",
-    "read",
-    "say",
-]

@@ -1,17 +1,22 @@
-"""The arguments that a launch file declares, and those given on the command line."""
+"""The arguments of a launch: what its files declare, what is given, and whether that can be.
+
+Standard library only: arguments are checked before there is an environment.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-
-from diffbot_bringup.xml_launch import schema, substitutions
-from diffbot_bringup.xml_launch.document import Element, LaunchError, read, suggestion, unescape
-from diffbot_bringup.xml_launch.substitutions import Scope
+from diffbot_bringup.usage import UsageError, check_one_of, suggestion
+from diffbot_bringup.xml_launch.document import Element, read
+from diffbot_bringup.xml_launch.substitutions import Scope, Share, installed_share, perform
+from diffbot_bringup.xml_launch.templates import parse as parse_template
+from diffbot_bringup.xml_launch.templates import unescape
+from diffbot_bringup.xml_launch.values import form_of
 
 
 @dataclass(frozen=True)
@@ -31,87 +36,142 @@ class Argument:
         return self.default is None and not self.conditional
 
     @classmethod
-    def read(cls, element: Element, conditional: bool) -> Argument:
-        """Read an ``<arg>`` element of a checked file."""
-        description = element.attributes.get("description")
+    def read(cls, element: Element, conditional: bool = False) -> Argument:
+        """Read an ``<arg>`` element."""
+        attributes = element.attributes
+        description = attributes.get("description")
         return cls(
-            name=unescape(element.attributes["name"]),
-            default=element.attributes.get("default"),
+            name=unescape(attributes.get("name", "")),
+            default=attributes.get("default"),
             description=None if description is None else unescape(description),
-            choices=tuple(unescape(c.attributes["value"]) for c in element.all("choice")),
+            choices=tuple(unescape(c.attributes.get("value", "")) for c in element.all("choice")),
             conditional=conditional or _has_condition(element),
             element=element,
         )
+
+    def check_choice(self, value: str) -> None:
+        """Raise UsageError when a value is not one of the choices."""
+        if self.choices and value not in self.choices:
+            raise UsageError(
+                f"argument {self.name!r} is {value!r}, not one of {', '.join(self.choices)}"
+                f"{suggestion(value, self.choices)}"
+            )
 
 
 def _has_condition(element: Element) -> bool:
     return "if" in element.attributes or "unless" in element.attributes
 
 
-def declared(root: Element, follow: bool = False) -> list[Argument]:
-    """Return the arguments of a file in order; the first declaration of a name counts.
+@dataclass(frozen=True)
+class Arguments:
+    """All that can be given to a launch.
 
-    With `follow`, those of included files too, where their path is known before the launch.
+    Attributes:
+        declared: by its file and by those included, in their order; the first of a name counts.
+        complete: whether all included files are known before the launch.
     """
-    arguments: dict[str, Argument] = {}
-    for argument in _walk(root, False, follow, (root.file,)):
-        arguments.setdefault(argument.name, argument)
-    return list(arguments.values())
+
+    declared: list[Argument]
+    complete: bool
+
+    @classmethod
+    def of(cls, root: Element, share: Share | None = None) -> Arguments:
+        """Return those of a launch file, and with `share` those of the files that it includes.
+
+        Raises:
+            LaunchError: an included file is not well-formed.
+        """
+        arguments: dict[str, Argument] = {}
+        complete = True
+
+        def walk(parent: Element, conditional: bool, files: tuple[Path, ...]) -> None:
+            nonlocal complete
+            for element in parent.children:
+                inner = conditional or _has_condition(element)
+                if element.tag == "arg":
+                    argument = Argument.read(element, conditional)
+                    arguments.setdefault(argument.name, argument)
+                elif element.tag == "group":
+                    walk(element, inner, files)
+                elif element.tag == "include" and share:
+                    included = _included(element, share)
+                    if included is None:
+                        complete = False
+                    elif included not in files:
+                        walk(read(included).root, inner, (*files, included))
+
+        walk(root, False, (root.file,))
+        return cls(list(arguments.values()), complete)
+
+    def check_names(self, given: Iterable[str], met: Iterable[str] = ()) -> None:
+        """Refuse a name that is neither declared nor was `met` during the launch.
+
+        Raises:
+            UsageError: it names the one that was probably meant.
+        """
+        names = {argument.name for argument in self.declared} | set(met)
+        for name in given:
+            check_one_of("argument", name, sorted(names), "the arguments are")
+
+    def check(self, given: Mapping[str, str], share: Share = installed_share) -> None:
+        """Refuse a name that no file declares, and a value that cannot be.
+
+        Raises:
+            UsageError: the first one; it names the argument and says what it has to be.
+        """
+        if self.complete:
+            self.check_names(given)
+        defaults = self._defaults(share) if given else {}
+        for argument in self.declared:
+            if argument.name not in given:
+                continue
+            value, default = given[argument.name], defaults.get(argument.name)
+            argument.check_choice(value)
+            if argument.choices or default is None or value == default:
+                continue
+            form = form_of(argument.name, default, share)
+            if form is not None and (complaint := form(value)):
+                about = f" ({argument.description})" if argument.description else ""
+                raise UsageError(f"argument {argument.name!r} is {value!r}, {complaint}{about}")
+
+    def _defaults(self, share: Share) -> dict[str, str]:
+        """Values of the arguments when none is given, as far as they are known."""
+        scope = Scope(os.environ, share)
+        for argument in self.declared:
+            if argument.default is not None:
+                with contextlib.suppress(ValueError):
+                    value = perform(parse_template(argument.default), scope)
+                    scope.configurations[argument.name] = value
+        return scope.configurations
 
 
-def _walk(
-    parent: Element, conditional: bool, follow: bool, files: tuple[Path, ...]
-) -> Iterator[Argument]:
-    for element in parent.children:
-        inner = conditional or _has_condition(element)
-        if element.tag == "arg":
-            yield Argument.read(element, conditional)
-        elif element.tag == "group":
-            yield from _walk(element, inner, follow, files)
-        elif element.tag == "include" and follow:
-            path = _included(element)
-            if path is not None and path not in files:
-                root = read(path).root
-                schema.check(root)
-                yield from _walk(root, inner, follow, (*files, path))
-
-
-def _included(element: Element) -> Path | None:
+def _included(element: Element, share: Share) -> Path | None:
     """Return the path of an include, or None when only the launch itself can tell."""
-    scope = Scope(os.environ)
-    scope.announce(element.file.parent)
+    folder = element.file.parent
+    scope = Scope(os.environ, share)
+    scope.announce(folder)
     try:
-        with scope.file(element.file.parent):
-            path = Path(substitutions.perform(element.templates["file"], scope)).absolute()
+        with scope.file(folder):
+            template = parse_template(element.attributes.get("file", ""))
+            path = Path(perform(template, scope)).absolute()
     except ValueError:
         return None
     return path if path.is_file() and path.name.endswith(".xml") else None
 
 
 def parse(words: Iterable[str]) -> dict[str, str]:
-    """Read ``name:=value`` words; the last value of a name wins. Raises LaunchError."""
+    """Read ``name:=value`` words; the last value of a name wins. Raises UsageError."""
     given: dict[str, str] = {}
     for word in words:
         name, separator, value = word.partition(":=")
         if not (name and separator and value):
             empty = ": it has no value" if name and separator else ""
-            raise LaunchError(f"argument {word!r} is not of the form NAME:=VALUE{empty}")
+            raise UsageError(f"argument {word!r} is not of the form NAME:=VALUE{empty}")
         given[name] = value
     return given
 
 
-def check_known(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise LaunchError when an argument is given that no launch file declares."""
-    names = sorted(known)
-    for name in given:
-        if name not in names:
-            raise LaunchError(
-                f"unknown argument {name!r}{suggestion(name, names)}; "
-                f"the arguments are: {', '.join(names) or 'none'}"
-            )
-
-
-def describe(arguments: list[Argument]) -> str:
+def describe(arguments: Sequence[Argument]) -> str:
     """Return the text of ``--show-args``, laid out like ``ros2 launch --show-args``."""
     lines = ["Arguments (pass arguments as '<name>:=<value>'):"]
     for argument in arguments:
@@ -133,69 +193,3 @@ def _description(argument: Argument) -> str:
     if not choices:
         return argument.description
     return f"{argument.description.removesuffix('.')}. Valid choices are: {choices}"
-
-
-# ---
-# Finds launch files of the suite by name, and lists them.
-
-# Where a bare NAME is looked up, in this order.
-PACKAGES = (
-    "diffbot_bringup",
-    "diffbot_description",
-    "diffbot_sim",
-    "diffbot_ident",
-    "diffbot_controllers",
-    "arc_odometry",
-    "pose2d_trajectories",
-)
-SUFFIX = ".launch.xml"
-
-
-def all_files() -> dict[str, Path]:
-    """Return name (without ``.launch.xml``) -> path of the suite's launch files."""
-    files: dict[str, Path] = {}
-    for package in PACKAGES:
-        for path in package_files(package):
-            files.setdefault(path.name.removesuffix(SUFFIX), path)
-    return files
-
-
-def package_files(package: str) -> list[Path]:
-    """Return the launch files of one package; nothing when the package is not installed."""
-    try:
-        share = get_package_share_directory(package)
-    except (PackageNotFoundError, LookupError, OSError, ValueError):
-        return []
-    return sorted(Path(share, "launch").glob(f"*{SUFFIX}"))
-
-
-def find(name: str) -> Path:
-    """Return the absolute path of a launch file.
-
-    `name` is a launch name of the suite (``ident`` or ``ident.launch.xml``) or a path.
-    Raises LaunchError that lists the known names.
-    """
-    path = Path(name).absolute()
-    if "/" in name:
-        if path.is_file():
-            return path
-        raise LaunchError(f"launch file {path} does not exist")
-    files = all_files()
-    short = name.removesuffix(SUFFIX)
-    if short in files:
-        return files[short].absolute()
-    if path.is_file():
-        return path
-    raise LaunchError(
-        f"unknown launch file {name!r}{suggestion(short, files)}; "
-        f"the launch files are: {', '.join(sorted(files)) or 'none (is the workspace sourced?)'}"
-    )
-
-
-def headline(path: Path) -> str:
-    """Return the first line of the first comment that is not a copyright notice."""
-    for comment in read(path).comments:
-        line = next((line.strip() for line in comment.splitlines() if line.strip()), "")
-        if line and not line.startswith(("Copyright", "SPDX")):
-            return line
-    return ""

@@ -1,101 +1,96 @@
-"""One running process of a launch: its start, its output, its end."""
+"""One process of a launch: what is to run, its start, its output, its end."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
 
-from diffbot_bringup.xml_launch.node import ProcessDescription
+from diffbot_bringup.xml_launch.guard import Guard, signal_group
 
-# ---
-# Ends the processes of a launch when the launch itself is killed and can no longer do so.
-#
-# The guard is a fork of the runner in a session of its own. It knows the process groups from a
-# pipe; the end of the pipe without a word of farewell means that the runner is gone. It then does
-# what the runner would have done: SIGINT first, so that a node can still command zero torque.
-
-# Seconds that a process has after SIGINT, and after SIGTERM, before the next signal.
-GRACE = (5.0, 5.0)
-
-
-def signal_group(group: int, number: int) -> bool:
-    """Send a signal (0: only ask) to a process group; False when nobody is left in it."""
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> None:
-    """Signal groups step by step: (signal, seconds to wait) until none is left."""
-    left = list(groups)
-    for number, patience in ladder:
-        left = [group for group in left if signal_group(group, number)]
-        deadline = time.monotonic() + patience
-        while left and time.monotonic() < deadline:
-            time.sleep(0.02)
-            left = [group for group in left if signal_group(group, 0)]
-
-
-class Guard:
-    """The runner's end of the pipe. Start it before the first process and close it last."""
-
-    def __init__(self) -> None:
-        reading, self._writing = os.pipe()  # both close on exec, so only fork and runner have them
-        self._pid = os.fork()
-        if self._pid == 0:
-            os.close(self._writing)
-            _watch(reading)
-        os.close(reading)
-
-    def add_myself(self) -> None:
-        """Announce the calling process as a group; called in a child before it runs its program."""
-        os.write(self._writing, b"+%d\n" % os.getpid())
-
-    def remove(self, group: int) -> None:
-        """Forget a group that has ended."""
-        with contextlib.suppress(BrokenPipeError):  # somebody has killed the guard
-            os.write(self._writing, b"-%d\n" % group)
-
-    def close(self) -> None:
-        """End the guard; groups that it still knows are ended by it."""
-        os.close(self._writing)
-        os.waitpid(self._pid, 0)
-
-
-def _watch(pipe: int) -> None:
-    """Body of the guard; never returns."""
-    try:
-        os.setsid()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):  # do not keep the launch's terminal or pipes open
-            os.dup2(null, descriptor)
-        groups: set[int] = set()
-        with os.fdopen(pipe, "rb") as lines:
-            for line in lines:
-                (groups.add if line.startswith(b"+") else groups.discard)(int(line[1:]))
-        end_groups(
-            groups,
-            ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0)),
-        )
-    finally:
-        os._exit(0)
-
-
-# ---
-# Copies the output of a process to the terminal, line by line, and to its log file.
-
+OUTPUTS = ("screen", "log", "both")
+LAST_LINES = 20  # of the log file, shown when a process fails
 _READS = 16  # at a time: who writes without end must not keep the runner from all else
+
+
+@dataclass(frozen=True)
+class ParameterText:
+    """Text of a parameter file that is written just before the process starts."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ProcessDescription:
+    """What to run, where, with which environment, and what its end means.
+
+    `name` labels the process in messages (``ident-2``). `output` is one of OUTPUTS: "screen"
+    (straight to the terminal), "log" (to a file, standard error also to the terminal), "both".
+    """
+
+    name: str
+    command: tuple[str | ParameterText, ...]
+    environment: dict[str, str]
+    directory: str | None = None
+    output: str = "log"
+    shutdown_on_exit: bool = False
+    place: str = ""  # file:line of the element, for messages
+
+    def arguments(self, folder: Path) -> list[str]:
+        """Return the command line; parameter texts become files in a folder."""
+        words = []
+        for number, word in enumerate(self.command):
+            if isinstance(word, ParameterText):
+                path = folder / f"parameters_{number}.yaml"
+                path.write_text(word.text, encoding="utf-8")
+                word = str(path)
+            words.append(word)
+        return words
+
+    def __str__(self) -> str:
+        """Return the command as a shell would take it, parameter texts shown in place."""
+        return " ".join(
+            f"<{' '.join(word.text.split())}>"
+            if isinstance(word, ParameterText)
+            else shlex.quote(word)
+            for word in self.command
+        )
+
+
+class LogDirectory:
+    """A folder for one launch, made when something is logged.
+
+    It lies in ROS's log folder: ROS_LOG_DIR, else ``.diffbot/log`` of a checkout that is the
+    current folder, else ``$ROS_HOME/log``, else ``~/.ros/log``.
+    """
+
+    def __init__(self, launch: str) -> None:
+        if directory := os.environ.get("ROS_LOG_DIR"):
+            root = Path(directory).expanduser()
+        elif Path(".diffbot").is_dir():
+            root = Path(".diffbot", "log").absolute()
+        else:
+            root = Path(os.environ.get("ROS_HOME", "~/.ros")).expanduser() / "log"
+        self._path = root / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{launch}-{os.getpid()}"
+        self.commands = self._path / "launch.log"
+
+    def file(self, name: str) -> Path:
+        """Return the path of a log file; its folder exists afterwards."""
+        self._path.mkdir(parents=True, exist_ok=True)
+        return self._path / f"{name}.log"
+
+    def note(self, description: ProcessDescription) -> None:
+        """Keep a command line. A disk that is full costs the note, not the launch."""
+        with contextlib.suppress(OSError):
+            self._path.mkdir(parents=True, exist_ok=True)
+            with self.commands.open("a", encoding="utf-8") as file:
+                file.write(f"[{description.name}] {description.place}: {description}\n")
 
 
 class Tee:
@@ -144,37 +139,6 @@ class Tee:
         self._source.close()
 
 
-# ---
-# Where the output of processes with ``output="log"`` or ``"both"`` goes.
-
-
-def root() -> Path:
-    """Return ROS's log folder: ROS_LOG_DIR, else ``$ROS_HOME/log``, else ``~/.ros/log``.
-
-    A checkout that has a ``.diffbot`` folder in the current directory logs there.
-    """
-    if directory := os.environ.get("ROS_LOG_DIR"):
-        return Path(directory).expanduser()
-    if Path(".diffbot").is_dir():
-        return Path(".diffbot", "log").absolute()
-    return Path(os.environ.get("ROS_HOME", "~/.ros")).expanduser() / "log"
-
-
-class LogDirectory:
-    """A folder for one launch, made when the first process needs it."""
-
-    def __init__(self, name: str) -> None:
-        self._path = root() / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{name}-{os.getpid()}"
-
-    def file(self, process: str) -> Path:
-        """Return the path of the log file of a process; its folder exists afterwards."""
-        self._path.mkdir(parents=True, exist_ok=True)
-        return self._path / f"{process}.log"
-
-
-LAST_LINES = 20  # of the log file, shown when a process fails
-
-
 class Process:
     """A child in a session of its own, so that the terminal's Ctrl-C reaches it through us only.
 
@@ -194,7 +158,7 @@ class Process:
         self.code: int | None = None
         self._guard = guard
         files.mkdir()
-        sink: IO[bytes] | None = open(self.log_file, "ab", 0) if self.log_file else None  # noqa: SIM115
+        self._sink = sink = open(self.log_file, "ab", 0) if self.log_file else None  # noqa: SIM115
         try:
             self._popen = subprocess.Popen(
                 description.arguments(files),
@@ -212,14 +176,12 @@ class Process:
             raise
         self.pid = self._popen.pid
         if sink:
-            self._copy(sink)
-
-    def _copy(self, sink: IO[bytes]) -> None:
-        """Standard error (and standard output for "both") go to the terminal and to the file."""
-        for stream, screen in ((self._popen.stdout, sys.stdout), (self._popen.stderr, sys.stderr)):
-            if stream:
-                self.tees.append(Tee(stream, screen, self.description.name, sink))
-        self._sink = sink
+            for pipe, screen in (
+                (self._popen.stdout, sys.stdout),
+                (self._popen.stderr, sys.stderr),
+            ):
+                if pipe:
+                    self.tees.append(Tee(pipe, screen, description.name, sink))
 
     def poll(self) -> bool:
         """True once the process has ended; `code` is then its exit code (negative: the signal)."""
@@ -234,7 +196,7 @@ class Process:
         """Read what is left of the output and close the log file; call it after the end."""
         for tee in self.tees:
             tee.close()
-        if self.log_file:
+        if self._sink:
             self._sink.close()
 
     def signal(self, number: int) -> None:

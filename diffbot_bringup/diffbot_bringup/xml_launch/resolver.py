@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_bringup.xml_launch import node, schema, substitutions
-from diffbot_bringup.xml_launch import node as names
-from diffbot_bringup.xml_launch import substitutions as command_line
-from diffbot_bringup.xml_launch.arguments import Argument, declared
+from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.document import Element, LaunchError, read
-from diffbot_bringup.xml_launch.node import OUTPUTS, ProcessDescription
-from diffbot_bringup.xml_launch.schema import read_scalar
+from diffbot_bringup.xml_launch.parameter_values import read_scalar
+from diffbot_bringup.xml_launch.process import OUTPUTS, ProcessDescription
 from diffbot_bringup.xml_launch.substitutions import Scope
+from diffbot_bringup.xml_launch.templates import split
 
 
 class Resolver:
@@ -82,7 +81,8 @@ class Resolver:
 
     def _missing(self, root: Element, given: Iterable[str], origin: Element | None) -> None:
         """Raise when an argument without default is not among the given names."""
-        missing = [arg for arg in declared(root) if arg.needed and arg.name not in given]
+        declared = Arguments.of(root).declared
+        missing = [arg for arg in declared if arg.needed and arg.name not in given]
         if not missing:
             return
         texts = [f"{arg.name!r} ({arg.description or 'no description'})" for arg in missing]
@@ -95,18 +95,15 @@ class Resolver:
     # The actions, in the order of the schema.
 
     def _arg(self, element: Element) -> None:
-        argument = Argument.read(element, conditional=False)
-        name, choices = argument.name, argument.choices
+        argument = Argument.read(element)
+        name = argument.name
         self.declared.add(name)
         configurations = self.scope.configurations
         if name not in configurations:
             if argument.default is None:
                 raise ValueError(f"required argument {name!r} was not given")
             configurations[name] = self._text(element, "default")
-        if choices and configurations[name] not in choices:
-            raise ValueError(
-                f"argument {name!r} is {configurations[name]!r}, not one of {', '.join(choices)}"
-            )
+        argument.check_choice(configurations[name])
 
     def _let(self, element: Element) -> None:
         name, value = node.pair(element, "name", "value", self.scope)
@@ -132,10 +129,8 @@ class Resolver:
 
     def _push_namespace(self, element: Element) -> None:
         configurations = self.scope.configurations
-        namespace = names.join(
-            configurations.get("ros_namespace"), self._text(element, "namespace")
-        )
-        names.check_namespace(namespace or "")
+        namespace = node.join(configurations.get("ros_namespace"), self._text(element, "namespace"))
+        node.check_namespace(namespace or "")
         configurations["ros_namespace"] = namespace
 
     def _set_env(self, element: Element) -> None:
@@ -163,8 +158,8 @@ class Resolver:
         self._add(element, node.command(element, self.scope), self._text(element, "exec_name"))
 
     def _executable(self, element: Element) -> None:
-        words = command_line.split(element.templates["cmd"])
-        command = [substitutions.perform(word, self.scope) for word in words]
+        words = split(element.templates["cmd"])
+        command: node.Command = [substitutions.perform(word, self.scope) for word in words]
         if not command[0]:
             raise ValueError("'cmd' is empty")
         self._add(element, command, self._text(element, "name"))

@@ -1,10 +1,10 @@
-"""Performs the substitutions of launch files that the runner supports."""
+"""What a launch file can see and change, and the substitutions that read it.
+
+Standard library only, but for the search for packages: arguments are checked before there are any.
+"""
 
 from __future__ import annotations
 
-import ast
-import math
-import operator
 import shlex
 import shutil
 import subprocess
@@ -14,161 +14,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ament_index_python.packages import (
-    PackageNotFoundError,
-    get_package_prefix,
-    get_package_share_directory,
-)
+from diffbot_bringup.usage import suggestion
+from diffbot_bringup.xml_launch.expressions import evaluate
+from diffbot_bringup.xml_launch.templates import Call, Template, Text
 
-from diffbot_bringup.xml_launch.document import Call, Template, Text, suggestion
-
-# ---
-# Evaluates the expression of ``$(eval ...)`` without running Python code.
-#
-# Numbers, strings, True, False, None, arithmetic, comparison, in / not in, and / or / not,
-# ``a if c else b``, tuples and lists, and the names of the math module (``pi``, ``sqrt(2)``).
-# Everything here means what it means in Python, so the real launch gives the same text.
-
-# An expression is a line of a file: no need for more, and what a few characters can ask of Python
-# (9**9**9, 'a'*10**10) would take all time and memory.
-LONGEST = 2000  # characters of an expression
-LARGEST = 4000  # bits of a power, items or characters of a repetition
-_COMBINATORIAL = ("factorial", "comb", "perm")
-_LARGEST_COUNT = 1000  # that these take
+Share = Callable[[str], str]
+"""Finds the share folder of a package; raises ValueError where there is none."""
 
 
-def _power(base: Any, exponent: Any) -> Any:
-    whole = isinstance(base, int) and isinstance(exponent, int)
-    if whole and base.bit_length() * abs(exponent) > LARGEST:
-        raise ValueError(f"{base}**{exponent} is too large; write it with a decimal point")
-    return operator.pow(base, exponent)
+def installed_share(package: str) -> str:
+    """Return the share folder of an installed package. Raises ValueError."""
+    from ament_index_python.packages import get_package_share_directory
+
+    return _find(package, get_package_share_directory)
 
 
-def _product(left: Any, right: Any) -> Any:
-    for sequence, count in ((left, right), (right, left)):
-        repeats = isinstance(sequence, (str, tuple, list)) and isinstance(count, int)
-        if repeats and len(sequence) * count > LARGEST:
-            raise ValueError(f"{count} repetitions are too many; the limit is {LARGEST} items")
-    return operator.mul(left, right)
+def installed_prefix(package: str) -> str:
+    """Return the prefix that a package is installed in. Raises ValueError."""
+    from ament_index_python.packages import get_package_prefix
+
+    return _find(package, get_package_prefix)
 
 
-def _remainder(left: Any, right: Any) -> Any:
-    if isinstance(left, str):
-        raise ValueError("formatting of text with % is not supported; write the text out")
-    return operator.mod(left, right)
-
-
-_OPERATORS: dict[type, Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: _product,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: _remainder,
-    ast.Pow: _power,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda left, right: left in right,
-    ast.NotIn: lambda left, right: left not in right,
-}
-_MATH = {name: value for name, value in vars(math).items() if not name.startswith("_")}
-SUPPORTED = (
-    "numbers, 'strings', True, False, None, + - * / // % **, comparisons, in, not in, and, or, "
-    "not, a if c else b, tuples, lists and names of the math module"
-)
-
-
-def evaluate(text: str) -> str:
-    """Return the value of the expression as text, as `str()` writes it.
-
-    Raises ValueError when the expression is wrong or uses what is not supported.
-    """
-    if len(text) > LONGEST:
-        raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
+def _find(package: str, finder: Callable[[str], str]) -> str:
     try:
-        tree = ast.parse(text.lstrip(" \t"), mode="eval")
-    except SyntaxError as error:
-        raise ValueError(f"$(eval): {error.msg} in {text!r}") from None
-    except (RecursionError, MemoryError):
-        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
-    try:
-        return str(_value(tree.body))
-    except RecursionError:
-        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise ValueError(f"$(eval): {error} in {text!r}") from None
-
-
-def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, type(None))):
-        return node.value
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
-    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_value(node.operand))
-    if isinstance(node, ast.BoolOp):
-        return _logical(node)
-    if isinstance(node, ast.Compare):
-        return _compare(node)
-    if isinstance(node, ast.IfExp):
-        return _value(node.body) if _value(node.test) else _value(node.orelse)
-    if isinstance(node, ast.Tuple):
-        return tuple(_value(item) for item in node.elts)
-    if isinstance(node, ast.List):
-        return [_value(item) for item in node.elts]
-    if isinstance(node, ast.Name):
-        return _name(node)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        function = _name(node.func)
-        values = [_value(argument) for argument in node.args]
-        if node.func.id in _COMBINATORIAL and any(
-            isinstance(value, int) and value > _LARGEST_COUNT for value in values
-        ):
-            raise ValueError(f"{node.func.id} takes numbers up to {_LARGEST_COUNT}")
-        return function(*values)
-    raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
-
-
-def _name(node: ast.Name) -> Any:
-    if node.id not in _MATH:
-        raise ValueError(f"unknown name {node.id!r} (text needs quotes); supported are {SUPPORTED}")
-    return _MATH[node.id]
-
-
-def _logical(node: ast.BoolOp) -> Any:
-    """Python's `and` / `or`: the last value looked at, and no further."""
-    stop_at = isinstance(node.op, ast.Or)
-    value: Any = None
-    for operand in node.values:
-        value = _value(operand)
-        if bool(value) is stop_at:
-            break
-    return value
-
-
-def _compare(node: ast.Compare) -> Any:
-    left = _value(node.left)
-    result: Any = True
-    for operation, operand in zip(node.ops, node.comparators, strict=True):
-        if type(operation) not in _OPERATORS:
-            raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
-        right = _value(operand)
-        result = _OPERATORS[type(operation)](left, right)
-        if not result:
-            break
-        left = right
-    return result
-
-
-# ---
-# What a launch file can see and change: configurations, environment, its own folder.
+        return finder(package)
+    except (LookupError, OSError, ValueError):
+        raise ValueError(
+            f"package {package!r} not found in AMENT_PREFIX_PATH; is it built and sourced?"
+        ) from None
 
 
 class Scope:
@@ -178,11 +52,16 @@ class Scope:
     not: what an included file declares or sets stays visible to the file that includes it.
     The keys ``ros_namespace`` (text), ``global_params`` and ``ros_remaps`` (lists of pairs) are
     configurations too, as in launch_ros.
+
+    Args:
+        environment: variables of the processes.
+        share: finds the share folder of a package; raises ValueError without one.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], share: Share = installed_share) -> None:
         self.configurations: dict[str, Any] = {}
         self.environment = dict(environment)
+        self.share = share
         self._directory: Path | None = None
         self._last_included: Path | None = None
 
@@ -295,36 +174,11 @@ def _environment(scope: Scope, name: str, default: str | None = None) -> str:
     return value
 
 
-def _share(_scope: Scope, package: str) -> str:
-    return _find(package, get_package_share_directory)
-
-
-def _prefix(_scope: Scope, package: str) -> str:
-    return _find(package, get_package_prefix)
-
-
-def _find(package: str, finder: Callable[[str], str]) -> str:
-    try:
-        return finder(package)
-    except (PackageNotFoundError, LookupError, OSError, ValueError):
-        raise ValueError(
-            f"package {package!r} not found in AMENT_PREFIX_PATH; is it built and sourced?"
-        ) from None
-
-
 def _executable(scope: Scope, name: str) -> str:
     path = shutil.which(name, path=scope.environment.get("PATH"))
     if path is None:
         raise ValueError(f"$(find-exec {name}): no such executable on the PATH")
     return path
-
-
-def _directory(scope: Scope) -> str:
-    return scope.directory()
-
-
-def _evaluate(_scope: Scope, text: str) -> str:
-    return evaluate(text)
 
 
 def _command(scope: Scope, text: str, on_stderr: str = "fail") -> str:
@@ -362,55 +216,10 @@ _KNOWN: dict[str, tuple[Callable[..., str], int, int]] = {
     # name: (function of the scope and the arguments, fewest arguments, most arguments)
     "var": (_variable, 1, 2),
     "env": (_environment, 1, 2),
-    "eval": (_evaluate, 1, 1),
+    "eval": (lambda _scope, text: evaluate(text), 1, 1),
     "command": (_command, 1, 2),
-    "dirname": (_directory, 0, 0),
-    "find-pkg-share": (_share, 1, 1),
-    "find-pkg-prefix": (_prefix, 1, 1),
+    "dirname": (Scope.directory, 0, 0),
+    "find-pkg-share": (lambda scope, package: scope.share(package), 1, 1),
+    "find-pkg-prefix": (lambda _scope, package: installed_prefix(package), 1, 1),
     "find-exec": (_executable, 1, 1),
 }
-
-
-# ---
-# Splits ``cmd``, ``args`` and ``ros_args`` into the words of a command line.
-
-
-def split(template: Template) -> list[Template]:
-    """Split a template at the spaces of its plain text, as launch does.
-
-    Each piece of plain text is split by the shell's quoting rules on its own; what a substitution
-    gives is never split. Quotes therefore cannot reach around a substitution. Blank text between
-    two words gives an empty word where nothing stands before it: ``args=""`` is one empty word.
-    Raises ValueError for unbalanced quotes.
-    """
-    words: list[Template] = []
-    word: list[object] = []
-
-    def finish() -> None:
-        words.append(tuple(word))  # type: ignore[arg-type]
-        word.clear()
-
-    for part in template:
-        if not isinstance(part, Text):
-            word.append(part)
-            continue
-        try:
-            tokens = shlex.split(part.value)
-        except ValueError as error:
-            raise ValueError(
-                f"{error} in {part.value!r} (quotes cannot hold a substitution here)"
-            ) from None
-        if not tokens:
-            finish()
-            continue
-        if part.value[0].isspace() and word:
-            finish()
-        for token in tokens[:-1]:
-            word.append(Text(token))
-            finish()
-        word.append(Text(tokens[-1]))
-        if part.value[-1].isspace():
-            finish()
-    if word:
-        finish()
-    return words

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from diffbot_bringup.xml_launch.node import ProcessDescription
-from diffbot_bringup.xml_launch.process import GRACE, Guard, LogDirectory, Process, end_groups
+from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_groups
+from diffbot_bringup.xml_launch.process import LogDirectory, Process, ProcessDescription
 from diffbot_node.running import VARIABLE, tell_failures
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -101,8 +101,13 @@ class Supervisor:
             if number == signal.SIGHUP and ignored:
                 continue  # nohup: outlive the terminal
             old[number] = signal.signal(number, receive)
-        self._wakeup = reading
-        self._selector.register(reading, selectors.EVENT_READ)
+
+        def drain() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                os.read(reading, 4096)
+            return True
+
+        self._selector.register(reading, selectors.EVENT_READ, drain)
         try:
             yield
         finally:
@@ -117,17 +122,19 @@ class Supervisor:
         for number, description in enumerate(self._descriptions):
             if self._received:
                 return
+            self._log.note(description)
+            description.environment[VARIABLE] = str(self._failures)
             try:
-                description.environment[VARIABLE] = str(self._failures)
                 process = Process(description, self._guard, self._log, files / str(number))
             except OSError as error:
-                say("ERROR", f"{description.place}: cannot start {description}: {error}")
+                program = description.command[0]
+                say("ERROR", f"{description.place}: cannot start {program}: {error}")
                 self._fail(description.name)
                 self._stop("a process could not be started")
                 return
             self._running.append(process)
             for tee in process.tees:
-                self._selector.register(tee, selectors.EVENT_READ)
+                self._selector.register(tee, selectors.EVENT_READ, tee.pump)
 
     def _turn(self) -> None:
         """Wait for a signal, output, an end or a deadline, and deal with it."""
@@ -135,16 +142,14 @@ class Supervisor:
         if self._ladder:
             timeout = max(0.0, self._ladder[0][1] - time.monotonic())
         for key, _ in self._selector.select(timeout):
-            if key.fileobj == self._wakeup:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self._wakeup, 4096)
-            elif not key.fileobj.pump():  # type: ignore[union-attr]
+            more_to_come = key.data()
+            if not more_to_come:
                 self._selector.unregister(key.fileobj)
         self._obey()
         for process in [process for process in self._running if process.poll()]:
             self._ended(process)
         if self._ladder and time.monotonic() >= self._ladder[0][1]:
-            self._climb()
+            self._climb(self._ladder.pop(0)[0])
 
     def _sweep(self) -> None:
         """End what ended processes have left running (a shell's background job ignores SIGINT)."""
@@ -180,8 +185,7 @@ class Supervisor:
         ]
         self._signal_all(signal.SIGINT)
 
-    def _climb(self) -> None:
-        number, _ = self._ladder.pop(0)  # type: ignore[union-attr]
+    def _climb(self, number: int) -> None:
         names = ", ".join(process.description.name for process in self._running)
         if not number:
             say("ERROR", f"not even SIGKILL ends {names}; left behind")
@@ -218,7 +222,8 @@ class Supervisor:
             self._fail(f"{description.name} (exit code {code})")
             say(
                 "ERROR",
-                f"process has died [pid {process.pid}, exit code {code}, cmd '{description}']",
+                f"process has died [pid {process.pid}, exit code {code}]; its command line is in "
+                f"{self._log.commands}",
                 description.name,
             )
             if lines := process.last_lines():

@@ -55,6 +55,7 @@ from diffbot_node import (
     KeptTopic,
     PairLimiter,
     Parameter,
+    RobotInterface,
     seconds,
     to_stamp,
 )
@@ -252,16 +253,67 @@ class TrackingTelemetry:
         self._parameters_topic.publish(self._parameters)
 
 
+class VelocityInterface(RobotInterface):
+    """A robot that tells `odom` (nav_msgs/Odometry) and takes `cmd_vel`.
+
+    Args:
+        limits: of the commands.
+        frame: of the odometry.
+        stamped: whether commands are TwistStamped; else Twist.
+    """
+
+    state_name = "odometry message"
+    command_name = "velocity"
+    taker = "the robot's driver, or set stamped to what it takes (TwistStamped or Twist)"
+
+    def __init__(self, limits: VelocityLimits, frame: str, stamped: bool) -> None:
+        self._frame = frame
+        self._twist = TwistStamped() if stamped else Twist()
+        super().__init__(
+            (Odometry, "odom"),
+            (type(self._twist), "cmd_vel"),
+            PairLimiter(
+                "velocity", "(m/s, rad/s)", (limits.linear_velocity, limits.angular_velocity)
+            ),
+        )
+
+    def read(self, stamp: float, message: Odometry) -> OdometrySample:
+        """Pose and velocity.
+
+        Raises:
+            ValueError: another frame, an orientation that is no rotation, or no finite number.
+        """
+        frame = message.header.frame_id
+        if frame not in ("", self._frame):
+            raise ValueError(
+                f"odometry in frame '{frame}': must be in '{self._frame}'; set "
+                "odom_frame, and give references in that frame"
+            )
+        pose, twist = message.pose.pose, message.twist.twist
+        return OdometrySample(
+            stamp,
+            Pose(pose.position.x, pose.position.y, heading(pose.orientation)),
+            Velocity(twist.linear.x, twist.angular.z),
+        )
+
+    def message_of(self, command: tuple[float, float], answered: float) -> Twist | TwistStamped:
+        """The velocity, m/s and rad/s, with the stamp of the odometry that it answers, s."""
+        message = self._twist
+        twist = message
+        if isinstance(message, TwistStamped):
+            twist = message.twist
+            message.header.stamp = to_stamp(answered)
+            message.header.frame_id = "base_link"
+        twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
+        return message
+
+
 class VelocityTrackingNode(ReferenceFollower):
     """ROS side of the tracker.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
     """
-
-    state_name = "odometry message"
-    command_name = "velocity"
-    taker = "the robot's driver, or set stamped to what it takes (TwistStamped or Twist)"
 
     def __init__(self) -> None:
         super().__init__("velocity_tracking_controller", TRACKING_PARAMETERS)
@@ -272,7 +324,6 @@ class VelocityTrackingNode(ReferenceFollower):
         self._tracker = VelocityTracker(self._settings, self._known.sigma, self._estimator)
         self._stamps = OdometryStamps(values.input_timeout)
         self._continuity = PoseContinuity(fastest(values, self._known))
-        self._twist = TwistStamped() if values.stamped else Twist()
         self._reference: Reference | None = None  # that the tracker was asked with
         self._answered: float | None = None  # stamp, s
         self._frame = ""
@@ -281,13 +332,7 @@ class VelocityTrackingNode(ReferenceFollower):
         state.duration, state.law = values.duration, self.law_name
         state.parameters_source = values.parameters
         limits = self._settings.limits
-        self.connect(
-            (Odometry, "odom"),
-            (type(self._twist), "cmd_vel"),
-            PairLimiter(
-                "velocity", "(m/s, rad/s)", (limits.linear_velocity, limits.angular_velocity)
-            ),
-        )
+        self.connect(VelocityInterface(limits, values.odom_frame, values.stamped))
         self.follow(
             ReferenceInput(
                 values.reference_timeout, Reference.after, self.state_name, values.input_timeout
@@ -308,7 +353,9 @@ class VelocityTrackingNode(ReferenceFollower):
 
     def held_by(self) -> str:
         """A second node that publishes odometry, where nobody says who has sent what."""
-        alone = self.knows_senders or not (crowd := self.crowd(self.resolve_topic_name("odom")))
+        alone = self.loop.states.knows_senders or not (
+            crowd := self.crowd(self.resolve_topic_name("odom"))
+        )
         return super().held_by() or ("" if alone else crowd)
 
     @property
@@ -334,25 +381,6 @@ class VelocityTrackingNode(ReferenceFollower):
     def law_name(self) -> str:
         """Whether sigma is fixed or identified while driving."""
         return "adaptive" if self.values.adaptive else "fixed"
-
-    def read(self, stamp: float, message: Odometry) -> OdometrySample:
-        """Pose and velocity.
-
-        Raises:
-            ValueError: another frame, an orientation that is no rotation, or no finite number.
-        """
-        frame = message.header.frame_id
-        if frame not in ("", self.values.odom_frame):
-            raise ValueError(
-                f"odometry in frame '{frame}': must be in '{self.values.odom_frame}'; set "
-                "odom_frame, and give references in that frame"
-            )
-        pose, twist = message.pose.pose, message.twist.twist
-        return OdometrySample(
-            stamp,
-            Pose(pose.position.x, pose.position.y, heading(pose.orientation)),
-            Velocity(twist.linear.x, twist.angular.z),
-        )
 
     def on_sample(self, sample: OdometrySample) -> Velocity:
         """The tracker's command for the sample; zero until a reference has come."""
@@ -380,17 +408,6 @@ class VelocityTrackingNode(ReferenceFollower):
             f"{self._settings.dead_time:g} s, at most {limits.linear_velocity:g} m/s and "
             f"{limits.angular_velocity:g} rad/s"
         )
-
-    def message_of(self, command: tuple[float, float], answered: float) -> Twist | TwistStamped:
-        """The velocity, m/s and rad/s, with the stamp of the odometry that it answers, s."""
-        message = self._twist
-        twist = message
-        if isinstance(message, TwistStamped):
-            twist = message.twist
-            message.header.stamp = to_stamp(answered)
-            message.header.frame_id = "base_link"
-        twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
-        return message
 
     def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
         """Publish what the tracker knows, and now and then the state."""

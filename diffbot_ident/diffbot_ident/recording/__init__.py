@@ -1,1 +1,1 @@
-"""Identification from recordings: readers, streams, analyses and the command `identify`."""
+"""Identification from recordings: sources, segments, analyses and the command `identify`."""

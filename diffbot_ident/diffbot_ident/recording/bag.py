@@ -1,4 +1,11 @@
-"""A rosbag2 recording: a folder, or a storage file, of any ROS 2 distribution."""
+"""A rosbag2 recording: a folder, or a storage file, of any ROS 2 distribution, whole or torn.
+
+A crash or a full disk leaves an MCAP file without its end, and so without the index that a reader
+begins with. MCAP allows files without an index, so that what is whole in it, followed by an empty
+footer, is a valid file again. A chunk that was not finished counts as far as it goes when it is not
+compressed. Format: https://mcap.dev/spec. A SQLite file that is damaged is read row after row,
+until one cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -6,203 +13,53 @@ import io
 import re
 import sqlite3
 import struct
-from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import quote
 
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
-from rosbags.rosbag2 import ReaderError
+from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.rosbag2.storage_mcap import McapReader
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
-from diffbot_ident.recording.bag_topics import BagPart, Message, Topic, WholePart
-from diffbot_ident.recording.stream import RecordingError
-
-# ---
-# An MCAP file without its end, as a crash or a full disk leaves it.
-#
-# Such a file lacks the index that a reader begins with. MCAP allows files without an index, so that
-# what is whole in it, followed by an empty footer, is a valid file again. A chunk that was not
-# finished counts as far as it goes when it is not compressed. Format: https://mcap.dev/spec.
-
-MAGIC = b"\x89MCAP0\r\n"
-FOOTER = b"\x02" + struct.pack("<QQQI", 20, 0, 0, 0) + MAGIC
-_HEADER, _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 0x01, 0x03, 0x04, 0x05, 0x06, 0x0F
-_LAST_CODE = _DATA_END
-_RECORD = struct.Struct("<BQ")
-# Start, end, size and checksum of a chunk's content, ahead of the name of its compression.
-_CHUNK_HEAD = struct.Struct("<QQQI")
-
-Piece = tuple[int, int]
-
-
-class TornMcap:
-    """Reads what is whole; see bag_part.BagPart.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        rosbags.rosbag2.ReaderError: there is nothing that could be read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._reader = McapReader(_Mended(path))
-        self._reader.open()
-        self.topics = tuple(
-            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in self._reader.connections
-        )
-
-    def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """See BagPart."""
-        chosen = [c for c in self._reader.connections if c.topic in names]
-        # Not `messages`, which refuses a file without index whose log times are out of order.
-        for connection, time, data in self._reader.messages_scan(chosen):
-            yield connection.topic, time, data
-
-    def close(self) -> None:
-        """See BagPart."""
-        self._reader.close()
-
-
-class _Mended:
-    """What the reader needs of a path."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __str__(self) -> str:
-        return str(self._path)
-
-    def open(self, _mode: str) -> BinaryIO:
-        """The whole records and a footer, as one file."""
-        file = self._path.open("rb")
-        return io.BufferedReader(_Joined(file, whole_records(file)))  # type: ignore[return-value]
-
-
-class _Joined(io.RawIOBase):
-    """Pieces of a file, and a footer, one after another."""
-
-    def __init__(self, file: BinaryIO, pieces: list[Piece]) -> None:
-        self._file = file
-        self._pieces = [piece for piece in pieces if piece[1]]
-        self._content = sum(length for _, length in self._pieces)
-        self._size = self._content + len(FOOTER)
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
-        data = self._some(len(buffer))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def _some(self, count: int) -> bytes:
-        begin = 0
-        for offset, length in self._pieces:
-            if self._at < begin + length:
-                inside = self._at - begin
-                self._file.seek(offset + inside)
-                return self._file.read(min(count, length - inside))
-            begin += length
-        return FOOTER[self._at - self._content :][:count]
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def whole_records(file: BinaryIO) -> list[Piece]:
-    """Offsets and lengths of what can be read: the magic, then records of data.
-
-    A last, uncompressed chunk that is not whole counts with the records inside it that are.
-    """
-    size = file.seek(0, io.SEEK_END)
-    end, broken = _walk(file, len(MAGIC), size)
-    pieces = [(0, end)]
-    if broken == _CHUNK:
-        file.seek(end + _RECORD.size)
-        head = file.read(_CHUNK_HEAD.size + 4)
-        if len(head) == _CHUNK_HEAD.size + 4 and head[-4:] == bytes(4):
-            inside = end + _RECORD.size + len(head) + 8
-            pieces.append((inside, _walk(file, inside, size)[0] - inside))
-    return pieces
-
-
-def _walk(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
-    """End of the whole records of data from here on, and the code of what follows; 0: nothing."""
-    while at + _RECORD.size <= size:
-        file.seek(at)
-        code, length = _RECORD.unpack(file.read(_RECORD.size))
-        if not 0 < code <= _LAST_CODE or code in (_DATA_END, 0x02):
-            return at, 0
-        if at + _RECORD.size + length > size:
-            return at, code
-        at += _RECORD.size + length
-    return min(at, size), 0
-
-
-# ---
-# A SQLite storage file that is damaged: row after row, until one cannot be read.
-
-
-class TornSqlite:
-    """Reads what is whole; see bag_part.BagPart.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        sqlite3.Error: there is nothing that could be read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        # Immutable: a recorder that crashed leaves a journal, which would be rolled back otherwise.
-        place = f"file:{quote(str(path.absolute()))}?immutable=1"
-        self._database = sqlite3.connect(place, uri=True)
-        try:
-            # Else SQLite refuses a file that is shorter than it should be. Nothing is written.
-            self._database.execute("PRAGMA writable_schema = ON")
-            rows = self._database.execute("SELECT id, name, type FROM topics").fetchall()
-        except sqlite3.Error:
-            self._database.close()
-            raise
-        whole = [row for row in rows if all(isinstance(text, str) for text in row[1:])]
-        self._names = {number: name for number, name, _ in whole}
-        unknown = MessageDefinition(MessageDefinitionFormat.NONE, "")
-        self.topics = tuple(Topic(name, kind, 0, unknown) for _, name, kind in whole)
-
-    def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """See BagPart. In the order of the rows, which needs no index."""
-        for number, time, data in self._database.execute(
-            "SELECT topic_id, timestamp, data FROM messages NOT INDEXED"
-        ):
-            if self._names.get(number) in names:
-                yield self._names[number], time, data
-
-    def close(self) -> None:
-        """See BagPart."""
-        with suppress(sqlite3.Error):
-            self._database.close()
-
+from diffbot_ident.recording.samples import RecordingError
 
 SUFFIXES = (".mcap", ".db3")
 METADATA = "metadata.yaml"
 # First bytes of what zstd compressed.
 ZSTD = b"\x28\xb5\x2f\xfd"
+
+MAGIC = b"\x89MCAP0\r\n"
+FOOTER = b"\x02" + struct.pack("<QQQI", 20, 0, 0, 0) + MAGIC
+_FOOTER_CODE, _CHUNK, _DATA_END = 0x02, 0x06, 0x0F
+# Code and length ahead of each MCAP record.
+_RECORD = struct.Struct("<BQ")
+# Start, end, size and checksum of a chunk's content, ahead of the name of its compression.
+_CHUNK_HEAD = struct.Struct("<QQQI")
+
+Message = tuple[str, int, bytes]
+"""Topic, time when it was logged in ns, and content in CDR."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a recording.
+
+    Attributes:
+        name: with its namespace.
+        type: of its messages, such as "sensor_msgs/msg/JointState".
+        count: of its messages; 0 where that is not known.
+        definition: of the type, as far as the recording holds it.
+    """
+
+    name: str
+    type: str
+    count: int
+    definition: MessageDefinition
 
 
 class Bag:
@@ -230,7 +87,7 @@ class Bag:
             defined = topic if before is None or _defined(topic) else before
             self.topics[topic.name] = Topic(topic.name, topic.type, count, defined.definition)
 
-    def messages(self, names: Collection[str]) -> Iterator[Message]:
+    def messages(self, names: Collection[str]) -> Generator[Message, None, None]:
         """Messages of these topics; a damaged file ends with a warning where it is damaged."""
         try:
             for part in self._parts:
@@ -252,6 +109,14 @@ class Bag:
         finally:
             for part in self._parts:
                 part.close()
+
+    def peek(self, topic: Topic) -> Generator[Any, None, None]:
+        """Messages of a topic from its beginning, by a reading of its own; close it after use."""
+        decode = self.decoder(topic)
+        with closing(Bag(self.path).messages([topic.name])) as messages:
+            for _, _, data in messages:
+                if (message := decode(data)) is not None:
+                    yield message
 
     def decoder(self, topic: Topic) -> Callable[[bytes], Any | None]:
         """What makes messages of a topic's content; None, and a warning, of what is garbled.
@@ -298,7 +163,7 @@ def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
     if path.is_dir():
         if (path / METADATA).exists():
             try:
-                return [WholePart(path)]
+                return [whole_part(path)]
             except (ReaderError, OSError) as error:
                 warnings.append(f"{path.name}: {error}; its files are read one by one")
         else:
@@ -326,12 +191,11 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
     if not path.stat().st_size:
         raise RecordingError(f"{path}: the file is empty")
     try:
-        return WholePart(path)
+        return whole_part(path)
     except Exception as error:
         reason = _reason(error)
-    torn = TornMcap if path.suffix == ".mcap" else TornSqlite
     try:
-        part = torn(path)
+        part = torn_mcap(path) if path.suffix == ".mcap" else TornSqlite(path)
     except Exception as error:  # of the library: lengths in a damaged file may say anything
         raise RecordingError(
             f"{path}: cannot be read as a rosbag2 {path.suffix[1:]} file: {reason}. If it was cut "
@@ -344,3 +208,193 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
 def _reason(error: Exception) -> str:
     """Why, as a part of a sentence."""
     return str(error).rstrip(".")
+
+
+class BagPart(Protocol):
+    """A file of a recording, or a folder with its metadata, that can be read once.
+
+    Attributes:
+        topics: that it holds.
+    """
+
+    topics: tuple[Topic, ...]
+
+    def messages(self, names: Collection[str]) -> Iterator[Message]:
+        """Messages of these topics, in the order in which they were logged.
+
+        Raises:
+            Exception: of the library, where the file is damaged.
+        """
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class LibraryPart:
+    """What a reader of the library `rosbags` reads; see BagPart.
+
+    Args:
+        reader: not yet open.
+        read: its method that gives the messages of connections.
+
+    Raises:
+        rosbags.rosbag2.ReaderError: it cannot.
+    """
+
+    def __init__(self, reader: Reader | McapReader, read: Callable[..., Iterator[Any]]) -> None:
+        self._reader = reader
+        self._read = read
+        reader.open()
+        self.topics = tuple(
+            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in reader.connections
+        )
+
+    def messages(self, names: Collection[str]) -> Iterator[Message]:
+        """See BagPart."""
+        chosen = [c for c in self._reader.connections if c.topic in names]
+        for connection, time, data in self._read(chosen) if chosen else ():
+            yield connection.topic, time, data
+
+    def close(self) -> None:
+        """See BagPart."""
+        self._reader.close()
+
+
+def whole_part(path: Path) -> LibraryPart:
+    """A folder with metadata.yaml, or one storage file, that the library reads as it is."""
+    reader = Reader(path)
+    return LibraryPart(reader, reader.messages)
+
+
+def torn_mcap(path: Path) -> LibraryPart:
+    """What is whole of an MCAP file without its end."""
+    reader = McapReader(cast(Any, _Mended(path)))
+    # Not `messages`, which refuses a file without index whose log times are out of order.
+    return LibraryPart(reader, reader.messages_scan)
+
+
+class _Mended:
+    """What the reader needs of a path."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def open(self, _mode: str) -> BinaryIO:
+        """The whole records and a footer, as one file."""
+        file = self._path.open("rb")
+        return io.BufferedReader(_Joined(file, _whole_records(file)))
+
+
+class _Joined(io.RawIOBase):
+    """Pieces of a file, and a footer, one after another."""
+
+    def __init__(self, file: BinaryIO, pieces: list[tuple[int, int]]) -> None:
+        self._file = file
+        self._pieces = [piece for piece in pieces if piece[1]]
+        self._content = sum(length for _, length in self._pieces)
+        self._size = self._content + len(FOOTER)
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._some(len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def _some(self, count: int) -> bytes:
+        begin = 0
+        for offset, length in self._pieces:
+            if self._at < begin + length:
+                inside = self._at - begin
+                self._file.seek(offset + inside)
+                return self._file.read(min(count, length - inside))
+            begin += length
+        return FOOTER[self._at - self._content :][:count]
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _whole_records(file: BinaryIO) -> list[tuple[int, int]]:
+    """Offsets and lengths of what can be read: the magic, then records of data.
+
+    A last, uncompressed chunk that is not whole counts with the records inside it that are.
+    """
+    size = file.seek(0, io.SEEK_END)
+    end, broken = _walk(file, len(MAGIC), size)
+    pieces = [(0, end)]
+    if broken == _CHUNK:
+        file.seek(end + _RECORD.size)
+        head = file.read(_CHUNK_HEAD.size + 4)
+        if len(head) == _CHUNK_HEAD.size + 4 and head[-4:] == bytes(4):
+            inside = end + _RECORD.size + len(head) + 8
+            pieces.append((inside, _walk(file, inside, size)[0] - inside))
+    return pieces
+
+
+def _walk(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
+    """End of the whole records of data from here on, and the code of what follows; 0: nothing."""
+    while at + _RECORD.size <= size:
+        file.seek(at)
+        code, length = _RECORD.unpack(file.read(_RECORD.size))
+        if not 0 < code < _DATA_END or code == _FOOTER_CODE:
+            return at, 0
+        if at + _RECORD.size + length > size:
+            return at, code
+        at += _RECORD.size + length
+    return min(at, size), 0
+
+
+class TornSqlite:
+    """A SQLite file that is damaged; see BagPart.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        sqlite3.Error: there is nothing that could be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # Immutable: a recorder that crashed leaves a journal, which would be rolled back otherwise.
+        place = f"file:{quote(str(path.absolute()))}?immutable=1"
+        self._database = sqlite3.connect(place, uri=True)
+        try:
+            # Else SQLite refuses a file that is shorter than it should be. Nothing is written.
+            self._database.execute("PRAGMA writable_schema = ON")
+            rows = self._database.execute("SELECT id, name, type FROM topics").fetchall()
+        except sqlite3.Error:
+            self._database.close()
+            raise
+        whole = [row for row in rows if all(isinstance(text, str) for text in row[1:])]
+        self._names = {number: name for number, name, _ in whole}
+        unknown = MessageDefinition(MessageDefinitionFormat.NONE, "")
+        self.topics = tuple(Topic(name, kind, 0, unknown) for _, name, kind in whole)
+
+    def messages(self, names: Collection[str]) -> Iterator[Message]:
+        """See BagPart. In the order of the rows, which needs no index."""
+        for number, time, data in self._database.execute(
+            "SELECT topic_id, timestamp, data FROM messages NOT INDEXED"
+        ):
+            if self._names.get(number) in names:
+                yield self._names[number], time, data
+
+    def close(self) -> None:
+        """See BagPart."""
+        with suppress(sqlite3.Error):
+            self._database.close()

@@ -1,98 +1,20 @@
-"""Which topics of a recording to use."""
+"""Which topics and joints of a rosbag2 recording to use, and the channels that messages hold.
+
+Without the library `rosbags`: the command line needs the topics' roles also where it is missing.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from diffbot_ident.recording.stream import RecordingError
+from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
-    from rosbags.interfaces import MessageDefinition
-
-
-# ---
-# One file of a rosbag2 recording, or a folder with its metadata, whole or torn.
-
-Message = tuple[str, int, bytes]
-"""Topic, time when it was logged in ns, and content in CDR."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A topic of a recording.
-
-    Attributes:
-        name: with its namespace.
-        type: of its messages, such as "sensor_msgs/msg/JointState".
-        count: of its messages; 0 where that is not known.
-        definition: of the type, as far as the recording holds it.
-    """
-
-    name: str
-    type: str
-    count: int
-    definition: MessageDefinition
-
-
-class BagPart(Protocol):
-    """What can be read once.
-
-    Attributes:
-        topics: that it holds.
-    """
-
-    topics: tuple[Topic, ...]
-
-    def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """Messages of these topics, in the order in which they were logged.
-
-        Raises:
-            Exception: of the library, where the file is damaged.
-        """
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-class WholePart:
-    """What the library `rosbags` reads as it is.
-
-    Args:
-        path: of a folder with metadata.yaml, or of one storage file.
-
-    Raises:
-        rosbags.rosbag2.ReaderError: it cannot.
-    """
-
-    def __init__(self, path: Path) -> None:
-        # Here, as the command's options need the topics' roles also where `rosbags` is not there.
-        from rosbags.rosbag2 import Reader
-
-        self._reader = Reader(path)
-        self._reader.open()
-        self.topics = tuple(
-            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in self._reader.connections
-        )
-
-    def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """See BagPart."""
-        chosen = [c for c in self._reader.connections if c.topic in names]
-        if not chosen:
-            return
-        for connection, time, data in self._reader.messages(chosen):
-            yield connection.topic, time, data
-
-    def close(self) -> None:
-        """See BagPart."""
-        self._reader.close()
-
-
-# ---
-# From ROS messages to channels; the messages are those of the library `rosbags`.
+    from diffbot_ident.recording.bag import Topic
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 ARRAY = "std_msgs/msg/Float64MultiArray"
@@ -100,65 +22,14 @@ ODOMETRY = "nav_msgs/msg/Odometry"
 TWIST = "geometry_msgs/msg/Twist"
 TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
-JOINT_FIELDS = ("position", "velocity", "effort")
-
-Values = tuple[float, ...]
-Reader = Callable[[Any], Values | None]
-
-
-def stamp_of(message: Any) -> float | None:
-    """Stamp, s; None where there is none, or where nobody set it."""
-    header = getattr(message, "header", None)
-    if header is None:
-        return None
-    stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec
-    return stamp if stamp > 0.0 else None
-
-
-def twist(message: Any) -> Values:
-    """[v in m/s, omega in rad/s] of a Twist, a TwistStamped or an Odometry."""
-    while hasattr(message, "twist"):
-        message = message.twist
-    return float(message.linear.x), float(message.angular.z)
-
-
-def pair(message: Any) -> Values | None:
-    """[left, right] of a Float64MultiArray, N m; None where it is not two numbers."""
-    data = message.data
-    return (float(data[0]), float(data[1])) if len(data) == 2 else None
-
-
-def joints(left: str, right: str, fields: tuple[str, ...]) -> Reader:
-    """What reads fields of two joints: [left, right] of each field.
-
-    A message without both joints gives None, as other devices publish joint states, too. A field
-    that a message leaves empty is NaN.
-    """
-
-    def read(message: Any) -> Values | None:
-        names = message.name
-        if left not in names or right not in names:
-            return None
-        indices = (names.index(left), names.index(right))
-        found: list[float] = []
-        for field in fields:
-            values = getattr(message, field)
-            found += [float(values[i]) if i < len(values) else math.nan for i in indices]
-        return tuple(found)
-
-    return read
-
-
-def joint_channels(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of what `joints` reads."""
-    return tuple(f"{side}_{field}" for field in fields for side in ("left", "right"))
-
-
-TWISTS: Mapping[str, Reader] = {TWIST: twist, TWIST_STAMPED: twist}
-
-
+# Names of the sides in those of joints.
+SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 # What only a simulator knows is no measurement.
 NEVER = ("ground_truth",)
+
+Values = tuple[float, ...]
+MessageReader = Callable[[Any], Values | None]
+"""Values of the channels that a message holds; None for a message that has none."""
 
 
 @dataclass(frozen=True)
@@ -196,16 +67,13 @@ def candidates(topics: Mapping[str, Topic], role: Role) -> list[Topic]:
     ]
 
 
-def choose(
-    topics: Mapping[str, Topic], role: Role, chosen: str | None, required: bool = True
-) -> Topic | None:
+def choose(topics: Mapping[str, Topic], role: Role, chosen: str | None) -> Topic:
     """The topic for a role: the chosen one, or the only one.
 
     Args:
         topics: of the recording.
         role: what it is for.
         chosen: by the user; None: find it.
-        required: whether there must be one.
 
     Raises:
         RecordingError: the chosen one is not there or of another type, or there are none or many.
@@ -218,34 +86,133 @@ def choose(
     if found:
         raise RecordingError(
             f"which topic holds the {role.text}? Choose with {role.option} TOPIC among: "
-            f"{_text(found)}"
+            f"{_listed(found)}"
         )
-    if required:
-        raise RecordingError(
-            f"no topic holds {role.text} ({' or '.join(role.types)}); the recording has: "
-            f"{_text(topics.values())}"
-        )
-    return None
+    raise RecordingError(
+        f"no topic holds {role.text} ({' or '.join(role.types)}); the recording has: "
+        f"{_listed(topics.values())}"
+    )
 
 
 def _chosen(topics: Mapping[str, Topic], role: Role, chosen: str) -> Topic:
     found = topics.get(chosen) or topics.get(f"/{chosen}")
     if found is None:
-        right = candidates(topics, role) or list(topics.values())
+        listed = _listed(candidates(topics, role) or topics.values())
         raise RecordingError(
-            f"{role.option} {chosen}: the recording has no such topic; choose among: {_text(right)}"
+            f"{role.option} {chosen}: the recording has no such topic; choose among: {listed}"
         )
     if found.type not in role.types:
         raise RecordingError(
             f"{role.option} {chosen}: its type is {found.type}, must be {' or '.join(role.types)}; "
-            f"choose among: {_text(candidates(topics, role))}"
+            f"choose among: {_listed(candidates(topics, role))}"
         )
     return found
 
 
-def _text(topics: Sequence[Topic] | object) -> str:
-    found = [
-        f"{t.name} ({t.type}" + (f", {t.count} messages)" if t.count else ")")
-        for t in topics  # type: ignore[attr-defined]
-    ]
+def _listed(topics: Iterable[Topic]) -> str:
+    found = [f"{t.name} ({t.type}" + (f", {t.count} messages)" if t.count else ")") for t in topics]
     return ", ".join(found) or "nothing"
+
+
+def find_wheels(
+    names: Sequence[str],
+    left: str | None,
+    right: str | None,
+    described: Iterable[tuple[str, str]] = (),
+) -> tuple[str, str]:
+    """Names of the left and the right wheel.
+
+    Args:
+        names: of all joints in the recording.
+        left: the user's choice; None: find it.
+        right: the same.
+        described: pairs that are taken where both are there, as of a robot's description.
+
+    Raises:
+        RecordingError: a chosen one is not there, or there is no pair, or more than one.
+    """
+    listed = ", ".join(names) or "none"
+    for option, name in (("--left-joint", left), ("--right-joint", right)):
+        if name is not None and name not in names:
+            raise RecordingError(f"{option} {name}: not among the joints {listed}")
+    if left is not None and right is not None:
+        if left == right:
+            raise RecordingError(f"--left-joint and --right-joint are both {left}: give two")
+        return left, right
+    for both in described:
+        if set(both) <= set(names):
+            return both
+    pairs = [
+        (a, b)
+        for a in names
+        for b in names
+        if _counterparts(a, b) and left in (None, a) and right in (None, b)
+    ]
+    if len(pairs) > 1:
+        # Of several pairs, such as arms and wheels, the one that says so.
+        pairs = [pair for pair in pairs if "wheel" in pair[0].lower()] or pairs
+    if len(pairs) == 1:
+        return pairs[0]
+    found = "no pair" if not pairs else "pairs " + ", ".join(f"{a}/{b}" for a, b in pairs)
+    raise RecordingError(
+        f"which joints are the wheels? {found} of left and right found by name; choose with "
+        f"--left-joint NAME --right-joint NAME among: {listed}"
+    )
+
+
+def _counterparts(a: str, b: str) -> bool:
+    words_a, words_b = (
+        re.split(r"([^a-z]+)", re.sub(r"([a-z])([A-Z])", r"\1_\2", text).lower()) for text in (a, b)
+    )
+    if len(words_a) != len(words_b):
+        return False
+    different = [pair for pair in zip(words_a, words_b, strict=True) if pair[0] != pair[1]]
+    return len(different) == 1 and different[0] in SIDES
+
+
+def stamp_of(message: Any) -> float | None:
+    """Stamp, s; None where there is none, or where nobody set it."""
+    header = getattr(message, "header", None)
+    if header is None:
+        return None
+    stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec
+    return stamp if stamp > 0.0 else None
+
+
+def twist(message: Any) -> Values:
+    """[v in m/s, omega in rad/s] of a Twist, a TwistStamped or an Odometry."""
+    while hasattr(message, "twist"):
+        message = message.twist
+    return float(message.linear.x), float(message.angular.z)
+
+
+def pair(message: Any) -> Values | None:
+    """[left, right] of a Float64MultiArray, N m; None where it is not two numbers."""
+    data = message.data
+    return (float(data[0]), float(data[1])) if len(data) == 2 else None
+
+
+def joints(left: str, right: str, fields: tuple[str, ...]) -> MessageReader:
+    """What reads fields of two joints: [left, right] of each field.
+
+    A message without both joints gives None, as other devices publish joint states, too. A field
+    that a message leaves empty is NaN.
+    """
+
+    def read(message: Any) -> Values | None:
+        names = message.name
+        if left not in names or right not in names:
+            return None
+        indices = (names.index(left), names.index(right))
+        found: list[float] = []
+        for field in fields:
+            values = getattr(message, field)
+            found += [float(values[i]) if i < len(values) else math.nan for i in indices]
+        return tuple(found)
+
+    return read
+
+
+def joint_channels(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of what `joints` reads."""
+    return tuple(f"{side}_{field}" for field in fields for side in ("left", "right"))

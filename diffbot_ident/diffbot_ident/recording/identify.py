@@ -1,264 +1,42 @@
-"""The course of `identify`: open, read, analyse, show, save."""
+"""The course of `identify`: open, read, analyse, show, save.
+
+The exit status is 0 where the result may be used, 1 where it may not, 2 for wrong usage and files
+that cannot be read, 130 after Ctrl-C: what was read until then is identified and saved.
+"""
 
 from __future__ import annotations
 
-import argparse
-import math
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from diffbot_ident.recording.bag_topics import ROLES
-from diffbot_ident.recording.options import (
-    AUTO,
-    EFFORTS,
-    KINDS,
-    SYSID,
-    TORQUE,
-    Opened,
-    Options,
-    geometry_of,
-    robot_of,
-)
-from diffbot_ident.recording.resample import (
-    Resampler,
-    ResampleSettings,
-    StretchStore,
-    UniformStretch,
-)
-from diffbot_ident.recording.stream import Block, RecordingError
-from diffbot_ident.recording.table import CHANNELS, FACTORS, open_tables
-from diffbot_ident.recording.verdict import Findings, save, show
+from diffbot_ident.recording.command_line import parse
+from diffbot_ident.recording.options import SYSID, TORQUE, Options, needed_geometry, robot_of
+from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
+from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
+from diffbot_ident.recording.show import show
+from diffbot_ident.recording.sysid import read_sysid
+from diffbot_ident.recording.table import open_tables
 
-# ---
-# The command line of `identify`.
-
-_DESCRIPTION = """\
-Identify a robot's dynamics from a recording: no robot, no ROS graph.
-
-FILE is a rosbag2 recording (folder, .mcap or .db3, any ROS 2 distribution), a table (.csv), or a
-WPILib SysId drivetrain log (.json). Kinds of robots:
-  torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
-  velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
-  sysid     ks, kv, ka from voltages
-What the recording holds decides, and topics, joints and columns are found by type and name."""
-
-_EPILOG = f"""\
-channels of tables: {", ".join(CHANNELS)}; SI units, rad, N m
-factors: a number, or one of {", ".join(FACTORS)}
-
-examples:
-  diffbot identify run1/ --robot twil
-  diffbot identify drive.mcap --odom /odometry/filtered
-  diffbot identify log.csv --columns time=t,command_v=cmd,v=speed --where "mode=auto"
-  diffbot identify log.csv --columns command_v=c,left_velocity=l*rpm,right_velocity=r*rpm \\
-      --wheel-radius 0.3 --track 1.08
-
-exit status: 0 the result may be used; 1 it may not, and why; 2 wrong usage or unreadable files;
-130 interrupted by Ctrl-C"""
-
-
-def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
-    """The options that the arguments say; wrong ones end the process with status 2."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="recordings")
-    add = parser.add_argument
-    add("--kind", choices=KINDS, default=AUTO, help="kind of robot (default: %(default)s)")
-    add("--robot", metavar="NAME|FILE", help="description of the robot, such as twil")
-    add("--wheel-radius", metavar="M", type=_positive, help="rolling radius of the wheels, m")
-    add("--track", metavar="M", type=_positive, help="left to right contact point, m")
-    group = parser.add_argument_group("what to read of a rosbag2 recording")
-    for name, role in ROLES.items():
-        group.add_argument(role.option, dest=f"topic_{name}", metavar="TOPIC", help=role.text)
-    group.add_argument("--left-joint", metavar="NAME", help="joint of the left wheel")
-    group.add_argument("--right-joint", metavar="NAME", help="joint of the right wheel")
-    group.add_argument(
-        "--effort-source",
-        choices=EFFORTS,
-        default=AUTO,
-        help="whose torques act: as the joint states report, or as commanded (default: the joint "
-        "states' where they report any)",
-    )
-    group = parser.add_argument_group("what to read of a table")
-    group.add_argument(
-        "--columns",
-        metavar="CHANNEL=COLUMN[*FACTOR],…",
-        action="append",
-        default=[],
-        help="which column holds what",
-    )
-    group.add_argument(
-        "--where",
-        metavar="CONDITION",
-        action="append",
-        default=[],
-        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
-    )
-    group = parser.add_argument_group("how to read")
-    group.add_argument(
-        "--period", metavar="S", type=_positive, help="resample to this period, s (velocity)"
-    )
-    group.add_argument(
-        "--hold",
-        metavar="S",
-        type=_positive,
-        default=Options.hold,
-        help="time that a velocity command holds without a new one, s (default: %(default)s)",
-    )
-    group.add_argument(
-        "--keep",
-        metavar="MINUTES",
-        type=_positive,
-        default=Options.keep / 60.0,
-        help="motion kept in memory of a velocity robot (default: %(default)g)",
-    )
-    add(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="folder of the results (default: results/<date>-identify)",
-    )
-    add("--no-pictures", action="store_true", help="only numbers")
-    found = parser.parse_args(argv)
-    if found.left_joint and found.left_joint == found.right_joint:
-        parser.error(f"--left-joint and --right-joint are both {found.left_joint}: give two")
-    return Options(
-        files=tuple(found.files),
-        kind=found.kind,
-        robot=found.robot,
-        wheel_radius=found.wheel_radius,
-        track=found.track,
-        topics={name: getattr(found, f"topic_{name}") for name in ROLES},
-        left_joint=found.left_joint,
-        right_joint=found.right_joint,
-        effort_source=found.effort_source,
-        columns=tuple(found.columns),
-        where=tuple(found.where),
-        period=found.period,
-        hold=found.hold,
-        keep=60.0 * found.keep,
-        output=found.output,
-        pictures=not found.no_pictures,
-    )
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be a number > 0")
-    return value
-
-
-# ---
-# Reads a recording while a person watches.
-
-
-class Reading:
-    """Stretches of a recording, with a bar, and with what was left out at the end.
-
-    Args:
-        opened: what is read.
-        settings: how stretches are made.
-        console: where all goes.
-
-    Attributes:
-        interrupted: whether Ctrl-C ended it; the stretches until then count.
-    """
-
-    def __init__(self, opened: Opened, settings: ResampleSettings, console: Console) -> None:
-        self._opened = opened
-        self._resampler = Resampler(settings)
-        self._console = console
-        self.interrupted = False
-
-    def stretches(self) -> Iterator[UniformStretch]:
-        """The stretches.
-
-        Raises:
-            RecordingError: a channel is missing.
-        """
-        columns = (TextColumn("reading"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
-        # Ctrl-C may come anywhere, also while what was read is worked off.
-        before = signal.signal(signal.SIGINT, self._on_signal)
-        try:
-            with Progress(
-                *columns,
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-                disable=not self._console.is_terminal,
-            ) as bar:
-                blocks = self._watched(bar)
-                yield from self._resampler.stretches(blocks, self._opened.channels)
-        except RecordingError:
-            # Often the reason is a file that is damaged.
-            self._say_what_was_left_out()
-            raise
-        finally:
-            signal.signal(signal.SIGINT, before)
-        if self.interrupted:
-            self._say("interrupted: what follows rests on what was read until then")
-        self._say_what_was_left_out()
-
-    @property
-    def period(self) -> float:
-        """Between samples, s; NaN while it is not known."""
-        return self._resampler.period
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """End with what there is; a second time, at once."""
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True
-
-    def _watched(self, bar: Progress) -> Iterator[Block]:
-        task = bar.add_task("", total=None)
-        for block in self._opened.blocks():
-            if self.interrupted:
-                return
-            parts = [source.progress for source in self._opened.sources]
-            done, total = (sum(getattr(part, n) for part in parts) for n in ("done", "total"))
-            bar.update(task, completed=done, total=total or None)
-            yield block
-
-    def _say_what_was_left_out(self) -> None:
-        for source in self._opened.sources:
-            for warning in source.warnings:
-                self._say(f"warning: {warning}")
-        lines = self._resampler.losses.lines()
-        read = f"read {self._resampler.seconds:.1f} s of recording"
-        self._say(read + (", left out:" if lines else ""))
-        for line in lines:
-            self._say(f"  {line}")
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
-
+if TYPE_CHECKING:
+    from diffbot_ident.recording.findings import Findings
 
 USAGE, UNTRUSTED, INTERRUPTED = 2, 1, 128 + signal.SIGINT
-WIDTH = 110  # columns, where the result goes into a file
+# Columns of a terminal, where the result goes into a file.
+WIDTH = 110
 TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json",), (".mcap", ".db3")
 # What counts as standing still, m/s and rad/s of body and wheels. Below it, stiction rules.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
-WHEELS_STILL = {"left_velocity": 0.02, "right_velocity": 0.02}
+WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
 # Joint states farther apart than this cannot be bridged, s; see sample_check.
 JOINT_GAP = 0.06
 # Joint states farther apart than this miss torques, s.
@@ -266,13 +44,13 @@ SLOW_JOINTS = 0.025
 
 
 def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
-    """Identify from recordings; returns the exit status, see command_line."""
+    """Identify from recordings; returns the exit status."""
     options = parse(argv, program)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
     try:
-        return Identify(options, console).run()
+        return _Identify(options, console).run()
     except KeyboardInterrupt:
         console.print("interrupted: nothing was identified yet, nothing was written")
         return INTERRUPTED
@@ -281,7 +59,44 @@ def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
         return USAGE
 
 
-class Identify:
+def open_recording(options: Options) -> Recording:
+    """The sources of bags, or of tables.
+
+    Raises:
+        RecordingError: the files are of another kind, or cannot be read.
+    """
+    files = options.files
+    suffixes = {path.suffix.lower() for path in files if not path.is_dir()}
+    if suffixes and suffixes <= {*TABLES} and not any(path.is_dir() for path in files):
+        return open_tables(files, options)
+    if suffixes <= {*BAGS}:
+        return _open_bags(files, options)
+    strange = next(p for p in files if p.suffix.lower() not in BAGS and not p.is_dir())
+    hint = ""
+    if strange.suffix == ".bag":
+        hint = "; turn a ROS 1 bag into a rosbag2 one with rosbags-convert"
+    if strange.suffix == ".zstd":
+        hint = "; give the folder with its metadata.yaml"
+    raise RecordingError(
+        f"{strange}: not a kind of file that can be read: must be a rosbag2 folder, .mcap, "
+        f".db3, .csv or .json, and all files of one kind{hint}"
+    )
+
+
+def _open_bags(paths: Sequence[Path], options: Options) -> Recording:
+    try:
+        from diffbot_ident.recording.bag_source import open_bags
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "rosbags":
+            raise
+        raise RecordingError(
+            "rosbag2 recordings need the Python package rosbags, which is not installed: run "
+            "pip install rosbags; tables and SysId logs do without it"
+        ) from None
+    return open_bags(paths, options)
+
+
+class _Identify:
     """One run of the command.
 
     Args:
@@ -293,7 +108,8 @@ class Identify:
         self._options = options
         self._console = console
         self._interrupted = False
-        self._period = math.nan
+        # Whether that was while it read: then what was read is worked off to its end.
+        self._cut_short = False
         self._began = time.monotonic()
 
     def run(self) -> int:
@@ -319,29 +135,6 @@ class Identify:
             return INTERRUPTED
         return 0 if found.trusted else UNTRUSTED
 
-    def _leave(self, directory: Path, found: Findings) -> None:
-        """Show and save; files are whole, and pictures last: Ctrl-C leaves out only these."""
-        before = signal.signal(signal.SIGINT, self._on_signal)
-        try:
-            # Saved first: who pipes the table into `head` still gets the files.
-            saved = save(directory, found, self._about())
-            show(self._console, found)
-            for path in saved:
-                self._say(str(path))
-        finally:
-            signal.signal(signal.SIGINT, before)
-        if not self._options.pictures or self._interrupted:
-            return
-        try:
-            for path in found.draw(directory):
-                self._say(str(path))
-        except KeyboardInterrupt:
-            self._interrupted = True
-            self._say("interrupted: the numbers are saved, pictures are left out")
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._interrupted = True
-
     def _folder(self) -> tuple[Path, bool]:
         """The folder of the results, and whether it was made now: it is tried before the work."""
         name = f"{datetime.now():%Y%m%d-%H%M%S}-identify"
@@ -360,100 +153,171 @@ class Identify:
         return directory, made
 
     def _analyse(self) -> Findings:
-        if self._is_log():
+        options = self._options
+        if options.kind == SYSID or options.files[0].suffix.lower() in LOGS:
             return self._voltage()
-        opened = self._open()
-        for note in opened.notes:
+        recording = open_recording(options)
+        for note in recording.notes:
             self._say(note)
-        findings = self._torque if opened.kind == TORQUE else self._velocity
-        return findings(opened)
+        return self._torque(recording) if recording.kind == TORQUE else self._velocity(recording)
 
-    def _is_log(self) -> bool:
-        return self._options.kind == SYSID or self._options.files[0].suffix.lower() in LOGS
-
-    def _open(self) -> Opened:
-        files = self._options.files
-        suffixes = {path.suffix.lower() for path in files if not path.is_dir()}
-        if suffixes and suffixes <= {*TABLES} and not any(path.is_dir() for path in files):
-            return open_tables(files, self._options)
-        if suffixes <= {*BAGS}:
-            return _open_bags(files, self._options)
-        strange = next(p for p in files if p.suffix.lower() not in BAGS and not p.is_dir())
-        hint = ""
-        if strange.suffix == ".bag":
-            hint = "; turn a ROS 1 bag into a rosbag2 one with rosbags-convert"
-        if strange.suffix == ".zstd":
-            hint = "; give the folder with its metadata.yaml"
-        raise RecordingError(
-            f"{strange}: not a kind of file that can be read: must be a rosbag2 folder, .mcap, "
-            f".db3, .csv or .json, and all files of one kind{hint}"
-        )
-
-    def _torque(self, opened: Opened) -> Findings:
+    def _torque(self, recording: Recording) -> Findings:
+        # Here and below: what loads for long comes once the recording was opened.
         from diffbot_ident.excitation.excitations import nominal_prior
-        from diffbot_ident.recording.kinds import torque_findings
-        from diffbot_ident.recording.torque_analysis import TorqueAnalysis
+        from diffbot_ident.recording.findings import torque_findings
+        from diffbot_ident.recording.torque_analysis import analyse_torque
         from diffbot_ident.torque.integral_rows import MotionScale
         from diffbot_ident.verification import Model
 
+        geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, scale, nominal = robot_of(self._options), None, None
         if robot is not None:
             own, friction = robot.excitation, robot.friction
             scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
             described = (*friction.viscous, *friction.coulomb)
             nominal = Model(nominal_prior(robot).values, described)
-        analysis = TorqueAnalysis(geometry_of(self._options), scale, nominal, opened.samples)
-        settings = ResampleSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
-        for stretch in self._stretches(opened, settings):
-            analysis.add(stretch)
-        if self._period > JOINT_GAP:
+        segmenter = Segmenter(
+            SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
+        )
+        segments = self._segments(recording, segmenter)
+        result = analyse_torque(segments, geometry, scale, nominal, recording.samples)
+        period = segmenter.period
+        if period > JOINT_GAP:
             raise RecordingError(
-                f"joint states come every {self._period:.3g} s: must be {JOINT_GAP:g} s or less, "
+                f"joint states come every {period:.3g} s: must be {JOINT_GAP:g} s or less, "
                 f"and {SLOW_JOINTS:g} s or less to be exact; record them faster"
             )
-        name = self._options.files[0].stem if robot is None else robot.name
-        found = torque_findings(analysis.result(), robot, name)
-        if self._period > SLOW_JOINTS:
-            slow = (
-                f"warning: joint states come every {self._period:.3g} s; torques that change in "
-                "between are lost, and the intervals do not count that; record every control period"
-            )
-            found = replace(found, notes=[*found.notes, slow])
-        return found
-
-    def _velocity(self, opened: Opened) -> Findings:
-        from diffbot_ident.recording.kinds import analyse, velocity_findings
-
-        store = StretchStore(self._options.keep)
-        settings = ResampleSettings(
-            period=self._options.period, hold=self._options.hold, still=STILL
+        if result is None:
+            raise RecordingError("no stretch of the recording can be used: nothing was learnt")
+        slow = (
+            f"joint states come every {period:.3g} s; torques that change in between are lost, and "
+            "the intervals do not count that; record every control period"
         )
-        for stretch in self._stretches(opened, settings):
-            store.add(stretch)
-        if not store.stretches:
+        name = self._options.files[0].stem if robot is None else robot.name
+        return torque_findings(result, robot, name, [slow] if period > SLOW_JOINTS else [])
+
+    def _velocity(self, recording: Recording) -> Findings:
+        from diffbot_ident.recording.findings import analyse_axes, velocity_findings
+
+        options = self._options
+        settings = SegmentSettings(period=options.period, hold=options.hold, still=STILL)
+        segments = list(self._segments(recording, Segmenter(settings)))
+        if not segments:
             raise RecordingError(
                 "no stretch of the recording can be used: one needs "
                 f"{settings.shortest:g} s of motion or more without a gap, with commands that are "
                 f"not older than --hold ({settings.hold:g} s); see above what was left out"
             )
+        chosen = evenly_chosen(segments, options.keep)
+        seen, kept = (sum(segment.duration for segment in some) for some in (segments, chosen))
+        rests = f"{kept:.1f} s of motion in {len(chosen)} stretches"
+        if len(chosen) < len(segments):
+            rests += (
+                f", evenly chosen of {seen:.1f} s so that memory stays bounded; raise --keep to "
+                "use more"
+            )
         with self._console.status("fitting"):
-            axes = analyse(store, geometry_of(self._options), opened.from_wheels)
-        sources = ", ".join(source.name for source in opened.sources)
-        robot = self._options.robot or self._options.files[0].stem
-        return velocity_findings(axes, store, robot, sources)
+            axes = analyse_axes(chosen, recording.geometry, recording.from_wheels)
+        sources = ", ".join(source.name for source in recording.sources)
+        return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
 
     def _voltage(self) -> Findings:
-        from diffbot_ident.recording.kinds import voltage_findings
-
         if len(self._options.files) > 1:
             raise RecordingError("one SysId log at a time: give one .json file")
-        return voltage_findings(self._options.files[0])
+        log = read_sysid(self._options.files[0])
 
-    def _stretches(self, opened: Opened, settings: ResampleSettings) -> Iterator[UniformStretch]:
-        reading = Reading(opened, settings, self._console)
-        yield from reading.stretches()
-        self._interrupted = reading.interrupted
-        self._period = reading.period
+        from diffbot_ident.recording.findings import voltage_findings
+
+        return voltage_findings(log)
+
+    def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
+        """Segments of a recording, with a bar, and with what was left out at the end.
+
+        After Ctrl-C those of what was read until then.
+
+        Raises:
+            RecordingError: a channel is missing.
+        """
+        # Ctrl-C may come anywhere, also while what was read is worked off.
+        before = signal.signal(signal.SIGINT, self._on_signal)
+        try:
+            with Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.percentage:.0f} %"),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+                disable=not self._console.is_terminal,
+            ) as bar:
+                task = bar.add_task("reading", total=None)
+                blocks = self._watched(recording, bar, task)
+                for segment in segmenter.segments(blocks, recording.channels):
+                    yield segment
+                    if self._interrupted and not self._cut_short:
+                        break
+        except RecordingError:
+            # Often the reason is a file that is damaged.
+            self._say_what_was_left_out(recording, segmenter)
+            raise
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if self._interrupted:
+            self._say("interrupted: what follows rests on what was read until then")
+        self._say_what_was_left_out(recording, segmenter)
+
+    def _watched(self, recording: Recording, bar: Progress, task: TaskID) -> Iterator[Block]:
+        for block in recording.blocks():
+            if self._interrupted:
+                self._cut_short = True
+                break
+            done, total = (
+                sum(getattr(source, name) for source in recording.sources)
+                for name in ("done", "total")
+            )
+            bar.update(task, completed=done, total=total or None)
+            yield block
+        bar.update(task, description="working it off", total=None)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """End with what there is; a second time, at once."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+        self._interrupted = True
+
+    def _say_what_was_left_out(self, recording: Recording, segmenter: Segmenter) -> None:
+        for source in recording.sources:
+            for warning in source.warnings:
+                self._say(f"warning: {warning}")
+        lines = segmenter.excluded.lines()
+        read = f"read {segmenter.seconds:.1f} s of recording"
+        self._say(read + (", left out:" if lines else ""))
+        for line in lines:
+            self._say(f"  {line}")
+
+    def _leave(self, directory: Path, found: Findings) -> None:
+        """Show and save; files are whole, and pictures last: Ctrl-C leaves out only these."""
+
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            self._interrupted = True
+
+        before = signal.signal(signal.SIGINT, on_signal)
+        try:
+            # Saved first: who pipes the table into `head` still gets the files.
+            saved = found.save(directory, self._about())
+            show(self._console, found.verdicts, found.notes)
+            for path in saved:
+                self._say(str(path))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if not self._options.pictures or self._interrupted:
+            return
+        try:
+            for path in found.draw(directory):
+                self._say(str(path))
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._say("interrupted: the numbers are saved, pictures are left out")
 
     def _about(self) -> dict[str, object]:
         options = self._options
@@ -467,16 +331,3 @@ class Identify:
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _open_bags(paths: Sequence[Path], options: Options) -> Opened:
-    try:
-        from diffbot_ident.recording.bag_source import open_bags
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "rosbags":
-            raise
-        raise RecordingError(
-            "rosbag2 recordings need the Python package rosbags, which is not installed: run "
-            "pip install rosbags; tables and SysId logs do without it"
-        ) from None
-    return open_bags(paths, options)

@@ -1,16 +1,15 @@
-"""What a user asks of `identify`."""
+"""What a user asks of `identify`, and what follows of it for robot and wheels."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
 from diffbot_ident.recording.bag_topics import ROLES
-from diffbot_ident.recording.stream import Block, RecordingError, Source, merged
+from diffbot_ident.recording.samples import RecordingError
 
 AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"
 KINDS = (AUTO, TORQUE, VELOCITY, SYSID)
@@ -31,16 +30,16 @@ class Options:
         left_joint: name of the left wheel's joint; None: find it.
         right_joint: the same of the right one.
         effort_source: where torques come from, one of EFFORTS.
-        columns: of tables, see column_map.
-        where: conditions on rows, see row_filter.
+        columns: of tables, see table.parse_columns.
+        where: conditions on rows, see table.RowFilter.
         period: of the samples after resampling, s; None: as recorded.
         hold: time for which a velocity command holds at most, s.
-        keep: duration of the stretches that are kept in memory, s.
+        keep: motion of a velocity robot that is used at most, evenly chosen, s.
         output: folder of the results; None: a new one in results/.
         pictures: whether to draw.
     """
 
-    files: tuple[Path, ...]
+    files: Sequence[Path]
     kind: str = AUTO
     robot: str | None = None
     wheel_radius: float | None = None
@@ -49,47 +48,13 @@ class Options:
     left_joint: str | None = None
     right_joint: str | None = None
     effort_source: str = AUTO
-    columns: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
+    where: Sequence[str] = ()
     period: float | None = None
     hold: float = 0.5
     keep: float = 900.0
     output: Path | None = None
     pictures: bool = True
-
-
-# ---
-# A recording that is ready to be read, and what was decided about it.
-
-
-@dataclass(frozen=True)
-class Opened:
-    """Sources of one recording.
-
-    Attributes:
-        kind: of robot, "torque" or "velocity".
-        sources: to read.
-        channels: that the analysis needs.
-        together: whether the sources share one time, as a file of commands and one of states do;
-            else they are read one after another.
-        samples: measured samples to expect; 0: not known.
-        from_wheels: velocities that are made of wheel speeds, of "v" and "w".
-        notes: what was decided, for people.
-    """
-
-    kind: str
-    sources: Sequence[Source]
-    channels: tuple[str, ...]
-    together: bool = False
-    samples: int = 0
-    from_wheels: tuple[str, ...] = ()
-    notes: list[str] = field(default_factory=list)
-
-    def blocks(self) -> Iterator[Block]:
-        """All blocks."""
-        if self.together:
-            return merged(self.sources)
-        return itertools.chain.from_iterable(source.blocks() for source in self.sources)
 
 
 def robot_of(options: Options) -> Robot | None:

@@ -1,17 +1,14 @@
-"""Pictures of what was found in a recording: velocity axes, and SysId logs."""
+"""Pictures of what was found in a recording, for each kind of robot; name and figure of each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from diffbot_description import write_atomically
 from diffbot_ident.figure_style import (
     BLUE,
     GREEN,
@@ -24,38 +21,35 @@ from diffbot_ident.figure_style import (
     quiet,
     say,
 )
-from diffbot_ident.recording.stream import Array
-from diffbot_ident.recording.sysid import TESTS, Prediction, SysIdAnalysis
+from diffbot_ident.recording.samples import Array, body_velocity
+from diffbot_ident.recording.sysid import TESTS
 from diffbot_ident.recording.torque_analysis import TorqueResult
-from diffbot_ident.recording.velocity_analysis import AxisAnalysis, HeldOut
+from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
+from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.torque.integral_rows import delayed, turns
-from diffbot_ident.velocity.first_order import Stretch
+from diffbot_ident.velocity.dead_time import DeadTimeFit
+from diffbot_ident.velocity.first_order import AxisSegment
+from diffbot_ident.velocity.prediction import Prediction
 from diffbot_ident.verification import Model
-
-# ---
-# Pictures of velocity axes: what was measured, what unseen samples were told to be, dead times.
 
 # Motion that is drawn, s: more would be a blur.
 SHOWN = 60.0
+# Control periods that a measured velocity is averaged over: an encoder's steps would hide it.
+AVERAGE = 5
+
+Shown = list[tuple[Array, AxisSegment, Array]]
+"""Segments that are drawn: times on the time axis (s), the segment, what was simulated."""
 
 
-def draw_axes(axes: Mapping[str, AxisAnalysis], directory: Path) -> Sequence[Path]:
-    """One picture for each axis, named after it; the paths.
-
-    Args:
-        axes: by name, such as "v" and "w".
-        directory: exists.
-    """
-    paths = []
+def axis_figures(axes: Mapping[str, AxisAnalysis]) -> Iterator[tuple[str, Figure]]:
+    """One picture for each axis of a velocity-commanded robot."""
     for name, analysis in axes.items():
-        paths.append(directory / f"axis_{name}.png")
-        write_atomically(paths[-1], axis_picture(analysis).savefig)
-    return paths
+        yield f"axis_{name}", _axis(analysis)
 
 
-def axis_picture(analysis: AxisAnalysis) -> Figure:
+def _axis(analysis: AxisAnalysis) -> Figure:
     """Held-out simulation, its residual, and the dead time's scan."""
     verdict = analysis.verdict
     figure = new_figure(f"The {verdict.subject} from a recording", verdict.headline(), 6.2)
@@ -75,57 +69,55 @@ def axis_picture(analysis: AxisAnalysis) -> Figure:
     residual, scan = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
     for panel in (top, residual, scan):
         quiet(panel)
-    shown = _shown(analysis.held_out)
-    if analysis.fit is None or not shown:
+    if analysis.fit is None or analysis.held_out is None:
         for panel in (top, residual, scan):
             say(panel, verdict.outcome.value)
         return figure
+    shown = _longest(analysis.held_out)
     _velocities(top, shown, verdict)
     _residuals(residual, shown, verdict)
-    _dead_times(scan, analysis)
+    _dead_times(scan, analysis.fit)
     legend(figure, below=0.62)
     return figure
 
 
-def _shown(held_out: Sequence[HeldOut]) -> list[tuple[float, HeldOut]]:
-    """Stretches that are drawn, each with its beginning on the time axis: the longest ones."""
-    by_length = sorted(held_out, key=lambda part: -part.stretch.duration)
-    chosen, begin = [], 0.0
-    for part in by_length:
+def _longest(held_out: Prediction) -> Shown:
+    """The longest segments, one beside the other on the time axis."""
+    pairs = zip(held_out.segments, held_out.simulated, strict=True)
+    chosen: Shown = []
+    begin = 0.0
+    for segment, simulated in sorted(pairs, key=lambda pair: -pair[0].duration):
         if begin < SHOWN:
-            chosen.append((begin, part))
-            begin += part.stretch.duration + 1.0
+            times = begin + np.float64(segment.period) * np.arange(len(simulated))
+            chosen.append((times, segment, simulated))
+            begin += segment.duration + 1.0
     return chosen
 
 
-def _times(begin: float, part: HeldOut) -> Array:
-    return begin + part.stretch.period * np.arange(len(part.simulated))
+def _time_axis(panel: Axes, shown: Shown) -> None:
+    panel.set_xlim(0.0, min(SHOWN, max(times[-1] for times, _, _ in shown)))
+    panel.set_xlabel("time of motion, s", color=INK, fontsize=9)
 
 
-def _new(part: HeldOut) -> NDArray[np.bool_]:
-    fresh = part.stretch.fresh
-    return np.ones(len(part.simulated), bool) if fresh is None else np.asarray(fresh, bool)
-
-
-def _velocities(panel: Axes, shown: Sequence[tuple[float, HeldOut]], verdict: Verdict) -> None:
-    for i, (begin, part) in enumerate(shown):
-        times, new = _times(begin, part), _new(part)
-        names = ("command", "measured", "simulated, samples unseen by its fit")
-        command, measured, simulated = names if i == 0 else (None, None, None)
+def _velocities(panel: Axes, shown: Shown, verdict: Verdict) -> None:
+    labels: Sequence[str | None] = ("command", "measured", "simulated, samples unseen by its fit")
+    for times, segment, simulated in shown:
+        new = segment.counts
+        command, measured, unseen = labels
         panel.plot(
             times,
-            part.stretch.command,
+            segment.command,
             color=QUIET,
             linewidth=1.0,
             drawstyle="steps-post",
             label=command,
         )
         panel.plot(
-            times[new], part.stretch.velocity[new], ".", markersize=3.0, color=BLUE, label=measured
+            times[new], segment.velocity[new], ".", markersize=3.0, color=BLUE, label=measured
         )
-        panel.plot(times, part.simulated, color=ORANGE, linewidth=1.6, label=simulated)
-    panel.set_xlim(0.0, min(SHOWN, max(_times(b, p)[-1] for b, p in shown)))
-    panel.set_xlabel("time of motion, s", color=INK, fontsize=9)
+        panel.plot(times, simulated, color=ORANGE, linewidth=1.6, label=unseen)
+        labels = (None,) * 3
+    _time_axis(panel, shown)
     panel_title(
         panel,
         f"velocity, {verdict.error_unit}",
@@ -133,21 +125,17 @@ def _velocities(panel: Axes, shown: Sequence[tuple[float, HeldOut]], verdict: Ve
     )
 
 
-def _residuals(panel: Axes, shown: Sequence[tuple[float, HeldOut]], verdict: Verdict) -> None:
-    for begin, part in shown:
-        new = _new(part)
-        error = (part.stretch.velocity - part.simulated)[new]
-        panel.plot(_times(begin, part)[new], error, ".", markersize=2.5, color=GREEN)
+def _residuals(panel: Axes, shown: Shown, verdict: Verdict) -> None:
+    for times, segment, simulated in shown:
+        new = segment.counts
+        error = (segment.velocity - simulated)[new]
+        panel.plot(times[new], error, ".", markersize=2.5, color=GREEN)
     panel.axhline(0.0, color=QUIET, linewidth=0.8)
-    panel.set_xlim(0.0, min(SHOWN, max(_times(b, p)[-1] for b, p in shown)))
-    panel.set_xlabel("time of motion, s", color=INK, fontsize=9)
+    _time_axis(panel, shown)
     panel_title(panel, f"residual, {verdict.error_unit}", f"rms {verdict.error_held_out:.3g}")
 
 
-def _dead_times(panel: Axes, analysis: AxisAnalysis) -> None:
-    fit = analysis.fit
-    if fit is None:
-        return
+def _dead_times(panel: Axes, fit: DeadTimeFit) -> None:
     panel.plot(fit.scanned, fit.errors, ".-", color=BLUE, markersize=4.0, linewidth=1.0)
     half = NORMAL_95 * fit.dead_time_std
     if np.isfinite(half):
@@ -161,23 +149,14 @@ def _dead_times(panel: Axes, analysis: AxisAnalysis) -> None:
     panel_title(panel, "residual", f"{fit.dead_time:.3f} {spread} s")
 
 
-# ---
-# Pictures of a SysId log: each side and axis, its tests predicted by a fit to the other tests.
-
-
-def draw_sysid(analyses: Sequence[SysIdAnalysis], directory: Path) -> Sequence[Path]:
-    """One picture for each side and axis that was driven; the paths."""
-    paths = []
+def voltage_figures(analyses: Sequence[VoltageAnalysis]) -> Iterator[tuple[str, Figure]]:
+    """One picture for each side and axis that was driven in a SysId log."""
     for analysis in analyses:
-        if analysis.fit is None:
-            continue
-        name = analysis.verdict.subject.replace(" ", "_")
-        paths.append(directory / f"sysid_{name}.png")
-        write_atomically(paths[-1], sysid_picture(analysis).savefig)
-    return paths
+        if analysis.fit is not None:
+            yield f"sysid_{analysis.verdict.subject.replace(' ', '_')}", _voltages(analysis)
 
 
-def sysid_picture(analysis: SysIdAnalysis) -> Figure:
+def _voltages(analysis: VoltageAnalysis) -> Figure:
     """The voltage against the velocity that it holds, and each test beside its prediction."""
     verdict = analysis.verdict
     figure = new_figure(f"{verdict.subject.capitalize()} of a SysId log", verdict.headline(), 6.6)
@@ -200,25 +179,18 @@ def sysid_picture(analysis: SysIdAnalysis) -> Figure:
     return figure
 
 
-def _shown_motions(stretch: Stretch) -> NDArray[np.bool_]:
-    count = len(stretch.velocity)
-    return np.ones(count, bool) if stretch.fresh is None else np.asarray(stretch.fresh, bool)
-
-
-def _voltage(panel: Axes, analysis: SysIdAnalysis) -> None:
+def _voltage(panel: Axes, analysis: VoltageAnalysis) -> None:
     """Slow tests hardly accelerate: their voltage is ks sign(v) + kv v, and a little ka dv/dt."""
     fit = analysis.fit
     if fit is None:
         return
     fastest = 0.0
-    for name, stretches in analysis.stretches.items():
-        if not name.startswith("slow"):
-            continue
-        for stretch in stretches:
-            new = _shown_motions(stretch)
-            voltage, velocity = stretch.command[new], stretch.velocity[new]
-            panel.plot(velocity, voltage, ".", markersize=2.0, color=BLUE)
-            fastest = max(fastest, float(np.abs(velocity).max()))
+    slow = [part for name, part in analysis.motions.items() if name.startswith("slow")]
+    for segment in (segment for part in slow for segment in part):
+        new = segment.counts
+        voltage, velocity = segment.command[new], segment.velocity[new]
+        panel.plot(velocity, voltage, ".", markersize=2.0, color=BLUE)
+        fastest = max(fastest, float(np.abs(velocity).max()))
     for sign in (-1.0, 1.0):
         v = sign * np.array([0.0, fastest])
         panel.plot(v, sign * fit.friction + fit.fit.model.drag * v, color=ORANGE, linewidth=1.6)
@@ -229,44 +201,29 @@ def _voltage(panel: Axes, analysis: SysIdAnalysis) -> None:
 
 def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> None:
     begin = 0.0
-    for i, (stretch, simulated) in enumerate(
-        zip(prediction.stretches, prediction.simulated, strict=True)
-    ):
-        new = _shown_motions(stretch)
-        times = begin + stretch.period * np.arange(len(new))
+    labels: Sequence[str | None] = ("measured", "predicted from the other tests")
+    for segment, simulated in zip(prediction.segments, prediction.simulated, strict=True):
+        new = segment.counts
+        times = begin + segment.period * np.arange(len(new))
         first = int(np.argmax(new))
-        labels = ("measured", "predicted from the other tests") if i == 0 else (None, None)
+        measured, predicted = labels
         panel.plot(
-            times[new], stretch.velocity[new], ".", markersize=3.0, color=BLUE, label=labels[0]
+            times[new], segment.velocity[new], ".", markersize=3.0, color=BLUE, label=measured
         )
-        panel.plot(times[first:], simulated[first:], color=ORANGE, linewidth=1.5, label=labels[1])
+        panel.plot(times[first:], simulated[first:], color=ORANGE, linewidth=1.5, label=predicted)
         begin = float(times[-1]) + 0.1
+        labels = (None,) * 2
     panel.axhline(0.0, color=QUIET, linewidth=0.6)
     panel.set_xlabel("time, s", color=INK, fontsize=9)
     panel.set_ylabel(f"velocity, {unit}", color=INK, fontsize=9)
     panel_title(panel, name, f"rms {prediction.error:.2g}")
 
 
-__all__ = ["draw_axes", "draw_sysid"]
-
-
-# ---
-# Pictures of a torque robot that was identified from a recording.
-
-# Control periods that a measured velocity is averaged over: an encoder's steps would hide it.
-AVERAGE = 5
-
-
-def draw(directory: Path, result: TorqueResult, verdict: Verdict) -> Sequence[Path]:
-    """Parameters with their intervals, and a part held out beside its simulation; the paths."""
-    figures = {"parameters": _parameters(result, verdict)}
+def torque_figures(result: TorqueResult, verdict: Verdict) -> Iterator[tuple[str, Figure]]:
+    """Parameters with their intervals, and a part held out beside its simulation."""
+    yield "parameters", _parameters(result, verdict)
     if len(result.held_out_motion) > 10 * AVERAGE:
-        figures["held_out"] = _held_out(result)
-    paths = []
-    for name, figure in figures.items():
-        paths.append(directory / f"{name}.png")
-        write_atomically(paths[-1], figure.savefig)
-    return paths
+        yield "held_out", _held_out(result)
 
 
 def _parameters(result: TorqueResult, verdict: Verdict) -> Figure:
@@ -293,7 +250,7 @@ def _parameters(result: TorqueResult, verdict: Verdict) -> Figure:
 
 
 def _held_out(result: TorqueResult) -> Figure:
-    stamps, measured, simulated = free_run(result)
+    stamps, measured, simulated = _free_run(result)
     figure = new_figure(
         "A part of the recording that nothing was learnt from",
         f"simulated for {stamps[-1] - stamps[0]:.1f} s from its first velocity and its torques",
@@ -319,7 +276,7 @@ def _panel(axes: Axes, times: Array, measured: Array, simulated: Array) -> None:
     axes.plot(times, simulated, color=BLUE, linewidth=1.2, label="simulated")
 
 
-def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
+def _free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     """Stamps (n,) in s, measured and simulated [v, omega], shape (2, n), of the part held out.
 
     The simulation knows the torques, and of the velocities the first one only.
@@ -327,7 +284,8 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     motion, estimate = result.held_out_motion, result.estimate
     geometry = result.geometry
     turned = turns(motion[:, 1:3])
-    rates = np.array(geometry.body_velocity(turned[:, 0], turned[:, 1])) / np.diff(motion[:, 0])
+    body = body_velocity(geometry, turned[:, 0], turned[:, 1])
+    rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
     kernel = np.ones(AVERAGE) / AVERAGE
     measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
     model = Model.of(estimate)

@@ -1,4 +1,7 @@
-"""Comma-separated tables as streams."""
+"""Tables (CSV) as samples: their columns by name, the rows that count, and what to read of them.
+
+Several tables are of one robot and clock, or runs of it if each has all that is needed.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,37 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from diffbot_ident.recording.options import AUTO, TORQUE, VELOCITY, Opened, Options, needed_geometry
-from diffbot_ident.recording.resample import WHEELS, BodyVelocitySource
-from diffbot_ident.recording.stream import (
+from diffbot_ident.recording.options import (
+    AUTO,
+    TORQUE,
+    VELOCITY,
+    Options,
+    geometry_of,
+    needed_geometry,
+)
+from diffbot_ident.recording.samples import (
     BLOCK,
     COMMANDS,
-    FILTERED,
+    EFFORTS,
     MEASURED,
+    POSITIONS,
+    SET_BACK,
+    TORQUE_COMMANDS,
+    WHEELS,
+    Array,
     Block,
-    Progress,
+    Recording,
     RecordingError,
-    Source,
 )
-
-# ---
-# Which column of a table holds which channel, and in which unit.
 
 TIME = "time"
 CHANNELS = (TIME, *COMMANDS, *MEASURED)
+# Command and velocity of each axis.
+AXES = (("command_v", "v"), ("command_w", "w"))
 
 # Names that columns are known by without being told, in order of preference; case does not matter.
 KNOWN: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +68,257 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "left_effort": ("left_effort", "left_torque"),
     "right_effort": ("right_effort", "right_torque"),
 }
+# Factors into SI that have a name.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_CONDITION = re.compile(r"(.+?)(!=|<=|>=|==|=|<|>)(.*)", re.DOTALL)
+
+# Sizes from which a stamp since 1970 is not in seconds, and the units it then is in.
+STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
+# Columns that a message lists at most.
+MANY = 12
+# Bytes of the first line, and of the first row, that are looked at.
+LONGEST_HEADER = 65536
+
+
+def open_tables(paths: Sequence[Path], options: Options) -> Recording:
+    """Sources of tables.
+
+    Raises:
+        RecordingError: they cannot be read, or columns are missing.
+    """
+    chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
+    tables = [CsvSource(path, chosen, rows) for path in paths]
+    _check_chosen(tables, chosen)
+    have = {name for table in tables for name in table.channels}
+    kind = options.kind
+    if kind == AUTO:
+        torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
+        kind = TORQUE if torques and {*POSITIONS} <= have else VELOCITY
+    needed = _torque_channels(have, options) if kind == TORQUE else _velocity_channels(have)
+    if not needed:
+        raise RecordingError(_missing(kind, tables, have))
+    from_wheels: tuple[str, ...] = ()
+    if kind == TORQUE:
+        needed_geometry(options, "to turn angles into motion")
+    elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
+        needed_geometry(options, "to turn wheel speeds into motion")
+        needed = (*needed, *WHEELS)
+    return Recording(
+        kind,
+        tables,
+        needed,
+        geometry_of(options),
+        from_wheels=from_wheels,
+        notes=[f"kind of robot: {kind}"],
+    )
+
+
+def _check_chosen(tables: Sequence[CsvSource], chosen: Mapping[str, Column]) -> None:
+    for channel, column in chosen.items():
+        if channel != TIME and not any(channel in table.channels for table in tables):
+            raise RecordingError(
+                f"--columns {channel}={column.name}: no such column; "
+                + "; ".join(table.unknown for table in tables)
+            )
+
+
+def _torque_channels(have: set[str], options: Options) -> tuple[str, ...]:
+    efforts = {"joint_states": (EFFORTS,), "commands": (TORQUE_COMMANDS,)}.get(
+        options.effort_source, (EFFORTS, TORQUE_COMMANDS)
+    )
+    torque = next((pair for pair in efforts if {*pair} <= have), ())
+    if not torque or not {*POSITIONS} <= have:
+        return ()
+    return (*POSITIONS, *torque, *(WHEELS if {*WHEELS} <= have else ()))
+
+
+def _velocity_channels(have: set[str]) -> tuple[str, ...]:
+    """Both axes, or the one that there is."""
+    known = have | ({"v", "w"} if {*WHEELS} <= have else set())
+    return tuple(name for axis in AXES if {*axis} <= known for name in axis)
+
+
+def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
+    needs = (
+        "left_position, right_position, and left_effort, right_effort or command_left, "
+        "command_right"
+        if kind == TORQUE
+        else "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
+        "stand for v and w"
+    )
+    return (
+        f"a {kind} robot needs {needs}; found {', '.join(sorted(have)) or 'none of them'}. "
+        "Name columns with --columns CHANNEL=COLUMN,…; "
+        + "; ".join(table.unknown for table in tables)
+    )
+
+
+class CsvSource:
+    """A table with a header; see samples.Source.
+
+    A row counts for its commands where these are numbers, and for what was measured where that is;
+    tables of several topics leave cells empty.
+
+    Args:
+        path: of the file.
+        chosen: columns that the user named.
+        rows: which rows count.
+
+    Raises:
+        RecordingError: it is no table, has no time, or none of the channels.
+    """
+
+    def __init__(self, path: Path, chosen: Mapping[str, Column], rows: RowFilter) -> None:
+        self._path = path
+        self._rows = rows
+        self.done = 0
+        self.total = path.stat().st_size
+        self._bad = 0
+        self.filtered = 0
+        self.warnings: list[str] = []
+        self._header, first, self._delimiter = _beginning(path)
+        self._columns = columns_of(self._header, chosen)
+        listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
+        if TIME not in self._columns:
+            raise RecordingError(
+                f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
+                f"{listed}"
+            )
+        self.channels = tuple(channel for channel in self._columns if channel != TIME)
+        self.unknown = f"{path} has the columns {listed}"
+        for name in rows.columns:
+            if name not in self._header:
+                raise RecordingError(
+                    f"--where {name}: {path} has no such column; columns: {listed}"
+                )
+        self._scale = self._time_scale(first)
+        pairs = ", ".join(f"{k} = {self._columns[k].name}" for k in self.channels)
+        self.name = f"{path.name} ({pairs or 'no channel'})"
+
+    def blocks(self) -> Iterator[Block]:
+        """See samples.Source."""
+        kept: list[list[float]] = []
+        for row in self._table_rows():
+            kept.append(row)
+            if len(kept) == BLOCK:
+                yield from self._of(np.array(kept))
+                kept = []
+        if kept:
+            yield from self._of(np.array(kept))
+        if self._bad:
+            self.warnings.append(f"{self._path.name}: {self._bad} rows without a time left out")
+        if self.filtered:
+            self.warnings.append(f"{self._path.name}: {self.filtered} rows that --where leaves out")
+
+    def _of(self, table: Array) -> Iterator[Block]:
+        """Commands and measured channels of rows of [time, channels...]."""
+        table[:, 0] *= self._scale
+        set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
+        for part in np.split(table, set_back):
+            for held in (True, False):
+                names = [name for name in self.channels if (name in COMMANDS) == held]
+                columns = [1 + self.channels.index(name) for name in names]
+                there = part[np.isfinite(part[:, columns]).all(axis=1)]
+                if names and len(there):
+                    values = {
+                        name: there[:, column] * self._columns[name].factor
+                        for name, column in zip(names, columns, strict=True)
+                    }
+                    yield Block(there[:, 0], values)
+
+    def _table_rows(self) -> Iterator[list[float]]:
+        """Rows of [time, channels...] that the filter lets pass; NaN where there is no number."""
+        names = [TIME, *self.channels]
+        indices = [self._header.index(self._columns[name].name) for name in names]
+        tested = {name: self._header.index(name) for name in self._rows.columns}
+        for cells in self._cells():
+            # The last row of a file that was cut off is not what it was.
+            if len(cells) != len(self._header):
+                self._bad += bool(cells)
+                continue
+            if tested and not self._rows.holds({k: cells[i] for k, i in tested.items()}):
+                self.filtered += 1
+                continue
+            row = [self._number(cells[i]) for i in indices]
+            if math.isfinite(row[0]):
+                yield row
+            else:
+                self._bad += 1
+
+    def _cells(self) -> Iterator[list[str]]:
+        """Cells of each row; what is none, such as an endless cell, counts as a bad row."""
+        reader = csv.reader(self._lines(), delimiter=self._delimiter)
+        while True:
+            try:
+                yield next(reader)
+            except StopIteration:
+                return
+            except csv.Error:
+                self._bad += 1
+
+    def _lines(self) -> Iterator[str]:
+        with self._path.open("rb") as file:
+            for i, line in enumerate(file):
+                self.done += len(line)
+                if i:
+                    yield line.decode("utf-8", "replace")
+
+    def _number(self, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+        try:
+            # Where ; separates the columns, a comma may be the decimal point.
+            return float(text.replace(",", ".")) if self._delimiter != "," else math.nan
+        except ValueError:
+            return math.nan
+
+    def _time_scale(self, row: Sequence[str]) -> float:
+        """Factor of the time into s: as chosen, or as the size of the first row's stamp tells."""
+        column = self._columns[TIME]
+        if column.factor != 1.0:
+            return column.factor
+        index = self._header.index(column.name)
+        first = self._number(row[index]) if index < len(row) else math.nan
+        for least, factor, unit in STAMP_UNITS:
+            if least < abs(first) < math.inf:
+                self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
+                return factor
+        return 1.0
+
+
+def _beginning(path: Path) -> tuple[list[str], list[str], str]:
+    """Names of the columns, cells of the first row, and what separates them."""
+    with path.open("rb") as file:
+        line, row = file.readline(LONGEST_HEADER), file.readline(LONGEST_HEADER)
+    text = line.decode("utf-8-sig", "replace").strip()
+    delimiter = max(",;\t|", key=text.count)
+    names = [name.strip() for name in _split(text, delimiter)]
+    if b"\0" in line or len(names) < 2:
+        raise RecordingError(
+            f"{path}: not a table: its first line must name two or more columns, separated by "
+            "comma, semicolon, tab or |"
+        )
+    return names, _split(row.decode("utf-8", "replace"), delimiter), delimiter
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """Cells of a line; none where it is no row of a table."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 @dataclass(frozen=True)
@@ -124,21 +387,6 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, Column]) -> dict[str,
     return found
 
 
-# ---
-# Conditions on the rows of a table, such as "state=calib" or "cmd_v!=0 or cmd_w!=0".
-
-_OPERATORS: dict[str, Callable[[object, object], bool]] = {
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "=": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-_CONDITION = re.compile(r"(.+?)(!=|<=|>=|==|=|<|>)(.*)", re.DOTALL)
-
-
 @dataclass(frozen=True)
 class Condition:
     """A comparison of one column; by number where both sides are numbers, else by text."""
@@ -198,264 +446,3 @@ def _condition(text: str) -> Condition:
         )
     column, sign, value = found.groups()
     return Condition(column.strip(), sign, value.strip())
-
-
-# Sizes from which a stamp since 1970 is not in seconds, and the units it then is in.
-STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
-MANY = 12  # columns that a message lists at most
-
-
-class CsvSource:
-    """A table with a header. Channels and time as in column_map; see stream.Source.
-
-    A row counts for its commands where these are numbers, and for what was measured where that is;
-    tables of several topics leave cells empty.
-
-    Args:
-        path: of the file.
-        chosen: columns that the user named.
-        rows: which rows count.
-
-    Raises:
-        RecordingError: it is no table, has no time, or none of the channels.
-    """
-
-    def __init__(self, path: Path, chosen: Mapping[str, Column], rows: RowFilter) -> None:
-        self._path = path
-        self._rows = rows
-        self._done = 0
-        self._total = path.stat().st_size
-        self._bad = 0
-        self.filtered = 0
-        self.warnings: list[str] = []
-        self._header, self._delimiter = _header(path)
-        self._columns = columns_of(self._header, chosen)
-        listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
-        if TIME not in self._columns:
-            raise RecordingError(
-                f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
-                f"{listed}"
-            )
-        self.channels = tuple(channel for channel in self._columns if channel != TIME)
-        self.unknown = f"{path} has the columns {listed}"
-        self._check_filter(listed)
-        self._scale = self._time_scale()
-        pairs = ", ".join(f"{k} = {self._columns[k].name}" for k in self.channels)
-        self.name = f"{path.name} ({pairs or 'no channel'})"
-
-    def _check_filter(self, listed: str) -> None:
-        for name in self._rows.columns:
-            if name not in self._header:
-                raise RecordingError(
-                    f"--where {name}: {self._path} has no such column; columns: {listed}"
-                )
-
-    @property
-    def progress(self) -> Progress:
-        """Bytes read, and all."""
-        return Progress(self._done, self._total)
-
-    def blocks(self) -> Iterator[Block]:
-        """See stream.Source."""
-        kinds = [
-            tuple(name for name in self.channels if (name in COMMANDS) == held)
-            for held in (True, False)
-        ]
-        kept: list[list[float]] = []
-        for row in self._table_rows():
-            kept.append(row)
-            if len(kept) == BLOCK:
-                yield from self._of(kept, kinds)
-                kept = []
-        if kept:
-            yield from self._of(kept, kinds)
-        if self._bad:
-            self.warnings.append(f"{self._path.name}: {self._bad} rows without a time left out")
-        if self.filtered:
-            self.warnings.append(f"{self._path.name}: {self.filtered} {FILTERED}")
-
-    def _of(self, kept: list[list[float]], kinds: list[tuple[str, ...]]) -> Iterator[Block]:
-        table = np.array(kept)
-        for names in kinds:
-            if not names:
-                continue
-            columns = [1 + self.channels.index(name) for name in names]
-            there = np.isfinite(table[:, columns]).all(axis=1)
-            part = table[there]
-            if len(part):
-                values = {
-                    name: part[:, column] * self._columns[name].factor
-                    for name, column in zip(names, columns, strict=True)
-                }
-                yield Block(part[:, 0] * self._scale, values)
-
-    def _table_rows(self) -> Iterator[list[float]]:
-        """Rows of [time, channels...] that the filter lets pass; NaN where there is no number."""
-        names = [TIME, *self.channels]
-        indices = [self._header.index(self._columns[name].name) for name in names]
-        tested = {name: self._header.index(name) for name in self._rows.columns}
-        for cells in self._cells():
-            # The last row of a file that was cut off is not what it was.
-            if len(cells) != len(self._header):
-                self._bad += bool(cells)
-                continue
-            if tested and not self._rows.holds({k: cells[i] for k, i in tested.items()}):
-                self.filtered += 1
-                continue
-            row = [self._number(cells[i]) for i in indices]
-            if math.isfinite(row[0]):
-                yield row
-            else:
-                self._bad += 1
-
-    def _cells(self) -> Iterator[list[str]]:
-        """Cells of each row; what is none, such as an endless cell, counts as a bad row."""
-        reader = csv.reader(self._lines(), delimiter=self._delimiter)
-        while True:
-            try:
-                yield next(reader)
-            except StopIteration:
-                return
-            except csv.Error:
-                self._bad += 1
-
-    def _lines(self) -> Iterator[str]:
-        with self._path.open("rb") as file:
-            for i, line in enumerate(file):
-                self._done += len(line)
-                if i:
-                    yield line.decode("utf-8", "replace")
-
-    def _number(self, text: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            pass
-        try:
-            # Where ; separates the columns, a comma may be the decimal point.
-            return float(text.replace(",", ".")) if self._delimiter != "," else math.nan
-        except ValueError:
-            return math.nan
-
-    def _time_scale(self) -> float:
-        column = self._columns[TIME]
-        if column.factor != 1.0:
-            return column.factor
-        index = self._header.index(column.name)
-        with self._path.open("rb") as file:
-            file.readline()
-            line = file.readline().decode("utf-8", "replace")
-        try:
-            cells = next(csv.reader([line], delimiter=self._delimiter), [])
-        except csv.Error:  # counted as a bad row by _cells
-            cells = []
-        first = self._number(cells[index]) if index < len(cells) else math.nan
-        for least, factor, unit in STAMP_UNITS:
-            if least < abs(first) < math.inf:
-                self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
-                return factor
-        return 1.0
-
-
-def _header(path: Path) -> tuple[list[str], str]:
-    """Names of the columns, and what separates them."""
-    with path.open("rb") as file:
-        line = file.readline(65536)
-    text = line.decode("utf-8-sig", "replace").strip()
-    delimiter = max(",;\t|", key=text.count)
-    try:
-        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
-    except csv.Error:
-        names = []
-    if b"\0" in line or len(names) < 2:
-        raise RecordingError(
-            f"{path}: not a table: its first line must name two or more columns, separated by "
-            "comma, semicolon, tab or |"
-        )
-    return names, delimiter
-
-
-# ---
-# Decides what to read of tables (CSV).
-
-ANGLES = ("left_position", "right_position")
-EFFORTS = ("left_effort", "right_effort")
-TORQUES = ("command_left", "command_right")
-AXES = (("command_v", "v"), ("command_w", "w"))
-
-
-def open_tables(paths: Sequence[Path], options: Options) -> Opened:
-    """Sources of tables: of one robot and clock; or runs of it, if each has all that is needed.
-
-    Raises:
-        RecordingError: they cannot be read, or columns are missing.
-    """
-    chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
-    tables = [CsvSource(path, chosen, rows) for path in paths]
-    _check_chosen(tables, chosen)
-    have = {name for table in tables for name in table.channels}
-    kind = options.kind
-    if kind == AUTO:
-        kind = (
-            TORQUE if {*ANGLES} <= have and ({*EFFORTS} <= have or {*TORQUES} <= have) else VELOCITY
-        )
-    needed = _torque_channels(have, options) if kind == TORQUE else _velocity_channels(have)
-    if not needed:
-        raise RecordingError(_missing(kind, tables, have))
-    sources: list[Source] = list(tables)
-    from_wheels: tuple[str, ...] = ()
-    if kind == TORQUE:
-        needed_geometry(options, "to turn angles into motion")
-    elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
-        geometry = needed_geometry(options, "to turn wheel speeds into motion")
-        needed = (*needed, *WHEELS)
-        sources = [
-            BodyVelocitySource(table, geometry, from_wheels)
-            if {*WHEELS} <= {*table.channels}
-            else table
-            for table in tables
-        ]
-    together = not all({*needed} <= {*source.channels} for source in sources)
-    notes = [f"kind of robot: {kind}"]
-    return Opened(kind, sources, needed, together, from_wheels=from_wheels, notes=notes)
-
-
-def _check_chosen(tables: Sequence[CsvSource], chosen: dict[str, object]) -> None:
-    for channel, column in chosen.items():
-        if channel != "time" and not any(channel in table.channels for table in tables):
-            raise RecordingError(
-                f"--columns {channel}={column.name}: no such column; "  # type: ignore[attr-defined]
-                + "; ".join(table.unknown for table in tables)
-            )
-
-
-def _torque_channels(have: set[str], options: Options) -> tuple[str, ...]:
-    efforts = {"joint_states": (EFFORTS,), "commands": (TORQUES,)}.get(
-        options.effort_source, (EFFORTS, TORQUES)
-    )
-    torque = next((pair for pair in efforts if {*pair} <= have), ())
-    if not torque or not {*ANGLES} <= have:
-        return ()
-    return (*ANGLES, *torque, *(WHEELS if {*WHEELS} <= have else ()))
-
-
-def _velocity_channels(have: set[str]) -> tuple[str, ...]:
-    """Both axes, or the one that there is."""
-    known = have | ({"v", "w"} if {*WHEELS} <= have else set())
-    return tuple(name for axis in AXES if {*axis} <= known for name in axis)
-
-
-def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
-    needs = (
-        "left_position, right_position, and left_effort, right_effort or command_left, "
-        "command_right"
-        if kind == TORQUE
-        else "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
-        "stand for v and w"
-    )
-    example = VELOCITY if kind == VELOCITY else TORQUE
-    return (
-        f"a {example} robot needs {needs}; found {', '.join(sorted(have)) or 'none of them'}. "
-        "Name columns with --columns CHANNEL=COLUMN,…; "
-        + "; ".join(table.unknown for table in tables)
-    )

@@ -1,4 +1,4 @@
-"""K5..K8 of a torque-driven robot from stretches of a recording, verified on parts held out.
+"""K5..K8 of a torque-driven robot from segments of a recording, verified on parts held out.
 
 The estimator is the one that a running robot uses (make_estimator), and so is the verification. Of
 each cycle of the recording the last seconds are held out: nothing is learnt from them.
@@ -7,70 +7,31 @@ each cycle of the recording the last seconds are held out: nothing is learnt fro
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.recording.resample import UniformStretch
-from diffbot_ident.recording.stream import Array
+from diffbot_ident.recording.samples import (
+    EFFORTS,
+    POSITIONS,
+    TORQUE_COMMANDS,
+    WHEELS,
+    Array,
+    body_velocity,
+)
+from diffbot_ident.recording.segments import Segment
 from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
-# ---
-# Joint samples of a stretch, as the estimators take them.
-
-# Share of the largest motion of a stretch that counts as the size of the motion.
+# Share of the largest motion of a segment that counts as the size of the motion.
 TYPICAL = 0.5
-
-
-def joint_samples(stretch: UniformStretch) -> list[JointSample]:
-    """Samples of a stretch; the torque of each is the one that acted until its stamp.
-
-    A command is held from its sample on, so that it acted until the next one: the first sample,
-    before which nothing is known, is left out.
-    """
-    channels = stretch.channels
-    pairs = {}
-    for field in ("position", "velocity"):
-        left, right = (channels.get(f"{side}_{field}") for side in ("left", "right"))
-        pairs[field] = None if left is None or right is None else (left[1:], right[1:])
-    if "left_effort" in channels:
-        effort = (channels["left_effort"][1:], channels["right_effort"][1:])
-    else:
-        effort = (channels["command_left"][:-1], channels["command_right"][:-1])
-    times = stretch.times[1:].tolist()
-    position = zip(*(side.tolist() for side in pairs["position"]), strict=True)
-    velocity = pairs["velocity"] or (np.zeros(len(times)),) * 2
-    return [
-        JointSample(stamp, p, v, e)
-        for stamp, p, v, e in zip(
-            times,
-            position,
-            zip(*(side.tolist() for side in velocity), strict=True),
-            zip(*(side.tolist() for side in effort), strict=True),
-            strict=True,
-        )
-    ]
-
-
-def motion_scale(stretch: UniformStretch, geometry: WheelGeometry) -> MotionScale:
-    """The size of the motion in a stretch."""
-    samples = joint_samples(stretch)
-    angles = np.unwrap(np.array([sample.position for sample in samples]), axis=0)
-    stamps = np.array([sample.stamp for sample in samples])
-    speeds = np.gradient(angles, stamps, axis=0)
-    v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
-    torque = np.abs([sample.effort for sample in samples]).max()
-    sizes = (float(np.abs(values).max()) for values in (v, omega))
-    return MotionScale(*(TYPICAL * size + 1e-9 for size in (*sizes, float(torque))))
-
-
 # Time held out at a time, s: 30 predictions of 2 s; and shortest cycle of learning and holding out.
 HELD_OUT, CYCLE = 5.0, 20.0
-# Longest time held out in all, s: it is kept in memory.
+# Longest time held out in all, s.
 MOST_HELD_OUT = 300.0
 UNKNOWN = (math.nan, math.nan)
 
@@ -99,106 +60,32 @@ class TorqueResult:
     nominal: Model | None
 
 
-class TorqueAnalysis:
-    """Learns from stretches as they come; memory does not grow with the recording.
+def analyse_torque(
+    segments: Iterable[Segment],
+    geometry: WheelGeometry,
+    scale: MotionScale | None = None,
+    nominal: Model | None = None,
+    samples: int = 0,
+) -> TorqueResult | None:
+    """Learn from segments with left and right position and effort (or command), and verify.
 
     Args:
+        segments: in the order of time.
         geometry: of the wheels.
-        scale: of the motion; None: as the first stretch has it.
+        scale: of the motion; None: as the first segment has it.
         nominal: model of the robot's description, to compare with; None: there is none.
         samples: of the recording as far as they are known; 0 where they are not.
+
+    Returns:
+        what was learnt; None where there was no segment.
     """
-
-    def __init__(
-        self,
-        geometry: WheelGeometry,
-        scale: MotionScale | None = None,
-        nominal: Model | None = None,
-        samples: int = 0,
-    ) -> None:
-        self._geometry = geometry
-        self._scale = scale
-        self._nominal = nominal
-        self._samples = samples
-        self._cycle = CYCLE
-        self._estimator = None
-        self._held_out = HeldOutMotion(geometry)
-        self._passed = 0.0
-        self._learnt = 0.0
-        self._last: float | None = None
-        self._holding: list[tuple[float, ...]] = []
-        self._example: list[tuple[float, ...]] = []
-
-    def add(self, stretch: UniformStretch) -> None:
-        """Learn from a stretch with left and right position and effort (or command)."""
-        if self._estimator is None:
-            scale = self._scale or motion_scale(stretch, self._geometry)
-            self._estimator = make_estimator("integral", self._geometry, scale)
-            self._cycle = _cycle(self._samples * stretch.period)
-        self._end_part()
-        self._last = None
-        for sample in joint_samples(stretch):
-            step = 0.0 if self._last is None else sample.stamp - self._last
-            self._passed += step
-            self._last = sample.stamp
-            hold = self._passed % self._cycle > self._cycle - self._held_length()
-            if hold and self._held_out.duration < MOST_HELD_OUT:
-                self._held_out.add(sample)
-                self._holding.append((sample.stamp, *sample.position, *sample.effort))
-                continue
-            self._end_part()
-            self._learn(sample, step)
-
-    def _held_length(self) -> float:
-        return min(HELD_OUT, 0.25 * self._cycle)
-
-    def _end_part(self) -> None:
-        """What comes now does not follow the part held out before."""
-        if len(self._holding) > len(self._example):
-            self._example = self._holding
-        if self._holding:
-            self._held_out.interrupt()
-        self._holding = []
-
-    def _learn(self, sample: JointSample, step: float) -> None:
-        try:
-            self._estimator.update(sample)
-        except ValueError:
-            # The estimator says so of every first sample after a part that was held out; it then
-            # goes on from that sample.
-            return
-        self._learnt += step
-
-    def result(self) -> TorqueResult:
-        """What is known by now.
-
-        Raises:
-            ValueError: there was no stretch at all.
-        """
-        if self._estimator is None:
-            raise ValueError("no stretch of the recording can be used: nothing was learnt")
-        self._end_part()
-        estimate = self._estimator.estimate()
-        return TorqueResult(
-            estimate,
-            self._verify(estimate) if estimate.state is State.ESTIMATED else None,
-            self._learnt,
-            self._held_out.duration,
-            np.reshape(np.array(self._example, dtype=float), (-1, 5)),
-            self._geometry,
-            self._nominal,
-        )
-
-    def _verify(self, estimate: Estimate) -> Verification:
-        model = Model.of(estimate)
-        # Without a description, the model is compared with itself, and no figure is shown.
-        found = self._held_out.verify(model, self._nominal or model)
-        if self._nominal is None:
-            found = replace(found, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
-        if not found.decided:
-            text = found.reason.replace("raise verification", "give a longer recording")
-            found = replace(found, reason=text)
-        return found
+    learner: _Learner | None = None
+    for segment in segments:
+        if learner is None:
+            cycle = _cycle(samples * segment.period)
+            learner = _Learner(geometry, scale or motion_scale(segment, geometry), cycle)
+        learner.add(segment)
+    return None if learner is None else learner.result(nominal)
 
 
 def _cycle(duration: float) -> float:
@@ -206,3 +93,117 @@ def _cycle(duration: float) -> float:
     shortest = min(CYCLE, duration) if duration > 0.0 else CYCLE
     # Those held out are spread over all of a long one.
     return max(shortest, duration * HELD_OUT / MOST_HELD_OUT)
+
+
+class _Learner:
+    """Learns from samples, and holds some out.
+
+    Args:
+        geometry: of the wheels.
+        scale: of the motion.
+        cycle: time from one part held out to the next, s.
+    """
+
+    def __init__(self, geometry: WheelGeometry, scale: MotionScale, cycle: float) -> None:
+        self._geometry = geometry
+        self._estimator = make_estimator("integral", geometry, scale)
+        self._cycle = cycle
+        self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
+        self._held_out = HeldOutMotion(geometry)
+        self._passed = 0.0
+        self._learnt = 0.0
+        self._holding: list[tuple[float, ...]] = []
+        self._longest: list[tuple[float, ...]] = []
+
+    def add(self, segment: Segment) -> None:
+        """Learn from a segment, or hold it out."""
+        self._end_part()
+        last: float | None = None
+        for sample in joint_samples(segment):
+            step = 0.0 if last is None else sample.stamp - last
+            self._passed += step
+            last = sample.stamp
+            hold = self._passed % self._cycle > self._learning
+            if hold and self._held_out.duration < MOST_HELD_OUT:
+                self._held_out.add(sample)
+                self._holding.append((sample.stamp, *sample.position, *sample.effort))
+                continue
+            self._end_part()
+            try:
+                self._estimator.update(sample)
+            except ValueError:
+                # The estimator says so of every first sample after a part that was held out; it
+                # then goes on from that sample.
+                continue
+            self._learnt += step
+
+    def _end_part(self) -> None:
+        """What comes now does not follow the part held out before."""
+        if len(self._holding) > len(self._longest):
+            self._longest = self._holding
+        if self._holding:
+            self._held_out.interrupt()
+        self._holding = []
+
+    def result(self, nominal: Model | None) -> TorqueResult:
+        """What is known by now."""
+        self._end_part()
+        estimate = self._estimator.estimate()
+        learnt = estimate.state is State.ESTIMATED
+        return TorqueResult(
+            estimate=estimate,
+            verification=self._verify(estimate, nominal) if learnt else None,
+            learnt=self._learnt,
+            held_out=self._held_out.duration,
+            held_out_motion=np.reshape(np.array(self._longest, dtype=float), (-1, 5)),
+            geometry=self._geometry,
+            nominal=nominal,
+        )
+
+    def _verify(self, estimate: Estimate, nominal: Model | None) -> Verification:
+        model = Model.of(estimate)
+        # Without a description, the model is compared with itself, and no figure is shown.
+        found = self._held_out.verify(model, nominal or model)
+        if nominal is None:
+            found = replace(found, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
+        if not found.decided:
+            text = found.reason.replace("raise verification", "give a longer recording")
+            found = replace(found, reason=text)
+        return found
+
+
+def joint_samples(segment: Segment) -> list[JointSample]:
+    """Samples of a segment; the torque of each is the one that acted until its stamp.
+
+    A command is held from its sample on, so that it acted until the next one: the first sample,
+    before which nothing is known, is left out.
+    """
+    channels = segment.channels
+
+    def pairs(names: tuple[str, str], samples: slice) -> list[tuple[float, float]]:
+        left, right = (channels[name][samples] for name in names)
+        return list(zip(left.tolist(), right.tolist(), strict=True))
+
+    later, earlier = slice(1, None), slice(None, -1)
+    times = segment.times[later].tolist()
+    position = pairs(POSITIONS, later)
+    velocity = [(0.0, 0.0)] * len(times)
+    if {*WHEELS} <= {*channels}:
+        velocity = pairs(WHEELS, later)
+    if {*EFFORTS} <= {*channels}:
+        effort = pairs(EFFORTS, later)
+    else:
+        effort = pairs(TORQUE_COMMANDS, earlier)
+    return [JointSample(*sample) for sample in zip(times, position, velocity, effort, strict=True)]
+
+
+def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
+    """The size of the motion in a segment."""
+    samples = joint_samples(segment)
+    angles = np.unwrap(np.array([sample.position for sample in samples]), axis=0)
+    stamps = np.array([sample.stamp for sample in samples])
+    speeds = np.gradient(angles, stamps, axis=0)
+    body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
+    torque = np.abs([sample.effort for sample in samples])
+    sizes = (float(np.abs(values).max()) for values in (body["v"], body["w"], torque))
+    return MotionScale(*(TYPICAL * size + 1e-9 for size in sizes))

@@ -11,21 +11,10 @@ For whoever prints or writes results (one `Verdict` for each axis, side or robot
 
 from __future__ import annotations
 
-import json
 import math
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
-from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from diffbot_description import write_atomically
 from diffbot_ident.torque.estimate import NORMAL_95
 
 
@@ -80,8 +69,8 @@ class Value:
         """Plain values; None for what is not known."""
         interval = self.interval95
         return {
-            "value": _plain(self.value),
-            "std": _plain(self.std),
+            "value": plain(self.value),
+            "std": plain(self.std),
             "interval95": [None, None] if interval is None else [*interval],
             "unit": self.unit,
             "identifiable": self.identifiable,
@@ -110,7 +99,7 @@ class Evidence:
 
     def to_dict(self) -> dict[str, object]:
         """Plain values; None for what is not known."""
-        found = _plain(self.found)
+        found = plain(self.found)
         return {"test": self.test, "found": found, "limit": self.limit, "passed": self.passed}
 
 
@@ -132,7 +121,7 @@ class Verdict:
     """
 
     subject: str
-    outcome: Outcome
+    outcome: Outcome = Outcome.ESTIMATED
     reason: str = ""
     values: tuple[Value, ...] = ()
     r_squared_fit: float = math.nan
@@ -141,6 +130,30 @@ class Verdict:
     error_unit: str = "m/s"
     evidence: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def judged(self, refusal: str, needed: str, to_excite: str, to_identify: str) -> Verdict:
+        """The outcome that evidence and intervals allow.
+
+        Args:
+            refusal: what a failed test means, as the beginning of the reason.
+            needed: parameter without which the recording does not excite; empty: none.
+            to_excite: what to do for it.
+            to_identify: what to do for other parameters that are not identifiable.
+        """
+        failed = [
+            f"{item.test} {item.found:.3g} (must be {item.limit})"
+            for item in self.evidence
+            if item.passed is False
+        ]
+        if failed:
+            return replace(self, outcome=Outcome.REFUSED, reason=refusal + "; ".join(failed))
+        unknown = [value.name for value in self.values if not value.identifiable]
+        if not unknown:
+            return replace(self, outcome=Outcome.ESTIMATED)
+        text = f"{', '.join(unknown)} not identifiable: "
+        if needed in unknown:
+            return replace(self, outcome=Outcome.NOT_EXCITED, reason=text + to_excite)
+        return replace(self, outcome=Outcome.ESTIMATED, notes=(*self.notes, text + to_identify))
 
     @property
     def usable(self) -> bool:
@@ -178,136 +191,19 @@ class Verdict:
             "outcome": self.outcome.value,
             "reason": self.reason,
             "parameters": {value.name: value.to_dict() for value in self.values},
-            "r_squared_fit": _plain(self.r_squared_fit),
-            "r_squared_held_out": _plain(self.r_squared_held_out),
-            "error_held_out": _plain(self.error_held_out),
+            "r_squared_fit": plain(self.r_squared_fit),
+            "r_squared_held_out": plain(self.r_squared_held_out),
+            "error_held_out": plain(self.error_held_out),
             "error_unit": self.error_unit,
             "evidence": [item.to_dict() for item in self.evidence],
             "notes": list(self.notes),
         }
 
 
-def _plain(value: float) -> float | None:
+def plain(value: float) -> float | None:
+    """The value; None, which strict JSON knows, for NaN and infinity."""
     return float(value) if math.isfinite(value) else None
 
 
 def _text(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "unknown"
-
-
-# ---
-# What an identification from a recording leaves: verdicts, files, pictures.
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The result of an analysis, ready to be shown.
-
-    Attributes:
-        verdicts: of each axis, side or robot.
-        notes: what else to know.
-        summary: keys of summary.json.
-        write: writes the parameter file, where there is one to write, and says the paths.
-        draw: makes the pictures in a folder and says the paths.
-    """
-
-    verdicts: Sequence[Verdict]
-    notes: Sequence[str]
-    summary: Mapping[str, Any]
-    write: Callable[[Path], Sequence[Path]]
-    draw: Callable[[Path], Sequence[Path]] = field(default=lambda _directory: ())
-
-    @property
-    def trusted(self) -> bool:
-        """Whether everything may be used."""
-        return bool(self.verdicts) and all(verdict.usable for verdict in self.verdicts)
-
-
-# ---
-# What `identify` shows and leaves: the table, notes, files.
-
-STYLES = {Outcome.ESTIMATED: "cyan", Outcome.REFUSED: "red", Outcome.NOT_EXCITED: "dim"}
-MARKS = {True: "green", False: "red", None: "dim"}
-
-
-def show(console: Console, findings: Findings) -> None:
-    """Print tables of values with their intervals, the evidence, and notes."""
-    for verdict in findings.verdicts:
-        console.print()
-        style = f"bold {STYLES[verdict.outcome]}"
-        console.print(Text(verdict.summary(), style), soft_wrap=True)
-        if verdict.values:
-            console.print(_table(verdict), markup=False, highlight=False)
-        if math.isfinite(verdict.r_squared_held_out):
-            _print(console, _told(verdict))
-        for item in verdict.evidence:
-            _print(console, str(item), MARKS[item.passed])
-        for note in verdict.notes:
-            _print(console, note)
-    console.print()
-    for note in findings.notes:
-        console.print(Text(note), soft_wrap=True)
-
-
-def _print(console: Console, text: str, style: str = "") -> None:
-    """One item, indented; a file gets it in one line."""
-    width = console.width if console.is_terminal else len(text) + 2
-    lines = textwrap.fill(text, width, initial_indent="  ", subsequent_indent="      ")
-    console.print(Text(lines, style), soft_wrap=True)
-
-
-def _told(verdict: Verdict) -> str:
-    """How well the simulation tells what was measured, noise and all."""
-    return (
-        f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
-        f"{verdict.r_squared_fit:.4f} on fitted ones; error {verdict.error_held_out:.3g} "
-        f"{verdict.error_unit} (held-out, root mean square)"
-    )
-
-
-def _table(verdict: Verdict) -> Table:
-    table = Table(
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    table.add_column("", style="bold", no_wrap=True)
-    table.add_column("unit", style="dim", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("± 95 %", justify="right", no_wrap=True)
-    for name, value, spread, unit in verdict.rows():
-        style = STYLES[verdict.outcome]
-        table.add_row(name, unit.replace("^2", "²"), Text(value, style), spread.lstrip("± "))
-    return table
-
-
-def save(directory: Path, findings: Findings, more: Mapping[str, Any]) -> list[Path]:
-    """Write parameter files and summary.json; the paths.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    paths = list(findings.write(directory))
-    content = {
-        **more,
-        "trusted": findings.trusted,
-        "reason": "; ".join(v.summary() for v in findings.verdicts if not v.usable),
-        **findings.summary,
-        "verdicts": {verdict.subject: verdict.to_dict() for verdict in findings.verdicts},
-        "notes": list(findings.notes),
-    }
-    path = directory / "summary.json"
-    text = json.dumps(_strict(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(path, text + "\n")
-    return [*paths, path]
-
-
-def _strict(value: Any) -> Any:
-    """The value with None for NaN and infinity, which strict JSON does not know."""
-    if isinstance(value, Mapping):
-        return {str(key): _strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(entry) for entry in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value

@@ -140,8 +140,6 @@ class AdaptationLaw:
         if self._smoothing == 0.0:
             return a, asked
         share = -math.expm1(-dt / self._smoothing)
-        before = self._filtered or (np.zeros_like(a), np.zeros_like(asked))
-        self._filtered = tuple(
-            old + share * (new - old) for old, new in zip(before, (a, asked), strict=True)
-        )
+        old_a, old_asked = self._filtered or (np.zeros_like(a), np.zeros_like(asked))
+        self._filtered = old_a + share * (a - old_a), old_asked + share * (asked - old_asked)
         return self._filtered

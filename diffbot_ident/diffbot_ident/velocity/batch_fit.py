@@ -11,12 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffbot_description.dynamics import AXES, Sigma
-from diffbot_ident.velocity.first_order import FirstOrderFit, Stretch, fit_first_order
-
-Array = NDArray[np.float64]
+from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
 
 @dataclass(frozen=True)
@@ -33,9 +30,9 @@ class VelocityRecording:
     command: Array
     velocity: Array
 
-    def axis(self, index: int) -> Stretch:
+    def axis(self, index: int) -> AxisSegment:
         """Axis 0, forward, or 1, yaw."""
-        return Stretch(self.period, self.command[:, index], self.velocity[:, index])
+        return AxisSegment(self.period, self.command[:, index], self.velocity[:, index])
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,10 @@ class BatchFit:
         sigma: the parameters.
         covariance: of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances where
             the recording does not identify a parameter.
-        linear: fit of the forward axis.
-        angular: fit of the yaw axis.
     """
 
     sigma: Sigma
     covariance: Array
-    linear: FirstOrderFit
-    angular: FirstOrderFit
 
     @property
     def deviations(self) -> Array:
@@ -79,13 +72,13 @@ def fit_sigma(
     """
     fits = []
     for index, axis in enumerate(AXES):
-        stretches = [recording.axis(index) for recording in recordings]
+        segments = [recording.axis(index) for recording in recordings]
         try:
-            fits.append(fit_first_order(stretches, start.axis(index) if start else None, dead_time))
+            fits.append(fit_first_order(segments, start.axis(index) if start else None, dead_time))
         except ValueError as error:
             raise ValueError(f"axis {axis}: {error}") from None
     covariance = np.zeros((4, 4))
     for index, fit in enumerate(fits):
         covariance[index::2, index::2] = fit.covariance
     models = [(fit.model.inertia, fit.model.drag) for fit in fits]
-    return BatchFit(Sigma.of_axes(*models), covariance, *fits)
+    return BatchFit(Sigma.of_axes(*models), covariance)

@@ -10,10 +10,17 @@ gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, without appr
     v(k+1) = a v(k) + gain (1 - a^(1-f)) command(k-m) + gain (a^(1-f) - a) command(k-m-1).
 
 The residual is measured minus simulated velocity (output error): noise of the measurement does not
-bias the parameters. log tau and the gain are sought by Levenberg-Marquardt; the velocity at the
-beginning of each stretch enters linearly and is solved for on the way (variable projection).
-Residuals are correlated in practice. Their covariance Gamma is that of an autoregressive process
-fitted to them; the parameters' is (J'J)^-1 J' Gamma J (J'J)^-1 for the Jacobian J.
+bias the parameters. theta = [log tau, gain] is sought by Levenberg-Marquardt; the velocity v0 at
+the beginning of each segment enters linearly and is eliminated (variable projection):
+v0 = g'(y - gain f) / g'g for the forced response f and g(k) = a^k.
+
+Residuals are correlated in practice. Their covariance Gamma is taken to be that of an
+autoregressive process A(q) r = e, whose order Akaike's criterion chooses. The parameters' is then
+
+    (J'J)^-1  J' Gamma J  (J'J)^-1,      J' Gamma J = sigma_e^2 |filter of J by 1 / A(1/q)|^2
+
+for the Jacobian J. It weighs a slow error of the model or of a sensor by how slow it is, where
+sigma^2 (J'J)^-1 counts each sample as a new fact.
 """
 
 from __future__ import annotations
@@ -27,113 +34,25 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
-# ---
-# Covariance of least-squares parameters whose residuals are correlated in time.
-#
-# Gamma, the residuals' covariance, is taken to be that of an autoregressive process A(q) r = e,
-# whose order Akaike's criterion chooses. The parameters' covariance is then
-#
-#     (J'J)^-1  J' Gamma J  (J'J)^-1,      J' Gamma J = sigma_e^2 |filter of J by 1 / A(1/q)|^2.
-#
-# It weighs a slow error of the model or of a sensor by how slow it is, where sigma^2 (J'J)^-1
-# counts each sample as a new fact.
-
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
+# Standard deviation of log tau, or of the gain over itself, beyond which it is not identifiable.
+VAGUE = 0.5
+# Share of the period below which a time constant leaves no trace that noise does not leave, too.
+FAST = 1.0 / 3.0
+# Time constants tried first, when no start is given: from the period to the longest segment.
+GRID = 12
+# Samples that a segment needs beyond those that the dead time takes.
+LEAST = 3
+# A time constant is kept between this share of the period and so many times all samples.
+FASTEST, SLOWEST = 0.05, 100.0
 # Highest order of the autoregressive process, and the residuals that each coefficient needs.
 ORDER, PER_COEFFICIENT = 25, 10
 
 
-def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
-    """Covariance of the parameters.
-
-    Args:
-        jacobian: shape (n, p).
-        residuals: shape (n,), of the stretches one after another.
-        lengths: of the stretches; they sum to n.
-
-    Returns:
-        shape (p, p); infinite variances where the residuals do not depend on a parameter.
-    """
-    size = jacobian.shape[1]
-    scale = np.linalg.norm(jacobian, axis=0)
-    if not (scale > 0.0).all():
-        return np.diag(np.full(size, math.inf))
-    scaled = jacobian / scale
-    information = scaled.T @ scaled
-    if np.linalg.eigvalsh(information)[0] < 1e-12:
-        return np.diag(np.full(size, math.inf))
-    autocovariance = _autocovariance(residuals, lengths)
-    coefficients, variance = _autoregression(autocovariance, len(residuals))
-    coloured = np.concatenate(
-        [lfilter((1.0,), coefficients, part[::-1], axis=0) for part in _parts(scaled, lengths)]
-    )
-    p = np.linalg.inv(information)
-    found = variance * (p @ (coloured.T @ coloured) @ p)
-    return (
-        found
-        * _small_sample(coefficients, len(residuals), size + len(lengths))
-        / np.outer(scale, scale)
-    )
-
-
-def first_correlation(residuals: Array, lengths: Sequence[int]) -> float:
-    """Correlation between successive residuals, -1 to 1; 0 where there are none."""
-    c = _autocovariance(residuals, lengths, 1)
-    return float(c[1] / c[0]) if c[0] > 0.0 else 0.0
-
-
-def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
-    return np.split(values, np.cumsum(lengths)[:-1])
-
-
-def _autocovariance(residuals: Array, lengths: Sequence[int], order: int = ORDER) -> Array:
-    """Of lags 0 to order, shape (order + 1,), over the pairs that lie in one stretch."""
-    order = min(order, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
-    sums = np.zeros(order + 1)
-    for part in _parts(residuals, lengths):
-        for lag in range(min(order, len(part) - 1) + 1):
-            sums[lag] += part[lag:] @ part[: len(part) - lag]
-    return sums / len(residuals)
-
-
-def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
-    """Coefficients [1, a1, ...] and the variance of e, by Levinson's recursion."""
-    variance = float(autocovariance[0])
-    if not variance > 0.0:
-        return np.ones(1), 0.0
-    a, best, chosen = np.ones(1), samples * math.log(variance), (np.ones(1), variance)
-    for order in range(1, len(autocovariance)):
-        reflection = -float(a @ autocovariance[order:0:-1][: len(a)]) / variance
-        if not abs(reflection) < 1.0:
-            break
-        padded = np.append(a, 0.0)
-        a = padded + reflection * padded[::-1]
-        variance *= 1.0 - reflection**2
-        criterion = samples * math.log(variance) + 2.0 * order
-        if criterion < best:
-            best, chosen = criterion, (a, variance)
-    return chosen
-
-
-def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
-    """Factor on the variance for the few independent residuals that it rests on.
-
-    The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
-    """
-    impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
-    # Samples that say as much as one independent one, about the parameters.
-    slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)
-    independent = max(samples / slow - parameters, 1.0)
-    return (1.0 + 1.21 / independent) ** 2 * (1.0 + parameters / independent)
-
-
-# ---
-# An uninterrupted piece of one axis: what was commanded and what was measured.
-
-
 @dataclass(frozen=True)
-class Stretch:
+class AxisSegment:
     """An uninterrupted piece of one axis, sampled uniformly.
 
     Attributes:
@@ -149,7 +68,7 @@ class Stretch:
     period: float
     command: Array
     velocity: Array
-    fresh: NDArray[np.bool_] | None = None
+    fresh: Mask | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.period < math.inf:
@@ -164,194 +83,22 @@ class Stretch:
                     f"{name} has shape {np.shape(value)}: must be {shape}, as velocity"
                 )
         for name in ("command", "velocity"):
-            if not np.isfinite(getattr(self, name)).all():
+            values = np.asarray(getattr(self, name), float)
+            if not np.isfinite(values).all():
                 raise ValueError(f"{name} holds a value that is not finite: leave such samples out")
+            object.__setattr__(self, name, values)
 
     @property
     def duration(self) -> float:
         """From the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
 
-
-# ---
-# Residuals of a first-order axis: measured minus simulated velocity, and their Jacobian.
-#
-# See first_order for the equations. theta = [log tau, gain]; the velocity at the beginning of each
-# stretch is eliminated, v0 = g'(y - gain f) / g'g for the forced response f and g(k) = a^k.
-
-
-# Time constants tried first, when no start is given: from the period to the longest stretch.
-GRID = 12
-# Samples that a stretch needs beyond those that the dead time takes.
-LEAST = 3
-# A time constant is kept between this share of the period and so many times all samples.
-FASTEST, SLOWEST = 0.05, 100.0
-
-
-def _split(dead_time: float, period: float) -> tuple[int, float]:
-    """Whole periods m of a dead time, and the fraction f of one that is left."""
-    if not 0.0 <= dead_time < math.inf:
-        raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
-    # A dead time of 0.3 s is 6 periods of 0.05 s, not 5.999.
-    whole = int(dead_time / period + 1e-9)
-    return whole, max(dead_time / period - whole, 0.0)
-
-
-def late(command: Array, period: float, dead_time: float) -> tuple[Array, Array, float]:
-    """Commands (n,) of m and of m + 1 periods before, and the fraction f of the dead time."""
-    whole, fraction = _split(dead_time, period)
-    index = np.arange(len(command)) - whole
-    return command[np.maximum(index, 0)], command[np.maximum(index - 1, 0)], fraction
-
-
-def forced(tau: float, commands: tuple[Array, Array, float], period: float) -> tuple[Array, Array]:
-    """Response of unit gain from rest, and its derivative by log tau, each of shape (n,)."""
-    newer, older, f = commands
-    x = period / tau
-    a = math.exp(-x)
-    part = math.exp(-x * (1.0 - f))
-    # d a / d log tau = x a, and so on.
-    drive = -math.expm1(-x * (1.0 - f)) * newer + (part - a) * older
-    slope = x * ((f - 1.0) * part * newer + ((1.0 - f) * part - a) * older)
-    response = lfilter((0.0, 1.0), (1.0, -a), drive)
-    return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
-
-
-class OutputError:
-    """Residuals of all stretches as functions of theta = [log tau, gain].
-
-    All stretches are filtered as one series: what one leaves behind in the next decays as the
-    next one's free response does, and is taken out with it.
-    """
-
-    def __init__(self, stretches: Sequence[Stretch], dead_time: float, lead: float) -> None:
-        if not stretches:
-            raise ValueError("stretches is empty: must hold at least one")
-        self.dead_time = dead_time
-        self.period = stretches[0].period
-        for stretch in stretches:
-            if not math.isclose(stretch.period, self.period, rel_tol=1e-9):
-                raise ValueError(
-                    f"stretches have periods {self.period} s and {stretch.period} s: must be one"
-                )
-        if not lead >= dead_time:
-            raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
-        skip = math.ceil(lead / self.period - 1e-9)
-        pieces = [_piece(stretch, skip, dead_time) for stretch in stretches]
-        pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST]
-        if not pieces:
-            raise ValueError(
-                f"no stretch is long enough: must be at least {skip + LEAST} samples with a "
-                f"lead of {lead:g} s; record for longer"
-            )
-        if all(np.ptp(newer) == 0.0 for newer, *_ in pieces):
-            raise ValueError("command never changes within a stretch: record steps of the command")
-        newer, older, velocity, use = (
-            np.concatenate([piece[i] for piece in pieces]) for i in range(4)
-        )
-        self.measured = velocity[use]
-        if np.ptp(self.measured) == 0.0:
-            raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
-        _, fraction = _split(dead_time, self.period)
-        self._commands = (newer, older, fraction)
-        self._use = use
-        # Samples since the stretch's first that counts, and where its residuals begin.
-        counting = [np.flatnonzero(piece[3]) for piece in pieces]
-        self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
-        self.lengths = [int(np.count_nonzero(piece[3])) for piece in pieces]
-        self._first = np.cumsum([0, *self.lengths[:-1]])
-        self._longest = self.period * max(len(piece[3]) for piece in pieces)
-        self._slowest = SLOWEST * self.period * len(use)
-        self._theta: Array | None = None
-
-    def checked(self, start: tuple[float, float]) -> Array:
-        """Theta of a start (inertia, drag): its time constant, as far as samples can show it.
-
-        The gain is the best one there: a start far off would lead into the flat region of time
-        constants below the period.
-        """
-        inertia, drag = start
-        if not (math.isfinite(inertia) and math.isfinite(drag) and inertia * drag > 0.0):
-            raise ValueError(f"start = {start}: inertia and drag must be finite and of one sign")
-        tau = min(max(inertia / drag, self.period), self._longest)
-        return self._with_gain(tau)[1]
-
-    def first_guess(self) -> Array:
-        """The best of a grid of time constants, each with its best gain."""
-        taus = np.geomspace(0.5 * self.period, self._longest, GRID)
-        return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
-
-    def _with_gain(self, tau: float) -> tuple[float, Array]:
-        """Least sum of squares at a time constant, and theta there: the gain enters linearly."""
-        theta = np.array([math.log(tau), 0.0])
-        without, response = self.residuals(theta), -self.jacobian(theta)[:, 1]
-        power = float(response @ response)
-        theta[1] = float(response @ without) / power if power > 0.0 else 0.0
-        return float(np.sum((without - theta[1] * response) ** 2)), theta
-
-    def time_constant(self, theta: Array) -> float:
-        """Time constant of theta within what the samples can show, s."""
-        low, high = math.log(FASTEST * self.period), math.log(self._slowest)
-        return math.exp(min(max(theta[0], low), high))
-
-    def residuals(self, theta: Array) -> Array:
-        """Measured minus simulated velocity at all samples that count, shape (n,)."""
-        self._evaluate(theta)
-        return self._residuals
-
-    def jacobian(self, theta: Array) -> Array:
-        """Derivative of the residuals by theta, shape (n, 2)."""
-        self._evaluate(theta)
-        return self._jacobian
-
-    def _evaluate(self, theta: Array) -> None:
-        if self._theta is not None and np.array_equal(theta, self._theta):
-            return
-        x = self.period / self.time_constant(theta)
-        response, slope = (
-            series[self._use]
-            for series in forced(self.time_constant(theta), self._commands, self.period)
-        )
-        decay = np.exp(-x * self._since)
-        # Derivative of the decay by log tau.
-        bend = x * self._since * decay
-        power = self._sums(decay * decay)
-        rest = self.measured - theta[1] * response
-        starts = self._sums(decay * rest) / power
-        residuals = rest - self._each(starts) * decay
-        by_tau = -theta[1] * slope - self._each(starts) * bend
-        shift = self._sums(decay * by_tau + residuals * bend) / power
-        by_tau -= self._each(shift) * decay
-        by_gain = self._each(self._sums(decay * response) / power) * decay - response
-        self._theta = np.array(theta)
-        self._residuals = residuals
-        self._jacobian = np.column_stack((by_tau, by_gain))
-
-    def _sums(self, values: Array) -> Array:
-        """Sum over each stretch, shape (stretches,)."""
-        return np.add.reduceat(values, self._first)
-
-    def _each(self, values: Array) -> Array:
-        """One value of each stretch at each of its residuals, shape (n,)."""
-        return np.repeat(values, self.lengths)
-
-
-def _piece(stretch: Stretch, skip: int, dead_time: float) -> tuple[Array, Array, Array, Array]:
-    """Late commands, velocity and which samples count, without the first ones."""
-    command = np.asarray(stretch.command, dtype=float)
-    newer, older, _ = late(command, stretch.period, dead_time)
-    velocity = np.asarray(stretch.velocity, dtype=float)
-    fresh = np.ones(len(velocity), bool) if stretch.fresh is None else stretch.fresh
-    return newer[skip:], older[skip:], velocity[skip:], np.asarray(fresh, bool)[skip:]
-
-
-__all__ = ["FirstOrder", "FirstOrderFit", "Stretch", "fit_first_order"]
-
-
-# Standard deviation of log tau, or of the gain over itself, beyond which it is not identifiable.
-VAGUE = 0.5
-# Share of the period below which a time constant leaves no trace that noise does not leave, too.
-FAST = 1.0 / 3.0
+    @property
+    def counts(self) -> Mask:
+        """Whether each velocity is a new reading, shape (n,)."""
+        if self.fresh is None:
+            return np.ones(len(self.velocity), bool)
+        return np.asarray(self.fresh, bool)
 
 
 @dataclass(frozen=True)
@@ -400,8 +147,8 @@ class FirstOrder:
         command = np.asarray(command, dtype=float)
         if not len(command):
             return np.empty(0)
-        response, _ = forced(self.time_constant, late(command, period, dead_time), period)
-        decay = np.exp(-period / self.time_constant * np.arange(len(command)))
+        response, _ = _forced(self.time_constant, _late(command, period, dead_time), period)
+        decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
         return start * decay + self.gain * response
 
 
@@ -417,10 +164,7 @@ class FirstOrderFit:
         gain_std: of the gain; infinite where not identifiable.
         residual_std: standard deviation of measured minus simulated velocity.
         r_squared: 1 - SSE / SST of the free simulation, at most 1; NaN for a constant velocity.
-        iterations: evaluations of the residuals.
         dead_time: s, as given.
-        samples: residuals that the fit rests on.
-        residual_correlation: between successive residuals, -1 to 1.
     """
 
     model: FirstOrder
@@ -429,10 +173,7 @@ class FirstOrderFit:
     gain_std: float
     residual_std: float
     r_squared: float
-    iterations: int
     dead_time: float
-    samples: int
-    residual_correlation: float
 
     @property
     def std(self) -> tuple[float, float]:
@@ -442,47 +183,38 @@ class FirstOrderFit:
 
 
 def fit_first_order(
-    stretches: Sequence[Stretch],
+    segments: Sequence[AxisSegment],
     start: tuple[float, float] | None = None,
     dead_time: float = 0.0,
-    lead: float | None = None,
 ) -> FirstOrderFit:
     """Fit one axis by output error.
 
     Args:
-        stretches: at least one; of one period.
+        segments: at least one; of one period.
         start: (inertia in s, drag) to begin at, of one sign; None: the best time constant of a
             coarse grid.
         dead_time: s, >= 0, taken as known.
-        lead: s at each stretch's beginning that only give past commands, >= dead_time; None: the
-            dead time. Give the same to fits whose residuals are compared.
 
     Raises:
         ValueError: nothing to fit: too few samples, different periods, a velocity or a command
             that never changes, or a start that is not stable.
     """
-    problem = OutputError(stretches, dead_time, dead_time if lead is None else lead)
+    problem = OutputError(segments, dead_time, dead_time)
     theta = problem.first_guess() if start is None else problem.checked(start)
     found = least_squares(
         problem.residuals, theta, jac=problem.jacobian, method="lm", x_scale="jac", max_nfev=200
     )
-    return fit_at(problem, found.x, int(found.nfev), dead_time)[0]
+    return fit_at(problem, found.x)[0]
 
 
 def fit_at(
-    problem: OutputError,
-    theta: Array,
-    iterations: int,
-    dead_time: float,
-    others: Array | None = None,
+    problem: OutputError, theta: Array, others: Array | None = None
 ) -> tuple[FirstOrderFit, Array]:
     """The fit at the least sum of squares, and standard deviations of parameters beside it.
 
     Args:
         problem: residuals.
         theta: [log tau, gain], where their sum of squares is least.
-        iterations: that it took.
-        dead_time: s, that the problem was made with.
         others: derivatives of the residuals by parameters that were fitted beside, shape (n, q).
 
     Returns:
@@ -491,7 +223,7 @@ def fit_at(
     residuals, jacobian = problem.residuals(theta), problem.jacobian(theta)
     if others is not None:
         jacobian = np.column_stack((jacobian, others))
-    of_all = covariance(jacobian, residuals, problem.lengths)
+    of_all = _covariance(jacobian, residuals, problem.lengths)
     tau, gain = problem.time_constant(theta), float(theta[1])
     # By log tau and gain: inertia = tau / gain, drag = 1 / gain.
     turn = np.array([[tau / gain, -tau / gain**2], [0.0, -1.0 / gain**2]])
@@ -515,9 +247,238 @@ def fit_at(
         gain_std=gain_std,
         residual_std=float(np.sqrt(np.mean(residuals**2))),
         r_squared=1.0 - float(residuals @ residuals) / float(total @ total),
-        iterations=iterations,
-        dead_time=dead_time,
-        samples=len(residuals),
-        residual_correlation=first_correlation(residuals, problem.lengths),
+        dead_time=problem.dead_time,
     )
     return fit, deviations[2:]
+
+
+class OutputError:
+    """Residuals of all segments as functions of theta = [log tau, gain], and their Jacobian.
+
+    All segments are filtered as one series: what one leaves behind in the next decays as the
+    next one's free response does, and is taken out with it.
+
+    Args:
+        segments: at least one; of one period.
+        dead_time: s, >= 0.
+        lead: s at each segment's beginning that only give past commands, >= dead_time. The same
+            for fits whose residuals are compared.
+
+    Raises:
+        ValueError: nothing to fit, see fit_first_order.
+    """
+
+    def __init__(self, segments: Sequence[AxisSegment], dead_time: float, lead: float) -> None:
+        if not segments:
+            raise ValueError("segments is empty: must hold at least one")
+        self.dead_time = dead_time
+        self.period = segments[0].period
+        for segment in segments:
+            if not math.isclose(segment.period, self.period, rel_tol=1e-9):
+                raise ValueError(
+                    f"segments have periods {self.period} s and {segment.period} s: must be one"
+                )
+        if not lead >= dead_time:
+            raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
+        skip = math.ceil(lead / self.period - 1e-9)
+        # Late commands, velocity and which samples count, without the first ones.
+        pieces = []
+        for segment in segments:
+            newer, older, fraction = _late(segment.command, self.period, dead_time)
+            pieces.append(
+                (newer[skip:], older[skip:], segment.velocity[skip:], segment.counts[skip:])
+            )
+        pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST]
+        if not pieces:
+            raise ValueError(
+                f"no stretch is long enough: must be at least {skip + LEAST} samples with a "
+                f"lead of {lead:g} s; record for longer"
+            )
+        if all(np.ptp(newer) == 0.0 for newer, *_ in pieces):
+            raise ValueError("command never changes within a stretch: record steps of the command")
+        newer, older, velocity = (np.concatenate([p[i] for p in pieces]) for i in range(3))
+        use = np.concatenate([piece[3] for piece in pieces])
+        self.measured: Array = velocity[use]
+        if np.ptp(self.measured) == 0.0:
+            raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
+        self._commands = (newer, older, fraction)
+        self._use = use
+        # Samples since the segment's first that counts, and where its residuals begin.
+        counting = [np.flatnonzero(piece[3]) for piece in pieces]
+        self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
+        self.lengths = [len(k) for k in counting]
+        self._first = np.cumsum([0, *self.lengths[:-1]])
+        self._longest = self.period * max(len(piece[3]) for piece in pieces)
+        self._slowest = SLOWEST * self.period * len(use)
+        self._theta: Array | None = None
+
+    def checked(self, start: tuple[float, float]) -> Array:
+        """Theta of a start (inertia, drag): its time constant, as far as samples can show it.
+
+        The gain is the best one there: a start far off would lead into the flat region of time
+        constants below the period.
+        """
+        inertia, drag = start
+        if not (math.isfinite(inertia) and math.isfinite(drag) and inertia * drag > 0.0):
+            raise ValueError(f"start = {start}: inertia and drag must be finite and of one sign")
+        tau = min(max(inertia / drag, self.period), self._longest)
+        return self._with_gain(tau)[1]
+
+    def first_guess(self) -> Array:
+        """The best of a grid of time constants, each with its best gain."""
+        taus = np.geomspace(0.5 * self.period, self._longest, GRID)
+        return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
+
+    def _with_gain(self, tau: float) -> tuple[float, Array]:
+        """Least sum of squares at a time constant, and theta there: the gain enters linearly."""
+        theta = np.array([math.log(tau), 0.0])
+        without, response = self.residuals(theta), -self.jacobian(theta)[:, 1]
+        power = float(response @ response)
+        theta[1] = float(response @ without) / power if power > 0.0 else 0.0
+        return float(np.sum((without - theta[1] * response) ** 2)), theta
+
+    def time_constant(self, theta: Array) -> float:
+        """Time constant of theta within what the samples can show, s."""
+        low, high = math.log(FASTEST * self.period), math.log(self._slowest)
+        return math.exp(min(max(theta[0], low), high))
+
+    def residuals(self, theta: Array) -> Array:
+        """Measured minus simulated velocity at all samples that count, shape (n,)."""
+        self._evaluate(theta)
+        return self._residuals
+
+    def jacobian(self, theta: Array) -> Array:
+        """Derivative of the residuals by theta, shape (n, 2)."""
+        self._evaluate(theta)
+        return self._jacobian
+
+    def _evaluate(self, theta: Array) -> None:
+        if self._theta is not None and np.array_equal(theta, self._theta):
+            return
+        tau = self.time_constant(theta)
+        x = self.period / tau
+        response, slope = (
+            series[self._use] for series in _forced(tau, self._commands, self.period)
+        )
+        decay = np.exp(-x * self._since)
+        # Derivative of the decay by log tau.
+        bend = x * self._since * decay
+        power = self._sums(decay * decay)
+        rest = self.measured - theta[1] * response
+        starts = self._sums(decay * rest) / power
+        residuals = rest - self._each(starts) * decay
+        by_tau = -theta[1] * slope - self._each(starts) * bend
+        shift = self._sums(decay * by_tau + residuals * bend) / power
+        by_tau -= self._each(shift) * decay
+        by_gain = self._each(self._sums(decay * response) / power) * decay - response
+        self._theta = np.array(theta)
+        self._residuals: Array = residuals
+        self._jacobian: Array = np.column_stack((by_tau, by_gain))
+
+    def _sums(self, values: Array) -> Array:
+        """Sum over each segment, shape (segments,)."""
+        return np.add.reduceat(values, self._first)
+
+    def _each(self, values: Array) -> Array:
+        """One value of each segment at each of its residuals, shape (n,)."""
+        return np.repeat(values, self.lengths)
+
+
+def _late(command: Array, period: float, dead_time: float) -> tuple[Array, Array, float]:
+    """Commands (n,) of m and of m + 1 periods before, and the fraction f of the dead time."""
+    if not 0.0 <= dead_time < math.inf:
+        raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
+    # A dead time of 0.3 s is 6 periods of 0.05 s, not 5.999.
+    whole = int(dead_time / period + 1e-9)
+    index = np.arange(len(command)) - whole
+    newer, older = command[np.maximum(index, 0)], command[np.maximum(index - 1, 0)]
+    return newer, older, max(dead_time / period - whole, 0.0)
+
+
+def _forced(tau: float, commands: tuple[Array, Array, float], period: float) -> tuple[Array, Array]:
+    """Response of unit gain from rest, and its derivative by log tau, each of shape (n,)."""
+    newer, older, f = commands
+    x = period / tau
+    a = math.exp(-x)
+    part = math.exp(-x * (1.0 - f))
+    # d a / d log tau = x a, and so on.
+    drive = -math.expm1(-x * (1.0 - f)) * newer + (part - a) * older
+    slope = x * ((f - 1.0) * part * newer + ((1.0 - f) * part - a) * older)
+    response = lfilter((0.0, 1.0), (1.0, -a), drive)
+    return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
+
+
+def _covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
+    """Covariance of least-squares parameters whose residuals are correlated in time.
+
+    Args:
+        jacobian: shape (n, p).
+        residuals: shape (n,), of the segments one after another.
+        lengths: of the segments; they sum to n.
+
+    Returns:
+        shape (p, p); infinite variances where the residuals do not depend on a parameter.
+    """
+    size = jacobian.shape[1]
+    scale = np.linalg.norm(jacobian, axis=0)
+    if not (scale > 0.0).all():
+        return np.diag(np.full(size, math.inf))
+    scaled = jacobian / scale
+    information = scaled.T @ scaled
+    if np.linalg.eigvalsh(information)[0] < 1e-12:
+        return np.diag(np.full(size, math.inf))
+    autocovariance = _autocovariance(residuals, lengths)
+    coefficients, variance = _autoregression(autocovariance, len(residuals))
+    coloured = np.concatenate(
+        [lfilter((1.0,), coefficients, part[::-1], axis=0) for part in _parts(scaled, lengths)]
+    )
+    p = np.linalg.inv(information)
+    found = variance * (p @ (coloured.T @ coloured) @ p)
+    few = _small_sample(coefficients, len(residuals), size + len(lengths))
+    covariance: Array = found * few / np.outer(scale, scale)
+    return covariance
+
+
+def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
+    return np.split(values, np.cumsum(lengths)[:-1])
+
+
+def _autocovariance(residuals: Array, lengths: Sequence[int], order: int = ORDER) -> Array:
+    """Of lags 0 to order, shape (order + 1,), over the pairs that lie in one segment."""
+    order = min(order, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
+    sums = np.zeros(order + 1)
+    for part in _parts(residuals, lengths):
+        for lag in range(min(order, len(part) - 1) + 1):
+            sums[lag] += part[lag:] @ part[: len(part) - lag]
+    return sums / len(residuals)
+
+
+def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
+    """Coefficients [1, a1, ...] and the variance of e, by Levinson's recursion."""
+    variance = float(autocovariance[0])
+    if not variance > 0.0:
+        return np.ones(1), 0.0
+    a, best, chosen = np.ones(1), samples * math.log(variance), (np.ones(1), variance)
+    for order in range(1, len(autocovariance)):
+        reflection = -float(a @ autocovariance[order:0:-1][: len(a)]) / variance
+        if not abs(reflection) < 1.0:
+            break
+        padded = np.append(a, 0.0)
+        a = padded + reflection * padded[::-1]
+        variance *= 1.0 - reflection**2
+        criterion = samples * math.log(variance) + 2.0 * order
+        if criterion < best:
+            best, chosen = criterion, (a, variance)
+    return chosen
+
+
+def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
+    """Factor on the variance for the few independent residuals that it rests on.
+
+    The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    """
+    impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
+    # Samples that say as much as one independent one, about the parameters.
+    slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)
+    independent = max(samples / slow - parameters, 1.0)
+    return (1.0 + 1.21 / independent) ** 2 * (1.0 + parameters / independent)

@@ -1,5 +1,8 @@
-"""The 22 parameters of a rigid vehicle body on its suspension.
+"""The model of 2002: a rigid body on six springs and dampers, shaken by its own arm.
 
+Four parts: the body's 22 parameters, the arm (1), the sensors, and the regression (4).
+
+Parameters
     m      mass, kg
     I      inertia about the centre of gravity, kg m^2: the tensor's elements xx yy zz yz zx xy
     c      from the centre of gravity to the base of the arm (r2 of the paper), m
@@ -9,6 +12,30 @@
 Axes: x to the side, y forwards, z up, as the paper's Table 2 implies (pitch goes with I_x). The
 paper gives kg/s and kg/s^2 for all of b and k; for turns that must be kg m^2/s and kg m^2/s^2, and
 its second "I_yz" can only be I_zx.
+
+Arm, (1)
+    F12 = m2 (a2 - g)          N12 = r3 x F12 + d(I2 omega2)/dt + omega2 x I2 omega2
+
+The arm is a slender uniform rod. It turns by f about one axis of the base in each of three modes:
+about axis j it points along u = cos f e_(j+1) + sin f e_(j+2), the axes counted cyclically. So
+about x it goes from forwards to upwards. The paper gives the arm's mass and inertia but not where
+its centre of mass is; the rod of its inertia, m2 l^2 / 12 = 0.02 kg m^2, is l = 0.49 m long, and
+its centre is l / 2 from the base.
+
+Sensors
+The paper's simulation adds "white noise of up to 10 % of the maximum sensed value". Here: noise
+that is even between -10 % and +10 % of the channel's largest value, independent from sample to
+sample and channel to channel. A channel is one axis of one sensor, in all three modes of the arm.
+The largest value is either that sensed so far, as the paper reads ("own"), or given beforehand as
+the sensor's full scale.
+
+Regression, (4) as A x = F, linear in all 22 parameters
+    m (d(R'g) - r'') - b_r r' - k_r r                              = dF12
+    -I theta'' - theta' x I theta' - c x dF12 - b_t theta' - k_t theta = dN12
+
+All vectors are in the axes of the base, and d is the change since the arm and base were at rest.
+No product of parameters occurs: c (r2) meets the measured force, not the mass. So the arm's mass
+and inertia are not needed in it, only the sensor at the arm's base.
 """
 
 from __future__ import annotations
@@ -126,27 +153,17 @@ def mean_error(estimate: Array, truth: Array) -> Array:
     """
     counts = truth != 0.0
     errors = np.abs(estimate[..., counts] - truth[counts]) / np.abs(truth[counts])
-    return 100.0 * errors.mean(axis=-1)
+    return np.asarray(100.0 * errors.mean(axis=-1))
 
 
-# ---
-# The rigid arm that excites the base, (1).
-#
-#     F12 = m2 (a2 - g)          N12 = r3 x F12 + d(I2 omega2)/dt + omega2 x I2 omega2
-#
-# The arm is a slender uniform rod. It turns by f about one axis of the base in each of three modes:
-# about axis j it points along u = cos f e_(j+1) + sin f e_(j+2), the axes counted cyclically. So
-# about x it goes from forwards to upwards. The paper gives the arm's mass and inertia but not where
-# its centre of mass is; the rod of its inertia, m2 l^2 / 12 = 0.02 kg m^2, is l = 0.49 m long, and
-# its centre is l / 2 from the base.
-
+# Arm.
 
 MODES = 3
 GRAVITY = np.array([0.0, 0.0, -9.81])
-_AXES = np.eye(3)
-_NEXT, _AFTER_NEXT = np.array([1, 2, 0]), np.array([2, 0, 1])
 # Of each mode: the axis of rotation, where the arm points at f = 0, and at f = 90 degrees.
-AXIS, FIRST, SECOND = _AXES, np.roll(_AXES, -1, axis=0), np.roll(_AXES, -2, axis=0)
+AXIS = np.eye(3)
+FIRST, SECOND = np.roll(AXIS, -1, axis=0), np.roll(AXIS, -2, axis=0)
+_NEXT, _AFTER_NEXT = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 @dataclass(frozen=True)
@@ -207,20 +224,11 @@ def cross_matrix(vector: Array) -> Array:
 
 def cross(left: Array, right: Array) -> Array:
     """Vector product of (..., 3); several times faster than NumPy's for a few vectors."""
-    return left.take(_NEXT, -1) * right.take(_AFTER_NEXT, -1) - left.take(
-        _AFTER_NEXT, -1
-    ) * right.take(_NEXT, -1)
+    first = left.take(_NEXT, -1) * right.take(_AFTER_NEXT, -1)
+    return first - left.take(_AFTER_NEXT, -1) * right.take(_NEXT, -1)
 
 
-# ---
-# What is measured, and with what noise.
-#
-# The paper's simulation adds "white noise of up to 10 % of the maximum sensed value". Here: noise
-# that is even between -10 % and +10 % of the channel's largest value, independent from sample to
-# sample and channel to channel. A channel is one axis of one sensor, in all three modes of the arm.
-# The largest value is either that sensed so far, as the paper reads ("own"), or given beforehand as
-# the sensor's full scale.
-
+# Sensors.
 
 QUANTITIES = (
     "force", "moment", "position", "velocity", "acceleration",
@@ -266,16 +274,7 @@ class SensorNoise:
         return values + bound * random.uniform(-1.0, 1.0, values.shape)
 
 
-# ---
-# The equations (4) as A x = F, linear in all 22 parameters.
-#
-#     m (d(R'g) - r'') - b_r r' - k_r r                              = dF12
-#     -I theta'' - theta' x I theta' - c x dF12 - b_t theta' - k_t theta = dN12
-#
-# All vectors are in the axes of the base, and d is the change since the arm and base were at rest.
-# No product of parameters occurs: c (r2) meets the measured force, not the mass. So the arm's mass
-# and inertia are not needed here, only the sensor at its base.
-
+# Regression.
 
 _DIAGONAL = np.arange(3)
 
@@ -284,7 +283,7 @@ def rows(measured: Array) -> tuple[Array, Array]:
     """Regressors and outputs.
 
     Args:
-        measured: channels of `sensors.QUANTITIES`, shape (..., 8, 3).
+        measured: channels, see QUANTITIES, shape (..., 8, 3).
 
     Returns:
         A, shape (..., 6, 22), and F, shape (..., 6): forces [x y z] in N and moments in N m.
@@ -304,11 +303,8 @@ def small_motion_rows(measured: Array) -> Array:
     a[..., :3, MASS] = tilt - measured[..., ACCELERATION, :]
     a[..., 3:, INERTIA] = -inertia_matrix(measured[..., ANGULAR_ACCELERATION, :])
     a[..., 3:, ARM_BASE] = cross_matrix(measured[..., FORCE, :])
-    for first, damping, stiffness in (
-        (0, VELOCITY, POSITION),
-        (3, RATE, ANGLE),
-    ):
-        _set_diagonals(a, -measured[..., damping, :], -measured[..., stiffness, :], first)
+    _set_diagonals(a, -measured[..., VELOCITY, :], -measured[..., POSITION, :], 0)
+    _set_diagonals(a, -measured[..., RATE, :], -measured[..., ANGLE, :], 3)
     return a
 
 
@@ -354,7 +350,7 @@ def gravity_change(angle: Array) -> Array:
 
     Rodrigues' formula: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
     """
-    size = np.sqrt((angle * angle).sum(axis=-1, keepdims=True))
+    size: Array = np.sqrt((angle * angle).sum(axis=-1, keepdims=True))
     once = cross(angle, GRAVITY)
     half = np.sinc(size / (2.0 * np.pi))
     return 0.5 * half * half * cross(angle, once) - np.sinc(size / np.pi) * once

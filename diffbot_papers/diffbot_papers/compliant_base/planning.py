@@ -1,9 +1,41 @@
-"""Chooses amplitude, frequency and offset of the arm's next motion, section 5 of the paper.
+"""What is known of the 22 parameters, and the next motion that tells most about them.
 
-The paper minimises (16) by Levenberg and Marquardt's method, (17)-(23), from the present motion.
-The measures have several minima over the frequency, and with the limits of the arm the best motion
-often lies on a bound; so SciPy's differential evolution is used, which looks everywhere and takes
-many candidates at once.
+Estimates (section 3 and Fig. 5 of the paper). The parameters are constant, so the Kalman filter of
+Fig. 5 has Q = 0 and is recursive least squares on the rows A x = F, row after row, with R the
+variance of a row's noise. It works in units of what is not known beforehand:
+x = start + deviation * theta, theta ~ N(0, I). R is that of F and of A: noise in the regressors
+counts with the parameters, as they are estimated so far. It also biases least squares, as random
+motion looks like motion. It is white, and the motion is slow against the sampling, so means over
+some samples (`window`) keep the equations, which are linear, and have less of it. A window of 1 is
+the paper's way.
+
+Measures of an excitation, all to be made small. J0 and J1 are the information about the parameters
+now and after a foreseen motion, in units of what was not known beforehand.
+
+    sum of bits         -sum_i (1/2) log2(var0_i / var1_i)
+    joint bits          -(1/2) log2(det J1 / det J0)                       (D-optimality)
+    condition number    log10 of that of A's columns, from J1 without the start's share
+    published           sum_i (1 - rho_i + rho_i^2), rho_i = I_i / I_max                   (16)
+    published, rising   sum_i (1 - rho_i)^2
+
+I_i is the published mutual information (15) between parameter i and a reading of it by a sensor
+of n = 2^I_max states. (16) is smallest at rho = 1/2: beyond half of the bits it prefers less
+information. The last measure is the paper's idea, a square that weighs uncertain parameters more,
+without this fault.
+
+Foresight. The base moves little, so its motion is foreseen with the linear part of the model, about
+the arm's present posture:
+
+    M q'' + B q' + (K + G) q = Q(t),    q = [r, theta]
+
+Q is what the arm's motion does to a base at rest, G how gravity acts as the base tilts. The
+solution for forces that are straight lines over each step is exact (matrix exponential). From it
+follow the regressors, and with the noise of the sensors the information about the parameters.
+
+Choice (section 5). The paper minimises (16) by Levenberg and Marquardt's method, (17)-(23), from
+the present motion. The measures have several minima over the frequency, and with the limits of the
+arm the best motion often lies on a bound; so SciPy's differential evolution is used, which looks
+everywhere and takes many candidates at once.
 """
 
 from __future__ import annotations
@@ -13,26 +45,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import differential_evolution
 from scipy.special import ndtr, xlogy
 
 from diffbot_ident.excitation.information import joint_bits, sum_of_bits
 from diffbot_ident.torque.rls import RecursiveLeastSquares
-from diffbot_papers.compliant_base import model as order
-from diffbot_papers.compliant_base.excitation import (
-    ArmMotion,
-    Setting,
-    Sinusoid,
-    changed,
-    coupled_mass,
-)
+from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.model import (
     GRAVITY,
     MODES,
     SIZE,
     Arm,
+    Array,
     BaseParameters,
     cross,
     cross_matrix,
@@ -40,20 +65,71 @@ from diffbot_papers.compliant_base.model import (
     rows,
     small_motion_rows,
 )
+from diffbot_papers.compliant_base.simulation import (
+    ArmMotion,
+    ExperimentSettings,
+    Sinusoid,
+    changed,
+    coupled_mass,
+)
 
-# ---
-# Estimates of the parameters from rows A x = F (section 3 and Fig. 5 of the paper).
-#
-# The parameters are constant, so the Kalman filter of Fig. 5 has Q = 0 and is recursive least
-# squares, row after row, with R the variance of a row's noise. It works in units of what is not
-# known beforehand: x = start + deviation * theta, theta ~ N(0, I).
-#
-# R is that of F and of A: noise in the regressors counts with the parameters, as they are estimated
-# so far. Noise in the regressors also biases least squares, as random motion looks like motion. It
-# is white, and the motion is slow against the sampling, so means over some samples (`window`) keep
-# the equations, which are linear, and have less of it. A window of 1 is the paper's way.
+# Estimates.
 
-Array = NDArray[np.float64]
+# A drawn prior: by which factor positive parameters may be off, either way; how far the arm's base
+# may be off, m; the deviation of products of inertia from zero, kg m^2.
+FACTOR = 2.0
+ARM_BASE, PRODUCT = 0.1, 0.05
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of the parameters before anything moves.
+
+    Attributes:
+        start: values, shape (22,).
+        deviation: how far they may be off, standard deviations, > 0, shape (22,).
+
+    Raises:
+        ValueError: a shape or a deviation is not as said.
+    """
+
+    start: Array
+    deviation: Array
+
+    def __post_init__(self) -> None:
+        shapes = self.start.shape, self.deviation.shape
+        if shapes != ((SIZE,), (SIZE,)):
+            raise ValueError(f"shapes {shapes[0]}, {shapes[1]}: must both be ({SIZE},)")
+        if not (np.isfinite(self.deviation).all() and (self.deviation > 0.0).all()):
+            raise ValueError(f"deviation = {self.deviation.tolist()}: all must be finite and > 0")
+
+
+def draw_prior(truth: Array, seed: int, factor: float = FACTOR) -> Prior:
+    """A rough guess for a simulated base, drawn from the seed.
+
+    Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
+    the arm's base by up to ARM_BASE along each axis, and products of inertia are taken for zero.
+    The deviations are those of these draws.
+
+    Args:
+        truth: shape (22,).
+        seed: >= 0.
+        factor: > 1.
+
+    Raises:
+        ValueError: the factor is not above 1.
+    """
+    if not factor > 1.0:
+        raise ValueError(f"factor = {factor}: must be > 1")
+    random = np.random.default_rng(seed)
+    width = math.log(factor)
+    start = truth * np.exp(random.uniform(-width, width, SIZE))
+    deviation = start * width / math.sqrt(3.0)
+    start[model.PRODUCTS], deviation[model.PRODUCTS] = 0.0, PRODUCT
+    start[model.ARM_BASE] = truth[model.ARM_BASE] + random.uniform(-ARM_BASE, ARM_BASE, 3)
+    deviation[model.ARM_BASE] = ARM_BASE / math.sqrt(3.0)
+    return Prior(start, deviation)
+
 
 # Noise of a row that is taken for exact, as a share of the row's mean square.
 EXACT = 1e-12
@@ -63,22 +139,17 @@ class KalmanEstimator:
     """Sequential estimate with covariance.
 
     Args:
-        start: values beforehand, shape (22,).
-        deviation: how far they may be off, standard deviations, > 0, shape (22,).
+        prior: what it begins with.
         window: samples whose rows are averaged, >= 1.
 
     Raises:
-        ValueError: a shape, a deviation or the window is not as said.
+        ValueError: the window is not >= 1.
     """
 
-    def __init__(self, start: Array, deviation: Array, window: int = 1) -> None:
-        if start.shape != (SIZE,) or deviation.shape != (SIZE,):
-            raise ValueError(f"shapes {start.shape}, {deviation.shape}: must both be ({SIZE},)")
-        if not (np.isfinite(deviation).all() and (deviation > 0.0).all()):
-            raise ValueError(f"deviation = {deviation.tolist()}: all must be finite and > 0")
+    def __init__(self, prior: Prior, window: int = 1) -> None:
         if window < 1:
             raise ValueError(f"window = {window}: must be 1 or more samples")
-        self._start, self._deviation, self._window = start, deviation, window
+        self._start, self._deviation, self._window = prior.start, prior.deviation, window
         self._filter = RecursiveLeastSquares(SIZE, initial_covariance=1.0, window=1)
 
     @property
@@ -94,7 +165,7 @@ class KalmanEstimator:
     @property
     def information(self) -> Array:
         """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
-        return np.linalg.inv(self._filter.p)
+        return np.asarray(np.linalg.inv(self._filter.p))
 
     def update(self, measured: Array, noise: Array) -> None:
         """Take in n samples of all modes.
@@ -113,9 +184,8 @@ class KalmanEstimator:
         regressors = a * self._deviation / root[:, None]
         # In the order of time; at each time all modes and rows.
         for at in range(a.shape[1]):
-            for phi, y in zip(
-                regressors[:, at].reshape(-1, SIZE), outputs[:, at].ravel(), strict=True
-            ):
+            new = regressors[:, at].reshape(-1, SIZE)
+            for phi, y in zip(new, outputs[:, at].ravel(), strict=True):
                 self._filter.update(phi, y)
 
 
@@ -128,7 +198,8 @@ def averaged(values: Array, window: int) -> Array:
     count = values.shape[1]
     if count % window:
         raise ValueError(f"{count} samples: must be a multiple of the window, {window}")
-    return values.reshape(len(values), count // window, window, *values.shape[2:]).mean(axis=2)
+    cut = values.reshape(len(values), count // window, window, *values.shape[2:])
+    return np.asarray(cut.mean(axis=2))
 
 
 def pseudo_inverse(measured: Array) -> Array:
@@ -148,26 +219,10 @@ def pseudo_inverse(measured: Array) -> Array:
     x, _, rank, _ = np.linalg.lstsq(a / scale, f, rcond=None)
     if rank < SIZE:
         raise ValueError(f"the motion fixes {rank} of {SIZE} parameters: excite it more richly")
-    return x / scale
+    return np.asarray(x / scale)
 
 
-# ---
-# How good an excitation is: five measures of the same information, all to be made small.
-#
-# J0 and J1 are the information about the parameters now and after a foreseen motion, in units of
-# what was not known beforehand (see information.py, which has the bits).
-#
-#     sum of bits         -sum_i (1/2) log2(var0_i / var1_i)
-#     joint bits          -(1/2) log2(det J1 / det J0)                       (D-optimality)
-#     condition number    log10 of that of A's columns, from J1 without the start's share
-#     published           sum_i (1 - rho_i + rho_i^2), rho_i = I_i / I_max                   (16)
-#     published, rising   sum_i (1 - rho_i)^2
-#
-# I_i is the published mutual information (15) between parameter i and a reading of it by a sensor
-# of n = 2^I_max states. (16) is smallest at rho = 1/2: beyond half of the bits it prefers less
-# information. The last measure is the paper's idea, a square that weighs uncertain parameters more,
-# without this fault.
-
+# Measures.
 
 Metric = Callable[[Array, Array], Array]
 """(J0 of shape (p, p), J1 of shape (k, p, p)) -> cost of k candidates, shape (k,)."""
@@ -193,7 +248,7 @@ def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
     edges = np.linspace(-1.0, 1.0, states + 1) - 1.0 / states
     cumulated = ndtr(edges / np.asarray(deviation, dtype=float)[..., None])
     q = np.diff(cumulated, axis=-1) / (cumulated[..., -1:] - cumulated[..., :1])
-    return most_bits + xlogy(q, q).sum(axis=-1) / np.log(2.0)
+    return np.asarray(most_bits + xlogy(q, q).sum(axis=-1) / np.log(2.0))
 
 
 # Evaluating (15) for thousands of candidates takes long; it is a smooth function of one number.
@@ -205,17 +260,7 @@ def shares(information: Array) -> Array:
     """I / I_max of (16) for every parameter, from their information: (..., p, p) -> (..., p)."""
     variances = np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
     position = 0.5 * np.log10(variances) - np.log10(RANGE)
-    return np.interp(position, _LOG_DEVIATION, _READING) / MOST_BITS
-
-
-def lost_bits(now: Array, after: Array) -> Array:
-    """Sum of the bits gained about each parameter, with the sign changed."""
-    return -sum_of_bits(now, after)
-
-
-def lost_joint_bits(now: Array, after: Array) -> Array:
-    """Joint bits gained, with the sign changed: D-optimality."""
-    return -joint_bits(now, after)
+    return np.asarray(np.interp(position, _LOG_DEVIATION, _READING) / MOST_BITS)
 
 
 def condition_number(_now: Array, after: Array) -> Array:
@@ -226,41 +271,25 @@ def condition_number(_now: Array, after: Array) -> Array:
     """
     values = np.linalg.eigvalsh(after)
     least = np.maximum(values[..., 0] - 1.0, 1e-9)
-    return 0.5 * np.log10((values[..., -1] - 1.0) / least)
+    return np.asarray(0.5 * np.log10((values[..., -1] - 1.0) / least))
 
 
 def published(_now: Array, after: Array) -> Array:
     """(16) without its factor 1/2, as printed."""
     rho = shares(after)
-    return (1.0 - rho + rho**2).sum(axis=-1)
-
-
-def published_rising(_now: Array, after: Array) -> Array:
-    """(1 - rho)^2 in the place of (16)'s 1 - rho + rho^2."""
-    return ((1.0 - shares(after)) ** 2).sum(axis=-1)
+    return np.asarray((1.0 - rho + rho**2).sum(axis=-1))
 
 
 METRICS: dict[str, Metric] = {
-    "sum of bits": lost_bits,
-    "joint bits": lost_joint_bits,
+    "sum of bits": lambda now, after: -sum_of_bits(now, after),
+    "joint bits": lambda now, after: -joint_bits(now, after),
     "condition number": condition_number,
     "published": published,
-    "published, rising": published_rising,
+    "published, rising": lambda _now, after: ((1.0 - shares(after)) ** 2).sum(axis=-1),
 }
 
 
-# ---
-# Motion and information that arm motions would bring, foreseen with the estimates.
-#
-# The base moves little, so its motion is foreseen with the linear part of the model in
-# simulation.py, about the arm's present posture:
-#
-#     M q'' + B q' + (K + G) q = Q(t),    q = [r, theta]
-#
-# Q is what the arm's motion does to a base at rest, G how gravity acts as the base tilts. The
-# solution for forces that are straight lines over each step is exact (matrix exponential). From it
-# follow the regressors, and with the noise of the sensors the information about the parameters.
-
+# Foresight.
 
 # Estimates that no body can have are raised to this share of the values beforehand.
 LEAST = 0.1
@@ -273,14 +302,14 @@ def plausible(estimate: Array, start: Array) -> Array:
     beforehand; products of inertia shrink until the tensor is positive definite.
     """
     x = estimate.copy()
-    positive = np.ones(order.SIZE, dtype=bool)
-    positive[order.PRODUCTS] = positive[order.ARM_BASE] = False
+    positive = np.ones(SIZE, dtype=bool)
+    positive[model.PRODUCTS] = positive[model.ARM_BASE] = False
     x[positive] = np.maximum(x[positive], LEAST * start[positive])
-    least = x[order.INERTIA][:3].min()
+    least = x[model.INERTIA][:3].min()
     for _ in range(20):
         if np.linalg.eigvalsh(BaseParameters.from_array(x).inertia)[0] > 0.1 * least:
             break
-        x[order.PRODUCTS] *= 0.7
+        x[model.PRODUCTS] *= 0.7
     return x
 
 
@@ -344,7 +373,7 @@ class Foresight:
         advance = self._advance.swapaxes(-1, -2)
         change = np.concatenate((push[:, :-1], np.diff(push, axis=1)), axis=-1)
         driven = change @ advance[:, None, 12:]
-        states = np.empty_like(driven)
+        states: Array = np.empty_like(driven)
         state = np.repeat(self._state[:, None], push.shape[2], axis=1)
         for at in range(driven.shape[1]):
             state = states[:, at] = state @ advance[:, :12] + driven[:, at]
@@ -372,64 +401,16 @@ def information(values: Array, variance: Array, unit: Array, window: int) -> Arr
         values: shape (3 modes, n, k, 8, 3); n a multiple of the window.
         variance: of one sample's six rows, shape (k, 6).
         unit: in which parameters are counted, shape (22,).
-        window: samples that are averaged, see estimation.py.
+        window: samples that are averaged, see KalmanEstimator.
     """
     # Small motions: the rows of mean channels are the mean rows.
     a = small_motion_rows(averaged(values, window))
     a *= unit / np.sqrt(variance / window)[..., None]
-    rows = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, order.SIZE)
-    return rows.swapaxes(-1, -2) @ rows
+    stacked = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, SIZE)
+    return np.asarray(stacked.swapaxes(-1, -2) @ stacked)
 
 
-# ---
-# What is known of the parameters before anything moves.
-
-
-# By which factor positive parameters may be off, either way.
-FACTOR = 2.0
-# How far the arm's base may be off, m, and the deviation of products of inertia from zero, kg m^2.
-ARM_BASE, PRODUCT = 0.1, 0.05
-
-
-@dataclass(frozen=True)
-class Beforehand:
-    """Values to start with.
-
-    Attributes:
-        start: shape (22,).
-        deviation: how far they may be off, standard deviations, shape (22,).
-    """
-
-    start: Array
-    deviation: Array
-
-
-def rough(truth: Array, seed: int, factor: float = FACTOR) -> Beforehand:
-    """A rough guess for a simulated base, drawn from the seed.
-
-    Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
-    the arm's base by up to ARM_BASE along each axis, and products of inertia are taken for zero.
-    The deviations are those of these draws.
-
-    Args:
-        truth: shape (22,).
-        seed: >= 0.
-        factor: > 1.
-
-    Raises:
-        ValueError: the factor is not above 1.
-    """
-    if not factor > 1.0:
-        raise ValueError(f"factor = {factor}: must be > 1")
-    random = np.random.default_rng(seed)
-    width = math.log(factor)
-    start = truth * np.exp(random.uniform(-width, width, order.SIZE))
-    deviation = start * width / math.sqrt(3.0)
-    start[order.PRODUCTS], deviation[order.PRODUCTS] = 0.0, PRODUCT
-    start[order.ARM_BASE] = truth[order.ARM_BASE] + random.uniform(-ARM_BASE, ARM_BASE, 3)
-    deviation[order.ARM_BASE] = ARM_BASE / math.sqrt(3.0)
-    return Beforehand(start, deviation)
-
+# Choice.
 
 # Cost beyond any measure's: of a motion beyond the limits, and more with the excess.
 FORBIDDEN = 1e6
@@ -440,22 +421,22 @@ class ExcitationPlanner:
 
     Args:
         metric: to be made small.
-        beforehand: what was known at the start.
+        prior: what was known at the start.
         rest: angle of the arm when the sensors were set to zero, rad.
-        setting: of the experiment.
+        settings: of the experiment.
         seed: of the optimiser's candidates, >= 0.
     """
 
     def __init__(
-        self, metric: Metric, beforehand: Beforehand, rest: float, setting: Setting, seed: int
+        self, metric: Metric, prior: Prior, rest: float, settings: ExperimentSettings, seed: int
     ) -> None:
-        self._metric, self._beforehand, self._rest = metric, beforehand, rest
-        self._setting = setting
+        self._metric, self._prior, self._rest = metric, prior, rest
+        self._settings = settings
         self._random = np.random.default_rng(seed)
-        step = setting.period * setting.thin
+        step = settings.period * settings.thin
         self._step = step
-        self._steps = step * np.arange(setting.samples // setting.thin + 1)
-        self._samples = setting.period * np.arange(1, setting.samples + 1)
+        self._steps = step * np.arange(settings.samples // settings.thin + 1.0)
+        self._samples = settings.period * np.arange(1.0, settings.samples + 1)
 
     def choose(
         self, old: Sinusoid, estimator: KalmanEstimator, state: Array, largest: Array
@@ -468,35 +449,35 @@ class ExcitationPlanner:
             state: measured [r, theta, r', theta'] of the base, shape (3 modes, 12).
             largest: value of each channel so far, shape (8, 3).
         """
-        setting, now = self._setting, estimator.information
-        estimate = plausible(estimator.estimate, self._beforehand.start)
+        settings, now = self._settings, estimator.information
+        estimate = plausible(estimator.estimate, self._prior.start)
         angle = float(old.motion(np.zeros(1)).angle[0])
-        foresight = Foresight(estimate, setting.arm, self._rest, angle, state, self._step)
+        foresight = Foresight(estimate, settings.arm, self._rest, angle, state, self._step)
 
         def cost(unit: Array) -> Array:
             candidates = self._candidates(unit.reshape(3, -1), old)
-            excess = setting.limits.excess(changed(old, candidates, self._samples, setting.blend))
-            motion = changed(old, candidates, self._steps, setting.blend)
+            excess = settings.limits.excess(changed(old, candidates, self._samples, settings.blend))
+            motion = changed(old, candidates, self._steps, settings.blend)
             gained = self._information(foresight, motion, estimate, largest)
             costs = self._metric(now, now + gained)
             return np.where(excess > 0.0, FORBIDDEN * (1.0 + excess), costs)
 
         best = differential_evolution(
             cost, [(0.0, 1.0)] * 3, vectorized=True, updating="deferred", polish=False, tol=0.0,
-            popsize=setting.population, maxiter=setting.generations, seed=self._random,
+            popsize=settings.population, maxiter=settings.generations, seed=self._random,
         )  # fmt: skip
         # The old motion goes on where no change is within the limits.
         return self._candidates(best.x, old) if best.fun < FORBIDDEN else old
 
     def _candidates(self, unit: Array, old: Sinusoid) -> Sinusoid:
-        return Sinusoid(*self._setting.limits.sinusoid(unit), old.phase)
+        return Sinusoid(*self._settings.limits.sinusoid(unit), old.phase)
 
     def _information(
         self, foresight: Foresight, motion: ArmMotion, estimate: Array, largest: Array
     ) -> Array:
-        setting = self._setting
+        settings = self._settings
         values = foresight.sense(motion)
         reached = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
         # Each step stands for `thin` samples.
-        variance = row_variance(setting.noise.deviation(reached), estimate) / setting.thin
-        return information(values, variance, self._beforehand.deviation, setting.foreseen_window)
+        variance = row_variance(settings.noise.deviation(reached), estimate) / settings.thin
+        return information(values, variance, self._prior.deviation, settings.foreseen_window)

@@ -1,24 +1,44 @@
-"""Coasting to standstill in closed form, and fits of it to speed readings.
+"""Methods 2 and 1 + 2 of 2006: friction over mass, and the inertia, from coasting to standstill.
 
     (16)-(18)  dV/dt = -b V - c,   b = B / M, c = C / M     (J in place of M for W)
 
     V(t) = V0 exp(-b t) - c (1 - exp(-b t)) / b             until V = 0, then it rests
 
-Fitting this to the speeds needs no accelerations, and uses when the robot came to rest.
+Fitting this closed form to the speeds needs no accelerations, and uses when the robot came to rest.
+Coasting is the motion of no force. It holds b and c, and no more: twice the mass with twice the
+friction coasts alike. B and C themselves need the mass from elsewhere.
+
+Methods 1 + 2: coasting holds B_w / J and C_w / J; method 1 gives B_w and C_w. What is not known of
+these two goes into J as well: dJ/d[B_w, C_w] follows from the least squares' own conditions.
+
+As printed: accelerations by Euler's method, then least squares.
+
+    dV/dt at k is (V(k + 1) - V(k)) / T,   regressed on V(k)
+
+The noise e of a reading stands in the regressor as e(k) and in the acceleration as -e(k) / T. The
+regression takes that for friction: with a noise of the standard deviation s, b comes out too
+large by about s^2 / (T var V), and c too small by that times the mean speed. Reading more often
+makes it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's;
+readings every 40 ms with 9 mm/s of noise do that.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
-from scipy.special import stdtrit
 
-from diffbot_papers.omni.model import Array, OmniRobot, body_forces, decay_integral, time_to_rest
+from diffbot_papers.omni.identification import (
+    Estimate,
+    LinearFit,
+    SteadyFit,
+    combined,
+    ordinary_least_squares,
+)
+from diffbot_papers.omni.model import Array, decay_integral, time_to_rest
 
 LEAST_MOVING = 6
 """Readings in motion below which a run of coasting says nothing useful about its curve."""
@@ -68,11 +88,11 @@ class Coasting:
     @property
     def time(self) -> Array:
         """Of the readings from the first on, (n,) s."""
-        return self.period * np.arange(len(self.speed))
+        return self.period * np.arange(float(len(self.speed)))
 
 
 def coasting_speed(
-    time: ArrayLike, start: ArrayLike, rate: float, deceleration: float
+    time: ArrayLike, start: float | Array, rate: float, deceleration: float
 ) -> tuple[Array, Array]:
     """The speed while coasting, and what it depends on; exact.
 
@@ -170,7 +190,7 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
         raise ValueError("the readings of coasting do not determine friction; read more often")
     # Readings at rest know nothing of the noise in motion: an encoder at rest has none.
     variance = float(np.sum((speeds - seen)[moving] ** 2)) / freedom
-    inverse = np.linalg.inv(jacobian.T @ jacobian)
+    inverse: Array = np.asarray(np.linalg.inv(jacobian.T @ jacobian), dtype=float)
     return CoastingSolution(found.x[:k], found.x[k:], inverse, jacobian, by_law, variance, freedom)
 
 
@@ -190,76 +210,7 @@ def mean_deceleration(run: Coasting) -> float:
     return found
 
 
-# ---
-# A value with its standard deviation and Student's t intervals.
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value that was estimated.
-
-    Attributes:
-        value: in its unit.
-        std: its standard deviation, in the same unit, >= 0.
-        freedom: degrees of freedom behind the standard deviation, > 0; infinite: it is known.
-    """
-
-    value: float
-    std: float
-    freedom: float = math.inf
-
-    @property
-    def half_width(self) -> float:
-        """Half of the 95 % interval, by Student's t."""
-        return float(stdtrit(self.freedom, 0.975)) * self.std
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
-        return self.value - self.half_width, self.value + self.half_width
-
-    def covers(self, truth: float) -> bool:
-        """Whether the 95 % interval holds a value."""
-        low, high = self.interval
-        return low <= truth <= high
-
-    def scaled(self, factor: Estimate | float) -> Estimate:
-        """The product with an independent factor; first-order propagation of both."""
-        if not isinstance(factor, Estimate):
-            factor = Estimate(factor, 0.0)
-        parts = (factor.value * self.std, self.value * factor.std)
-        std, freedom = combined(parts, (self.freedom, factor.freedom))
-        return Estimate(self.value * factor.value, std, freedom)
-
-
-def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
-    """Standard deviation of a sum of independent errors, and its degrees of freedom.
-
-    The latter by Welch and Satterthwaite: variances squared over degrees of freedom add up.
-    """
-    squares = np.square(stds)
-    total = float(squares.sum())
-    share = float(np.sum(squares**2 / np.asarray(freedoms)))
-    return math.sqrt(total), total**2 / share if share > 0.0 else math.inf
-
-
-def mean(values: Sequence[float]) -> Estimate:
-    """Mean of repeated experiments, with the spread between them as its only evidence.
-
-    Raises:
-        ValueError: there are fewer than two.
-    """
-    if len(values) < 2:
-        raise ValueError(f"{len(values)} values: a mean with an interval needs at least 2")
-    std = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return Estimate(float(np.mean(values)), std, len(values) - 1)
-
-
-# ---
-# Method 2: friction over mass, or over inertia, from coasting; (16)-(18).
-#
-# Coasting is the motion of no force. It holds b = B / M and c = C / M, and no more: twice the mass
-# with twice the friction coasts alike. B and C themselves need the mass from elsewhere.
+# Methods 2 and 1 + 2.
 
 
 @dataclass(frozen=True)
@@ -270,7 +221,6 @@ class CoastingFit:
         rate: b = B / M, 1/s (B_w / J for W).
         deceleration: c = C / M, m/s^2 (C_w / J in rad/s^2 for W).
         covariance: of [b, c], (2, 2). They are strongly correlated.
-        residual_std: of the readings in motion, m/s or rad/s.
         starts: fitted size of the speed at the first reading of each run, m/s or rad/s; () where
             a method has none.
     """
@@ -278,7 +228,6 @@ class CoastingFit:
     rate: Estimate
     deceleration: Estimate
     covariance: Array
-    residual_std: float
     starts: tuple[float, ...] = ()
 
     def friction(self, mass: Estimate | float) -> tuple[Estimate, Estimate]:
@@ -298,94 +247,8 @@ def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
     guess = [0.0, float(np.mean([mean_deceleration(run) for run in runs]))] if runs else [0.0, 0.0]
     found = solve_coasting(runs, lambda p: (p[0], p[1], np.eye(2)), guess)
     covariance = found.variance * found.inverse[:2, :2]
-    rate, deceleration = (
-        Estimate(float(value), float(std), found.freedom)
-        for value, std in zip(found.parameters, np.sqrt(np.diag(covariance)), strict=True)
-    )
-    return CoastingFit(
-        rate, deceleration, covariance, found.variance**0.5, tuple(found.starts.tolist())
-    )
-
-
-# ---
-# Method 1: friction from the forces that keep the speed steady.
-#
-#     (13)  F_v = B_v V + C_v    (14)  F_vn = B_vn Vn + C_vn    (15)  Gamma = B_w W + C_w
-#
-# for positive speeds; with sgn(V) C for C they hold for both directions. Ordinary least squares, as
-# in the paper; 95 % intervals by Student's t, from the scatter of the points about their line.
-
-
-@dataclass(frozen=True)
-class SteadyFit:
-    """Friction of one axis.
-
-    Attributes:
-        viscous: B, N/(m/s) or N m/(rad/s).
-        coulomb: C, N or N m.
-        covariance: of [B, C], (2, 2). They are strongly correlated.
-        residual_std: of the points about the line, N or N m.
-    """
-
-    viscous: Estimate
-    coulomb: Estimate
-    covariance: Array
-    residual_std: float
-
-
-def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
-    """(4)-(8): [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents of the motors, (..., 4) A.
-
-    An error of l K_t / r or of b scales B and C alike; no interval here knows of it.
-    """
-    return body_forces(robot.motor.wheel_force(current), robot.wheel_distance)
-
-
-def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
-    """(13)-(15) for one axis, from one point per steady speed.
-
-    Args:
-        speeds: V, Vn or W of each experiment, (n,) m/s or rad/s, n >= 3, of either sign, not 0.
-        forces: F_v, F_vn or Gamma, (n,) N or N m.
-
-    Raises:
-        ValueError: too few points, unlike shapes, a value that is not finite, a speed of 0, or
-            speeds whose sizes do not differ.
-    """
-    speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
-    if speeds.ndim != 1 or speeds.shape != forces.shape:
-        raise ValueError(
-            f"speeds {speeds.shape} and forces {forces.shape}: give one force for each speed"
-        )
-    if len(speeds) < 3:
-        raise ValueError(f"{len(speeds)} steady speeds: B, C and their intervals need at least 3")
-    if not (np.isfinite(speeds).all() and np.isfinite(forces).all()):
-        raise ValueError("speeds and forces must be finite; leave out readings that failed")
-    if not speeds.all():
-        raise ValueError("a steady speed is 0: Coulomb friction has no known sign there")
-    if np.ptp(np.abs(speeds)) < 1e-6 * np.abs(speeds).max():
-        raise ValueError(f"all speeds are {abs(speeds[0]):g}: B and C need different ones")
-    rows = np.column_stack((speeds, np.sign(speeds)))
-    inverse = np.linalg.inv(rows.T @ rows)
-    viscous, coulomb = inverse @ rows.T @ forces
-    freedom = len(speeds) - 2
-    variance = float(np.sum((forces - rows @ (viscous, coulomb)) ** 2)) / freedom
-    stds = np.sqrt(variance * np.diag(inverse))
-    return SteadyFit(
-        Estimate(float(viscous), float(stds[0]), freedom),
-        Estimate(float(coulomb), float(stds[1]), freedom),
-        variance * inverse,
-        float(np.sqrt(variance)),
-    )
-
-
-# ---
-# Methods 1 + 2: the inertia from coasting, with the friction from steady speeds; (18).
-#
-#     dW/dt = -(B_w W + C_w) / J
-#
-# Coasting holds B_w / J and C_w / J; method 1 gives B_w and C_w. What is not known of these two
-# goes into J as well: dJ/d[B_w, C_w] follows from the least squares' own conditions.
+    fit = LinearFit(found.parameters, covariance, found.freedom)
+    return CoastingFit(fit.estimate(0), fit.estimate(1), covariance, tuple(found.starts.tolist()))
 
 
 def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> Estimate:
@@ -415,16 +278,7 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> Estimate:
     return Estimate(inertia, std, freedom)
 
 
-# ---
-# Methods 2 and 1 + 2 as printed: accelerations by Euler's method, then least squares.
-#
-#     dV/dt at k is (V(k + 1) - V(k)) / T,   regressed on V(k)
-#
-# The noise e of a reading stands in the regressor as e(k) and in the acceleration as -e(k) / T. The
-# regression takes that for friction: with a noise of the standard deviation s, b comes out too
-# large by about s^2 / (T var V), and c too small by that times the mean speed. Reading more often
-# makes it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's;
-# readings every 40 ms with 9 mm/s of noise do that.
+# The same as printed.
 
 
 def euler_accelerations(runs: Sequence[Coasting]) -> tuple[Array, Array]:
@@ -450,18 +304,8 @@ def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
     """
     speed, acceleration = euler_accelerations(runs)
     rows = np.column_stack((-speed, -np.ones_like(speed)))
-    inverse = np.linalg.inv(rows.T @ rows)
-    values = inverse @ rows.T @ acceleration
-    freedom = len(speed) - 2
-    variance = float(np.sum((acceleration - rows @ values) ** 2)) / freedom
-    covariance = variance * inverse
-    rate, deceleration = (
-        Estimate(float(value), float(std), freedom)
-        for value, std in zip(values, np.sqrt(np.diag(covariance)), strict=True)
-    )
-    # The noise of a difference of two readings, back to that of one.
-    noise = variance**0.5 * runs[0].period / 2.0**0.5
-    return CoastingFit(rate, deceleration, covariance, noise)
+    fit = ordinary_least_squares(rows, acceleration)
+    return CoastingFit(fit.estimate(0), fit.estimate(1), fit.covariance)
 
 
 def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> Estimate:

@@ -1,4 +1,17 @@
-"""The three experiments many times over: do the 95 % intervals hold the truth?"""
+"""The three experiments of 2006 as simulations, once and many times over.
+
+The robot is driven with a speed loop on what the sensors read: PI on [V, Vn, W], a voltage for each
+wheel by (12), duty steps of the motors.
+
+    u = A (Kp e + Ki integral of e),   e = [V, Vn, W] wanted - read,   A the matrix of (12)
+
+Each wheel sees the error of its own rim speed. The integral is of the body's three velocities,
+not of four wheels' speeds: with a fourth one the noise would let the wheels work against each
+other.
+
+Readings have white noise, then steps of a converter. Repeated with other noise, the experiments say
+whether the 95 % intervals hold the truth.
+"""
 
 from __future__ import annotations
 
@@ -7,182 +20,124 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from diffbot_papers.omni.coasting import (
     Coasting,
-    Estimate,
-    SteadyFit,
-    combined,
     fit_coasting,
     fit_coasting_published,
     fit_inertia,
-    fit_steady,
     inertia_published,
+)
+from diffbot_papers.omni.identification import (
+    Estimate,
+    HangingRig,
+    SteadyFit,
+    fit_acceleration,
+    fit_acceleration_published,
+    fit_steady,
     steady_forces,
 )
 from diffbot_papers.omni.model import (
     AXES,
-    DISC_RADIUS,
-    GRAVITY,
-    SAMPLE_PERIOD,
-    TABLE_1_SPEEDS,
-    TABLE_4,
     Array,
     OmniRobot,
-    OmniSensors,
     OmniState,
-    Reading,
-    SpeedLoop,
     body_velocities,
     simulate,
     wheel_velocities,
 )
+from diffbot_papers.omni.tables import SAMPLE_PERIOD, TABLE_1_SPEEDS, TABLE_4
 
-# ---
-# Method 3: the inertia of the robot, hung from the ceiling, turned by a falling mass.
-#
-#     (19)  Gamma = J dW/dt     (20)  Gamma = f_m r_m     (21)  f_m = m_o g     as printed
-#
-# The falling mass accelerates, too: with a = r_m dW/dt the wire pulls only with f_m = m_o (g - a),
-# so
-#
-#     Gamma = m_o (g - a) r_m     J = m_o r_m (g - r_m dW/dt) / (dW/dt)
-#
-# As printed, J holds m_o r_m^2 too much.
+# Sensors and speed loop.
 
 
 @dataclass(frozen=True)
-class HangingRig:
-    """A mass on a wire that unwinds from a disc on the hanging robot.
+class Reading:
+    """Noise and resolution of one kind of reading.
 
     Attributes:
-        load: m_o, kg, > 0.
-        radius: r_m, of the disc, m, > 0.
-        gravity: g, m/s^2, > 0; the paper's by default.
-        load_std: standard deviation of m_o, kg, >= 0.
-        radius_std: standard deviation of r_m, m, >= 0.
+        noise: standard deviation of the white normal noise, in the unit of the reading, >= 0.
+        step: of the quantisation, in the unit of the reading, >= 0; 0: none.
 
     Raises:
-        ValueError: a value is not finite or out of its range.
+        ValueError: a value is not finite or < 0.
     """
 
-    load: float
-    radius: float = DISC_RADIUS
-    gravity: float = GRAVITY
-    load_std: float = 0.0
-    radius_std: float = 0.0
+    noise: float
+    step: float
 
     def __post_init__(self) -> None:
-        for name in ("load", "radius", "gravity"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"{name} = {value}: must be finite and > 0")
-        for name in ("load_std", "radius_std"):
+        for name in ("noise", "step"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"{name} = {value}: must be finite and >= 0")
+                raise ValueError(f"{name} = {value} of a reading: must be finite and >= 0")
 
-    def acceleration(self, inertia: float) -> float:
-        """dW/dt, rad/s^2, of a body with this J, kg m^2: the mass and the body move together."""
-        m, r = self.load, self.radius
-        return m * self.gravity * r / (inertia + m * r**2)
-
-    def inertia_published(self, acceleration: Estimate | float) -> Estimate:
-        """(19)-(21): J = m_o g r_m / (dW/dt), kg m^2, too large by m_o r_m^2."""
-        found = _estimate(acceleration)
-        m, g, r = self.load, self.gravity, self.radius
-        value = m * g * r / found.value
-        slopes = (-value / found.value, value / m, value / r)
-        return self._propagated(value, slopes, found)
-
-    def inertia(self, acceleration: Estimate | float) -> Estimate:
-        """J = m_o r_m (g - r_m dW/dt) / (dW/dt), kg m^2, from dW/dt, rad/s^2.
-
-        Raises:
-            ValueError: the acceleration is not between 0 and that of the falling mass alone.
-        """
-        found = _estimate(acceleration)
-        m, g, r = self.load, self.gravity, self.radius
-        if not found.value < g / r:
-            raise ValueError(
-                f"acceleration = {found.value} rad/s^2: the mass cannot fall faster than g, so it "
-                f"must be below g / r_m = {g / r:g}; check the radius and the unit of the angle"
-            )
-        value = m * r * (g - r * found.value) / found.value
-        slopes = (
-            -m * r * g / found.value**2,
-            value / m,
-            m * (g - 2.0 * r * found.value) / found.value,
-        )
-        return self._propagated(value, slopes, found)
-
-    def _propagated(
-        self, value: float, slopes: tuple[float, float, float], acceleration: Estimate
-    ) -> Estimate:
-        """J with what acceleration, load and radius leave unknown of it."""
-        stds = (acceleration.std, self.load_std, self.radius_std)
-        parts = [slope * std for slope, std in zip(slopes, stds, strict=True)]
-        std, freedom = combined(parts, (acceleration.freedom, math.inf, math.inf))
-        return Estimate(value, std, freedom)
+    def of(self, truth: ArrayLike, random: np.random.Generator) -> Array:
+        """Readings of true values, in the same shape."""
+        truth = np.asarray(truth, dtype=float)
+        noisy = truth + self.noise * random.standard_normal(truth.shape)
+        return self.step * np.round(noisy / self.step) if self.step else noisy
 
 
-def _estimate(acceleration: Estimate | float) -> Estimate:
-    if not isinstance(acceleration, Estimate):
-        acceleration = Estimate(float(acceleration), 0.0)
-    if not acceleration.value > 0.0:
-        raise ValueError(
-            f"acceleration = {acceleration.value} rad/s^2: must be > 0, in the sense in which the "
-            "mass falls"
-        )
-    return acceleration
+@dataclass(frozen=True)
+class OmniSensors:
+    """Sensors of the experiments.
+
+    The paper states none. With this noise of the speeds, method 2 as printed errs about as much in
+    B_v and B_vn as Table 3 differs from Table 2; with that of the currents, method 1's forces
+    scatter about their line as in Table 1; with that of the angles, W looks as in Fig. 9(b).
+
+    Attributes:
+        wheel_speed: of a wheel's rim, m/s.
+        current: of a motor, A.
+        angle: of the hanging robot, from the camera, rad.
+    """
+
+    wheel_speed: Reading = Reading(0.012, 0.002)
+    current: Reading = Reading(0.1, 0.02)
+    angle: Reading = Reading(0.01, 0.005)
 
 
-def fit_acceleration(period: float, angle: ArrayLike) -> Estimate:
-    """dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
+@dataclass(frozen=True)
+class SpeedGains:
+    """Gains of the loop. The paper prints none; these settle in a second and saturate as it shows.
+
+    Attributes:
+        proportional: Kp, V/(m/s) at the rim.
+        integral: Ki, V/m at the rim.
+    """
+
+    proportional: float = 60.0
+    integral: float = 130.0
+
+
+class SpeedLoop:
+    """The loop of any number of robots at once.
 
     Args:
-        period: between two readings, s.
-        angle: theta, (n,) rad, n >= 4, not wrapped.
-
-    Raises:
-        ValueError: there are too few readings or one is not finite.
+        robot: that is driven.
+        period: between two calls, s.
+        gains: of the loop.
     """
-    angle = _angles(angle)
-    time = period * np.arange(len(angle))
-    rows = np.column_stack((np.ones_like(time), time, 0.5 * time**2))
-    return _last_of(rows, angle)
 
+    def __init__(self, robot: OmniRobot, period: float, gains: SpeedGains | None = None) -> None:
+        self._robot, self._period = robot, period
+        self._gains = gains or SpeedGains()
+        self._integral: Array | float = 0.0
 
-def fit_acceleration_published(period: float, angle: ArrayLike) -> Estimate:
-    """dW/dt, rad/s^2, as printed: W by differences of the angle, then a straight line, Fig. 9(b).
-
-    Neighbouring differences share a reading with opposite signs. The value stays unbiased, but the
-    line's own interval, given here, takes them for independent and comes out far too wide.
-    """
-    angle = _angles(angle)
-    time = period * np.arange(len(angle) - 1)
-    return _last_of(np.column_stack((np.ones_like(time), time)), np.diff(angle) / period)
-
-
-def _angles(angle: ArrayLike) -> Array:
-    angle = np.asarray(angle, dtype=float)
-    if angle.ndim != 1 or len(angle) < 4 or not np.isfinite(angle).all():
-        raise ValueError(f"angle {angle.shape}: must be one row of at least 4 finite readings")
-    return angle
-
-
-def _last_of(rows: Array, outputs: Array) -> Estimate:
-    """The last parameter of ordinary least squares."""
-    inverse = np.linalg.inv(rows.T @ rows)
-    values = inverse @ rows.T @ outputs
-    freedom = len(outputs) - rows.shape[1]
-    variance = float(np.sum((outputs - rows @ values) ** 2)) / freedom
-    return Estimate(float(values[-1]), float(np.sqrt(variance * inverse[-1, -1])), freedom)
-
-
-# ---
-# Readings of a run of the robot, and driving it while they are taken.
+    def update(self, wanted: Array, read: Array) -> Array:
+        """Duty of the motors in steps, (..., 4), for [V, Vn, W] wanted and read, (..., 3)."""
+        robot, gains = self._robot, self._gains
+        error = wanted - read
+        integral = self._integral + self._period * error
+        voltage = wheel_velocities(
+            gains.proportional * error + gains.integral * integral, robot.wheel_distance
+        )
+        # While a motor gives all it has, more integral would only be overshoot later.
+        free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
+        self._integral = np.where(free, integral, self._integral)
+        return robot.motor.duty(voltage)
 
 
 @dataclass(frozen=True)
@@ -201,12 +156,12 @@ class OmniRecording:
     velocity: Array
     current: Array
     duty: Array
-    driven: Array
+    driven: NDArray[np.bool_]
 
     @property
     def time(self) -> Array:
         """Of the readings from the first on, (n,) s."""
-        return self.period * np.arange(len(self.driven))
+        return self.period * np.arange(float(len(self.driven)))
 
 
 def record(
@@ -242,74 +197,7 @@ def record(
     return OmniRecording(period, velocity, current, duty, driven)
 
 
-# ---
-# Method 2 as a simulation: bring the robot to speed, switch the motors off, read on; Fig. 6.
-
-START_SPEEDS = (1.3, 0.9, 1.8)
-"""[V, Vn in m/s, W in rad/s] from which the robot of Fig. 6 coasts."""
-
-DRIVEN, OFF = 65, 45
-"""Readings with the motors on and off; the robot rests before the last."""
-
-
-def coast(
-    robot: OmniRobot,
-    sensors: OmniSensors,
-    random: np.random.Generator,
-    runs: int = 1,
-    speeds: tuple[float, float, float] = START_SPEEDS,
-) -> OmniRecording:
-    """Each axis by itself: from rest to its speed, then coasting to standstill.
-
-    Args:
-        robot: that is driven.
-        sensors: noise and quantisation of its readings.
-        random: source of the noise.
-        runs: repetitions, each with noise of its own.
-        speeds: at which [V, Vn, W] are when the motors go off, m/s, m/s, rad/s.
-
-    Returns:
-        Recordings with the leading dimensions (runs, 3 axes).
-    """
-    wanted = np.broadcast_to(np.diag(speeds), (runs, 3, 3))
-    driven = np.arange(DRIVEN + OFF) < DRIVEN
-    return record(robot, wanted, driven, SAMPLE_PERIOD, sensors, random)
-
-
-def coasting_of(recording: OmniRecording, run: int, axis: int) -> Coasting:
-    """The readings of one run and axis (0, 1, 2: V, Vn, W) from when the motors are off."""
-    off = ~recording.driven
-    return Coasting(recording.period, recording.velocity[run, axis, off, axis])
-
-
-# ---
-# Method 3 as a simulation: a camera reads the angle of the hanging robot, as in Fig. 9(a).
-
-HANGING_DURATION, START_ANGLE = 4.5, 1.0
-"""s and rad, as in Fig. 9(a)."""
-
-
-def hang(
-    rig: HangingRig, inertia: float, sensor: Reading, random: np.random.Generator, runs: int = 1
-) -> Array:
-    """Readings of theta every SAMPLE_PERIOD from the mass's release on, (runs, n) rad.
-
-    Nothing but the falling mass turns the robot: no friction and no twist of the robot's own wire.
-
-    Args:
-        rig: mass and disc.
-        inertia: J, kg m^2.
-        sensor: noise and quantisation of the angle, rad.
-        random: source of the noise.
-        runs: repetitions, each with noise of its own.
-    """
-    time = np.arange(0.0, HANGING_DURATION + 1e-9, SAMPLE_PERIOD)
-    truth = START_ANGLE + 0.5 * rig.acceleration(inertia) * time**2
-    return sensor.of(np.broadcast_to(truth, (runs, len(time))), random)
-
-
-# ---
-# Method 1 as a simulation: drive at steady speeds, read speeds and currents, as in Figs. 2-4.
+# Method 1: drive at steady speeds, read speeds and currents, as in Figs. 2-4.
 
 DURATION, SETTLED = 5.0, 3.0
 """Length of a run as in Figs. 2-4, and from when on the speed counts as steady, s."""
@@ -357,6 +245,73 @@ def steady_points(recording: OmniRecording, robot: OmniRobot) -> tuple[Array, Ar
     own = np.arange(3)[:, None]
     column = np.arange(speeds.shape[-2])[None, :]
     return speeds[..., own, column, own], forces[..., own, column, own]
+
+
+# Method 2: bring the robot to speed, switch the motors off, read on; Fig. 6.
+
+START_SPEEDS = (1.3, 0.9, 1.8)
+"""[V, Vn in m/s, W in rad/s] from which the robot of Fig. 6 coasts."""
+
+DRIVEN, OFF = 65, 45
+"""Readings with the motors on and off; the robot rests before the last."""
+
+
+def coast(
+    robot: OmniRobot,
+    sensors: OmniSensors,
+    random: np.random.Generator,
+    runs: int = 1,
+    speeds: tuple[float, float, float] = START_SPEEDS,
+) -> OmniRecording:
+    """Each axis by itself: from rest to its speed, then coasting to standstill.
+
+    Args:
+        robot: that is driven.
+        sensors: noise and quantisation of its readings.
+        random: source of the noise.
+        runs: repetitions, each with noise of its own.
+        speeds: at which [V, Vn, W] are when the motors go off, m/s, m/s, rad/s.
+
+    Returns:
+        Recordings with the leading dimensions (runs, 3 axes).
+    """
+    wanted = np.broadcast_to(np.diag(speeds), (runs, 3, 3))
+    driven = np.arange(DRIVEN + OFF) < DRIVEN
+    return record(robot, wanted, driven, SAMPLE_PERIOD, sensors, random)
+
+
+def coasting_of(recording: OmniRecording, run: int, axis: int) -> Coasting:
+    """The readings of one run and axis (0, 1, 2: V, Vn, W) from when the motors are off."""
+    off = ~recording.driven
+    return Coasting(recording.period, recording.velocity[run, axis, off, axis])
+
+
+# Method 3: a camera reads the angle of the hanging robot, as in Fig. 9(a).
+
+HANGING_DURATION, START_ANGLE = 4.5, 1.0
+"""s and rad, as in Fig. 9(a)."""
+
+
+def hang(
+    rig: HangingRig, inertia: float, sensor: Reading, random: np.random.Generator, runs: int = 1
+) -> Array:
+    """Readings of theta every SAMPLE_PERIOD from the mass's release on, (runs, n) rad.
+
+    Nothing but the falling mass turns the robot: no friction and no twist of the robot's own wire.
+
+    Args:
+        rig: mass and disc.
+        inertia: J, kg m^2.
+        sensor: noise and quantisation of the angle, rad.
+        random: source of the noise.
+        runs: repetitions, each with noise of its own.
+    """
+    time = np.arange(0.0, HANGING_DURATION + 1e-9, SAMPLE_PERIOD)
+    truth = START_ANGLE + 0.5 * rig.acceleration(inertia) * time**2
+    return sensor.of(np.broadcast_to(truth, (runs, len(time))), random)
+
+
+# Repetitions.
 
 
 @dataclass(frozen=True)

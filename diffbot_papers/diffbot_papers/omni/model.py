@@ -1,23 +1,65 @@
-"""Kinematics and forces of four omni-wheels at right angles.
+"""The four-wheel omnidirectional robot: kinematics, motors, friction, and its motion.
+
+Omni-wheels at right angles; (4)-(6) is the transpose of (12): the wheels' power is the body's.
 
     (12)  v1 =  Vn + b W     (4)  F_v  = f4 - f2              (11)  dx/dt = V cos th - Vn sin th
           v2 = -V  + b W     (5)  F_vn = f1 - f3                    dy/dt = V sin th + Vn cos th
           v3 = -Vn + b W     (6)  Gamma = (f1 + f2 + f3 + f4) b     dth/dt = W
           v4 =  V  + b W
 
-(4)-(6) is the transpose of (12): the wheels' power is the body's.
+DC motors with gear and wheel, driven by pulse-width modulation of a limited supply. The paper
+writes T both for the rotor's torque in (10) and for the wheel's in (8).
+
+    (9)   u = L_a di/dt + R_a i + K_v w_m       armature; w_m = l v / r is the rotor's speed
+    (10)  T_m = K_t i                           torque at the rotor
+    (8)   T = l K_t i,  (7)  f = T / r          torque and force at the wheel
+
+Viscous and Coulomb friction of each axis:
+
+    (1)  F_v   = M (dV/dt  - W Vn) + B_v  V  + C_v  sgn V
+    (2)  F_vn  = M (dVn/dt + W V)  + B_vn Vn + C_vn sgn Vn
+    (3)  Gamma = J  dW/dt          + B_w  W  + C_w  sgn W
+
+The paper's (1), (2) leave out W Vn and W V, by which the axes of the body turn under a velocity
+that keeps its direction in the world. With one of V, Vn, W at a time, as in its experiments, they
+are 0.
+
+One axis under a constant force has an exact solution. At v = 0 the friction is whatever holds the
+axis, up to C; the printed sgn(0) = 0 would let any force move it, and a solver that follows it
+chatters about standstill. With b = B / M and a = (F - C s) / M, s the direction of motion:
+
+    v(t) = v0 exp(-b t) + a (1 - exp(-b t)) / b      until v = 0, at t = ln(1 - b v0 / a) / b
+
+After that the axis rests where |F| <= C, and else moves on from rest in the direction of F.
+
+A step of the simulation turns the axes, then solves motors and friction exactly for the voltages
+and the speed at its start. Standstill, saturation and coasting along one axis are therefore exact;
+the rest is first order in the step, some 0.1 % of a change of speed.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from diffbot_papers.omni.tables import MASS, TABLE_5_MEAN, TABLE_6_MEAN
+
 Array = NDArray[np.float64]
+
+AXES = ("V", "Vn", "W")
+
+
+def check_positive(**values: float) -> None:
+    """Refuse values that are not finite or not > 0, by name."""
+    for name, value in values.items():
+        if not (math.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} = {value}: must be finite and > 0")
+
+
+# Kinematics.
 
 
 def columns(values: ArrayLike) -> tuple[Array, ...]:
@@ -84,14 +126,7 @@ def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
     return np.stack(np.broadcast_arrays(*moved), axis=-1)
 
 
-# ---
-# A DC motor with gear and wheel, driven by pulse-width modulation of a limited supply.
-#
-#     (9)   u = L_a di/dt + R_a i + K_v w_m       armature; w_m = l v / r is the rotor's speed
-#     (10)  T_m = K_t i                           torque at the rotor
-#     (8)   T = l K_t i,  (7)  f = T / r          torque and force at the wheel
-#
-# The paper writes T both for the rotor's torque in (10) and for the wheel's in (8).
+# The robot.
 
 
 @dataclass(frozen=True)
@@ -125,10 +160,7 @@ class Motor:
     duty_steps: int = 255
 
     def __post_init__(self) -> None:
-        for constant in fields(self):
-            value = getattr(self, constant.name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"motor {constant.name} = {value}: must be finite and > 0")
+        check_positive(**{f"motor {name}": value for name, value in vars(self).items()})
 
     @property
     def force_per_ampere(self) -> float:
@@ -170,102 +202,6 @@ class Motor:
         return steady + off * (1.0 - gone), steady + off * (time_constant / duration * gone)
 
 
-# ---
-# What Conceicao, Moreira and Costa (2006) print: Tables 1 to 6. Data only.
-#
-# Source: Dynamic parameters identification of an omni-directional mobile robot, Proceedings of the
-# 3rd International Conference on Informatics in Control, Automation and Robotics (ICINCO 2006),
-# pp. 565-570, DOI 10.5220/0001220805650570. Order of axes: [V, Vn, W].
-
-MASS = 35.0
-"""M, weighed, kg; section 3."""
-
-GRAVITY = 9.8
-"""g of (21), m/s^2."""
-
-DISC_RADIUS = 0.25
-"""r_m of (20), m."""
-
-SAMPLE_PERIOD = 0.04
-"""s, of Figs. 6 and 7, which count samples. Not printed: 1.3 m/s take 33 samples to stop there, and
-with the friction of Table 5 and M they take 1.3 s."""
-
-
-class Friction(NamedTuple):
-    """Friction of the axes [V, Vn, W]; None where the paper gives none.
-
-    Attributes:
-        viscous: [B_v, B_vn, B_w], N/(m/s), N/(m/s), N m/(rad/s).
-        coulomb: [C_v, C_vn, C_w], N, N, N m.
-    """
-
-    viscous: tuple[float, float, float | None]
-    coulomb: tuple[float, float, float | None]
-
-
-TABLE_1_SPEEDS = (0.6, 0.8, 1.0, 1.2)
-"""Applied V, Vn in m/s and W in rad/s: the same four numbers for each."""
-
-TABLE_1_FORCES = (
-    (30.585, 31.459, 31.874, 32.765),
-    (30.285, 30.814, 31.174, 32.106),
-    (5.556, 5.730, 5.842, 6.009),
-)
-"""Resulting F_v and F_vn in N, Gamma in N m."""
-
-TABLE_2 = Friction((3.45, 2.90, 0.73), (28.55, 28.46, 5.12))
-"""Friction by method 1."""
-
-TABLE_3_PER_MASS = Friction((0.11, 0.10, None), (0.86, 0.87, None))
-"""Coefficients B / M in 1/s and C / M in m/s^2 of method 2, as printed in its equations."""
-
-TABLE_3 = Friction((4.01, 3.77, None), (30.35, 30.76, None))
-"""Friction by method 2."""
-
-
-class HangingRow(NamedTuple):
-    """One experiment of Table 4.
-
-    Attributes:
-        load: m_o, the falling mass, kg; section 3.3.
-        torque: Gamma, N m.
-        acceleration: dW/dt, rad/s^2.
-        inertia: J as printed, kg m^2.
-    """
-
-    load: float
-    torque: float
-    acceleration: float
-    inertia: float
-
-
-TABLE_4 = (
-    HangingRow(0.510, 1.2495, 0.9126, 1.3691),
-    HangingRow(0.510, 1.2495, 0.8942, 1.3974),
-    HangingRow(0.510, 1.2495, 0.8947, 1.3965),
-    HangingRow(1.0, 2.4500, 1.7512, 1.3990),
-)
-"""Inertia by method 3."""
-
-TABLE_5_MEAN = Friction((3.73, 3.34, 0.73), (29.45, 29.61, 5.12))
-"""Means of methods 1 and 2 (of method 1 alone for W)."""
-
-TABLE_6_METHODS_1_2 = 1.358
-"""J by methods 1 and 2, kg m^2."""
-
-TABLE_6_METHOD_3 = 1.390
-"""J by method 3, mean of Table 4, kg m^2."""
-
-TABLE_6_MEAN = 1.374
-"""Mean of both, kg m^2."""
-
-
-# ---
-# What a four-wheel omnidirectional robot is made of.
-
-AXES = ("V", "Vn", "W")
-
-
 @dataclass(frozen=True)
 class OmniRobot:
     """Masses and friction of (1)-(3), geometry of (12) and motors of (7)-(10).
@@ -286,16 +222,13 @@ class OmniRobot:
 
     mass: float = MASS
     inertia: float = TABLE_6_MEAN
-    viscous: tuple[float, float, float] = TABLE_5_MEAN.viscous
-    coulomb: tuple[float, float, float] = TABLE_5_MEAN.coulomb
+    viscous: tuple[float, ...] = TABLE_5_MEAN.viscous
+    coulomb: tuple[float, ...] = TABLE_5_MEAN.coulomb
     wheel_distance: float = 0.2
     motor: Motor = field(default_factory=Motor)
 
     def __post_init__(self) -> None:
-        for name in ("mass", "inertia", "wheel_distance"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"{name} = {value}: must be finite and > 0")
+        check_positive(mass=self.mass, inertia=self.inertia, wheel_distance=self.wheel_distance)
         for name in ("viscous", "coulomb"):
             values = getattr(self, name)
             if len(values) != 3 or not all(math.isfinite(v) and v >= 0.0 for v in values):
@@ -309,18 +242,7 @@ class OmniRobot:
         return np.array([self.mass, self.mass, self.inertia])
 
 
-# ---
-# One axis with viscous and Coulomb friction under a constant force, solved exactly.
-#
-#     (1)-(3)  F = M dv/dt + B v + C sgn(v)
-#
-# At v = 0 the friction is whatever holds the axis, up to C; the printed sgn(0) = 0 would let any
-# force move it, and a solver that follows it chatters about standstill. With b = B / M and
-# a = (F - C s) / M, s the direction of motion:
-#
-#     v(t) = v0 exp(-b t) + a (1 - exp(-b t)) / b      until v = 0, at t = ln(1 - b v0 / a) / b
-#
-# After that the axis rests where |F| <= C, and else moves on from rest in the direction of F.
+# Its motion.
 
 SMALL = 1e-8
 """Of b t, below which two terms of a series are exact to rounding, and a division is not."""
@@ -332,7 +254,7 @@ def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
     x = rate * time
     with np.errstate(all="ignore"):
         found = -np.expm1(-x) / rate
-    return np.where(np.abs(x) < SMALL, time * (1.0 - 0.5 * x), found)
+    return np.asarray(np.where(np.abs(x) < SMALL, time * (1.0 - 0.5 * x), found))
 
 
 def time_to_rest(speed: ArrayLike, deceleration: ArrayLike, rate: ArrayLike) -> Array:
@@ -348,7 +270,7 @@ def time_to_rest(speed: ArrayLike, deceleration: ArrayLike, rate: ArrayLike) -> 
         ratio = speed / deceleration
         x = rate * ratio
         found = np.where(np.abs(x) < SMALL, ratio * (1.0 - 0.5 * x), np.log1p(x) / rate)
-    return np.where((deceleration > 0.0) & np.isfinite(found), found, np.inf)
+    return np.asarray(np.where((deceleration > 0.0) & np.isfinite(found), found, np.inf))
 
 
 def advance(
@@ -380,23 +302,8 @@ def advance(
     # From standstill: what the force has more than friction can hold.
     excess = np.sign(force) * np.maximum(np.abs(force) - coulomb, 0.0) / mass
     after = excess * decay_integral(rate, np.maximum(duration - rest, 0.0))
-    return np.where(rest > duration, moving, after)
+    return np.asarray(np.where(rest > duration, moving, after))
 
-
-# ---
-# The robot in motion: (1)-(12) advanced in small steps, for any number of robots at once.
-#
-#     (1)  F_v   = M (dV/dt  - W Vn) + B_v  V  + C_v  sgn V
-#     (2)  F_vn  = M (dVn/dt + W V)  + B_vn Vn + C_vn sgn Vn
-#     (3)  Gamma = J  dW/dt          + B_w  W  + C_w  sgn W
-#
-# The paper's (1), (2) leave out W Vn and W V, by which the axes of the body turn under a velocity
-# that keeps its direction in the world. With one of V, Vn, W at a time, as in its experiments, they
-# are 0.
-#
-# A step turns the axes, then solves motors and friction exactly for the voltages and the speed at
-# its start. Standstill, saturation and coasting along one axis are therefore exact; the rest is
-# first order in the step, some 0.1 % of a change of speed.
 
 STEP = 2e-3
 """Largest step, s."""
@@ -467,105 +374,3 @@ def _turned(velocity: Array, duration: float) -> Array:
     v, vn, w = columns(velocity)
     cos, sin = np.cos(w * duration), np.sin(w * duration)
     return np.stack((cos * v + sin * vn, cos * vn - sin * v, w), axis=-1)
-
-
-# ---
-# A speed loop for [V, Vn, W]: PI, a voltage for each wheel by (12), duty steps of the motors.
-#
-#     u = A (Kp e + Ki integral of e),   e = [V, Vn, W] wanted - read,   A the matrix of (12)
-#
-# Each wheel sees the error of its own rim speed. The integral is of the body's three velocities,
-# not of four wheels' speeds: with a fourth one the noise would let the wheels work against each
-# other.
-
-
-@dataclass(frozen=True)
-class SpeedGains:
-    """Gains of the loop. The paper prints none; these settle in a second and saturate as it shows.
-
-    Attributes:
-        proportional: Kp, V/(m/s) at the rim.
-        integral: Ki, V/m at the rim.
-    """
-
-    proportional: float = 60.0
-    integral: float = 130.0
-
-
-class SpeedLoop:
-    """The loop of any number of robots at once.
-
-    Args:
-        robot: that is driven.
-        period: between two calls, s.
-        gains: of the loop.
-    """
-
-    def __init__(self, robot: OmniRobot, period: float, gains: SpeedGains | None = None) -> None:
-        self._robot, self._period = robot, period
-        self._gains = gains or SpeedGains()
-        self._integral: Array | float = 0.0
-
-    def update(self, wanted: Array, read: Array) -> Array:
-        """Duty of the motors in steps, (..., 4), for [V, Vn, W] wanted and read, (..., 3)."""
-        robot, gains = self._robot, self._gains
-        error = wanted - read
-        integral = self._integral + self._period * error
-        voltage = wheel_velocities(
-            gains.proportional * error + gains.integral * integral, robot.wheel_distance
-        )
-        # While a motor gives all it has, more integral would only be overshoot later.
-        free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
-        self._integral = np.where(free, integral, self._integral)
-        return robot.motor.duty(voltage)
-
-
-# ---
-# What the robot's sensors make of the truth: white noise, then steps of a converter.
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Noise and resolution of one kind of reading.
-
-    Attributes:
-        noise: standard deviation of the white normal noise, in the unit of the reading, >= 0.
-        step: of the quantisation, in the unit of the reading, >= 0; 0: none.
-
-    Raises:
-        ValueError: a value is not finite or < 0.
-    """
-
-    noise: float
-    step: float
-
-    def __post_init__(self) -> None:
-        for name in ("noise", "step"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"{name} = {value} of a reading: must be finite and >= 0")
-
-    def of(self, truth: ArrayLike, random: np.random.Generator) -> Array:
-        """Readings of true values, in the same shape."""
-        truth = np.asarray(truth, dtype=float)
-        noisy = truth + self.noise * random.standard_normal(truth.shape)
-        return self.step * np.round(noisy / self.step) if self.step else noisy
-
-
-@dataclass(frozen=True)
-class OmniSensors:
-    """Sensors of the experiments.
-
-    The paper states none. With this noise of the speeds, method 2 as printed errs about as much in
-    B_v and B_vn as Table 3 differs from Table 2; with that of the currents, method 1's forces
-    scatter about their line as in Table 1; with that of the angles, W looks as in Fig. 9(b).
-
-    Attributes:
-        wheel_speed: of a wheel's rim, m/s.
-        current: of a motor, A.
-        angle: of the hanging robot, from the camera, rad.
-    """
-
-    wheel_speed: Reading = Reading(0.012, 0.002)
-    current: Reading = Reading(0.1, 0.02)
-    angle: Reading = Reading(0.01, 0.005)

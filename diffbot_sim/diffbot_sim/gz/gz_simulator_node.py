@@ -21,7 +21,7 @@ from rclpy.node import Node
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_node import Parameter, declare, pose_from_text
-from diffbot_node.answers import answers
+from diffbot_node.stamps import answers
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.bridge import GzTopics, GzWorld, hear_true_motion

@@ -1,4 +1,4 @@
-"""Streams become stretches: right values, nothing across gaps, flat memory."""
+"""Samples become segments: right values, nothing across gaps, columns in memory and no more."""
 
 import tracemalloc
 
@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.recording import stream as losses
-from diffbot_ident.recording.resample import Resampler, ResampleSettings, StretchStore
-from diffbot_ident.recording.stream import Block, RecordingError, common
+from diffbot_ident.recording.samples import Block, RecordingError
+from diffbot_ident.recording.segments import (
+    Cause,
+    Segmenter,
+    SegmentSettings,
+    common,
+    evenly_chosen,
+)
 
 CHANNELS = ("command_v", "v")
 
@@ -22,15 +27,15 @@ def commanded(times, values=None):
     return Block(times, {"command_v": np.ones(len(times)) if values is None else values})
 
 
-def stretches(blocks, **settings):
-    resampler = Resampler(ResampleSettings(**settings))
-    return list(resampler.stretches(blocks, CHANNELS)), resampler
+def segments(blocks, **settings):
+    segmenter = Segmenter(SegmentSettings(**settings))
+    return list(segmenter.segments(blocks, CHANNELS)), segmenter
 
 
 def test_values_are_those_of_the_grid_and_jitter_is_gone():
     times = np.arange(0.0, 10.0, 0.02)
     times += np.random.default_rng(1).uniform(-2e-3, 2e-3, len(times))
-    (found,), _ = stretches([measured(times), commanded(np.arange(0.0, 10.0, 0.1))], period=0.02)
+    (found,), _ = segments([measured(times), commanded(np.arange(0.0, 10.0, 0.1))], period=0.02)
     assert np.diff(found.times) == pytest.approx(0.02)
     # Linear interpolation over 24 ms of a sine: below (0.024 s)^2 / 8.
     assert np.abs(found.channels["v"] - np.sin(found.times)).max() < 0.024**2 / 8
@@ -39,7 +44,7 @@ def test_values_are_those_of_the_grid_and_jitter_is_gone():
 def test_a_command_between_two_instants_counts_by_its_share():
     times = np.arange(0.0, 4.0, 0.1)
     steps = commanded(np.array([0.0, 0.5, 1.025, 1.5, 2.0, 2.5, 3.0, 3.5]), np.arange(8.0))
-    (found,), _ = stretches([measured(times), steps], period=0.1, hold=1.0)
+    (found,), _ = segments([measured(times), steps], period=0.1, hold=1.0)
     step = np.searchsorted(found.times, 1.0 - 1e-9)
     assert found.channels["command_v"][step] == pytest.approx(1.0 * 0.25 + 2.0 * 0.75)
 
@@ -54,7 +59,7 @@ def test_the_integral_of_the_command_is_kept(changes, seed):
     instants = np.sort(np.array([0.0, *changes]))
     values = np.random.default_rng(seed).normal(size=len(instants))
     grid = np.arange(0.0, 4.0, 0.05)
-    found, _ = stretches([measured(grid), commanded(instants, values)], hold=10.0)
+    found, _ = segments([measured(grid), commanded(instants, values)], hold=10.0)
     (whole,) = found
     ends = np.append(instants[1:], whole.times[-1])
     exact = float(np.sum(values * (np.minimum(ends, whole.times[-1]) - instants)))
@@ -70,39 +75,39 @@ def test_nothing_bridges_gaps_jumps_and_silence():
         measured(back),
         commanded(np.arange(2.0, 6.0, 0.1)),
     ]
-    found, resampler = stretches(blocks, hold=0.5)
+    found, segmenter = segments(blocks, hold=0.5)
     ends = [(s.times[0], s.times[-1]) for s in found]
     assert ends == [
         pytest.approx((0.0, 4.98), abs=0.021),
         pytest.approx((7.0, 10.4), abs=0.021),
         pytest.approx((2.0, 5.98), abs=0.021),
     ]
-    assert resampler.losses.seconds[losses.GAP] == pytest.approx(2.02)
-    assert resampler.losses.counts[losses.BACKWARDS] == 1
-    assert resampler.losses.seconds[losses.NO_COMMAND] == pytest.approx(1.58, abs=0.01)
+    assert segmenter.excluded.seconds[Cause.GAP] == pytest.approx(2.02)
+    assert segmenter.excluded.counts[Cause.BACKWARDS] == 1
+    assert segmenter.excluded.seconds[Cause.NO_COMMAND] == pytest.approx(1.58, abs=0.01)
 
 
 def test_a_second_long_recording_may_begin_with_its_commands():
     times = np.arange(0.0, 200.0, 0.1)
     blocks = [commanded(times), measured(times)] * 2
-    found, resampler = stretches(blocks, longest=60.0)
+    found, segmenter = segments(blocks, longest=60.0)
     assert sum(s.duration for s in found) > 390.0
-    assert resampler.losses.counts[losses.BACKWARDS] == 1
+    assert segmenter.excluded.counts[Cause.BACKWARDS] == 1
 
 
 def test_doubled_samples_and_numbers_that_are_none_are_left_out():
     times = np.repeat(np.arange(0.0, 3.0, 0.02), 2)
     wrong = Block(times, {"v": np.where(np.arange(len(times)) == 40, np.nan, np.sin(times))})
-    (found,), resampler = stretches([wrong, commanded(np.arange(0.0, 3.0, 0.1))])
-    assert resampler.losses.counts[losses.NOT_FINITE] == 1
-    assert resampler.losses.counts[losses.DOUBLED] == len(times) // 2 - 1
+    (found,), segmenter = segments([wrong, commanded(np.arange(0.0, 3.0, 0.1))])
+    assert segmenter.excluded.counts[Cause.NOT_FINITE] == 1
+    assert segmenter.excluded.counts[Cause.DOUBLED] == len(times) // 2 - 1
     assert np.isfinite(found.channels["v"]).all()
 
 
 def test_a_sensor_that_repeats_itself_is_not_interpolated():
     times = np.arange(0.0, 5.0, 0.05) + np.random.default_rng(2).uniform(0, 1e-3, 100)
     held = np.floor(times / 0.25) + 1.0
-    (found,), _ = stretches([Block(times, {"v": held}), commanded(times)])
+    (found,), _ = segments([Block(times, {"v": held}), commanded(times)])
     assert set(found.channels["v"]) <= set(held)
 
 
@@ -110,14 +115,14 @@ def test_standstill_is_cut_out_with_a_margin():
     times = np.arange(0.0, 20.0, 0.02)
     moving = (times < 4.0) | (times > 14.0)
     blocks = [Block(times, {"v": 1.0 * moving}), commanded(times, 1.0 * moving)]
-    found, resampler = stretches(blocks, still={"v": 0.01, "command_v": 0.01}, rest=1.0)
+    found, segmenter = segments(blocks, still={"v": 0.01, "command_v": 0.01}, rest=1.0)
     assert [s.duration for s in found] == pytest.approx([4.5, 6.5], abs=0.06)
-    assert resampler.losses.seconds[losses.STANDSTILL] == pytest.approx(9.0, abs=0.1)
+    assert segmenter.excluded.seconds[Cause.STANDSTILL] == pytest.approx(9.0, abs=0.1)
 
 
 def test_a_channel_that_never_came_is_named():
     with pytest.raises(RecordingError, match="no sample of command_v"):
-        stretches([measured(np.arange(0.0, 5.0, 0.02))])
+        segments([measured(np.arange(0.0, 5.0, 0.02))])
 
 
 @settings(max_examples=40, deadline=None)
@@ -142,23 +147,22 @@ def blocks_of(seconds):
         yield commanded(times[::5])
 
 
-def peak(seconds):
-    store = StretchStore(300.0)
+def test_memory_is_that_of_the_columns_and_of_what_is_kept():
+    """5 columns of an hour at 100 Hz need at most 100 bytes per sample, with their segments."""
+    seconds = 3600
     tracemalloc.start()
     try:
-        for stretch in Resampler().stretches(blocks_of(seconds), CHANNELS):
-            store.add(stretch)
-        return tracemalloc.get_traced_memory()[1], store
+        found = list(Segmenter().segments(blocks_of(seconds), CHANNELS))
+        peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+    assert peak < 100.0 * 100.0 * seconds
+    assert sum(segment.duration for segment in found) == pytest.approx(seconds, rel=0.01)
 
 
-def test_memory_does_not_grow_with_the_recording():
-    """An hour needs no more memory than ten minutes; what is kept is spread over all of it."""
-    short, _ = peak(600)
-    long, store = peak(3600)
-    assert long < 1.2 * short
-    assert store.seen == pytest.approx(3600.0, rel=0.01)
-    assert store.kept <= 300.0
-    middles = [stretch.times.mean() for stretch in store.stretches]
-    assert np.ptp(middles) > 1800.0
+def test_what_is_chosen_of_many_segments_is_spread_over_all_of_them():
+    found = list(Segmenter().segments(blocks_of(3600), CHANNELS))
+    chosen = evenly_chosen(found, 300.0)
+    assert 150.0 < sum(segment.duration for segment in chosen) <= 300.0
+    assert np.ptp([segment.times.mean() for segment in chosen]) > 1800.0
+    assert evenly_chosen(found[:1], 1.0) == found[:1]

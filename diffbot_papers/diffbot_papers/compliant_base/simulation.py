@@ -1,34 +1,44 @@
-"""Motions of the arm: f(t) = a0 + a sin(w t), (24), within limits, changed without jumps.
+"""The simulated experiment of 2002: motions of the arm, and the base on its suspension.
 
-The paper changes amplitude, frequency and offset every 0.4 s and does not say how the arm gets
-from one sinusoid to the next. Here the phase goes on, and over a fixed time the new motion takes
-the old one's place by a polynomial s(t) of fifth order, so that angle, speed and acceleration are
-continuous:
+Motions are f(t) = a0 + a sin(w t), (24), within limits, changed without jumps. The paper changes
+amplitude, frequency and offset every 0.4 s and does not say how the arm gets from one sinusoid to
+the next. Here the phase goes on, and over a fixed time the new motion takes the old one's place by
+a polynomial s(t) of fifth order, so that angle, speed and acceleration are continuous:
 
     f = f_old + s (f_new - f_old)
+
+The base moves by Newton-Euler, (1)-(3), without approximation but for theta, which is the rotation
+vector. With p = c + r3 from the centre of gravity to the arm's, v the velocity and omega the rate
+in the axes of the base, and a, alpha their changes as a body feels them:
+
+    [m + m2      -m2 [p]x           ] [  a  ]   [ forces of suspension, gravity, arm's motion ]
+    [m2 [p]x   I + I2 - m2 [p]x [p]x] [alpha] = [ moments of the same                         ]
+
+The suspension is stiff: a turn fades with b / I = 2000 1/s. So its forces are taken by the
+trapezoidal rule (implicit), all small rest as it is foreseen. The accelerations that are handed
+out follow from the equations themselves, at the state reached: whatever the step does, what is
+measured obeys (4).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from diffbot_papers.compliant_base.model import (
     AXIS,
     GRAVITY,
     MODES,
     Arm,
+    Array,
     BaseParameters,
     SensorNoise,
     cross,
     cross_matrix,
     gravity_change,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,9 @@ class ArmLimits:
             np.abs(motion.speed) / self.speed,
             np.abs(motion.acceleration) / self.acceleration,
         )
-        return sum(np.maximum(share.max(axis=-1) - 1.0, 0.0) for share in shares)
+        return np.asarray(
+            np.sum([np.maximum(share.max(axis=-1) - 1.0, 0.0) for share in shares], axis=0)
+        )
 
 
 @dataclass(frozen=True)
@@ -115,10 +127,10 @@ class Sinusoid:
         phase: at t = 0, rad.
     """
 
-    offset: ArrayLike
-    amplitude: ArrayLike
-    frequency: ArrayLike
-    phase: ArrayLike = 0.0
+    offset: float | Array
+    amplitude: float | Array
+    frequency: float | Array
+    phase: float | Array = 0.0
 
     def motion(self, times: Array) -> ArmMotion:
         """At these times, s: numbers (...) and times (n,) give (..., n)."""
@@ -132,8 +144,7 @@ class Sinusoid:
 
     def later(self, time: float) -> Sinusoid:
         """The same motion with its start moved by this time, s."""
-        phase = np.asarray(self.phase) + np.asarray(self.frequency) * time
-        return Sinusoid(self.offset, self.amplitude, self.frequency, phase)
+        return replace(self, phase=self.phase + self.frequency * time)
 
 
 def changed(old: Sinusoid, new: Sinusoid, times: Array, blend: float) -> ArmMotion:
@@ -162,24 +173,9 @@ def changed(old: Sinusoid, new: Sinusoid, times: Array, blend: float) -> ArmMoti
     )
 
 
-# (24): the constant excitation of the paper's first test.
-CONSTANT = Sinusoid(0.25 * math.pi, 2.0 * math.pi / 9.0, 0.5 * math.pi)
-
-
-# ---
-# The base on its suspension with the arm in motion: the truth that is measured.
-#
-# Newton-Euler, (1)-(3), without approximation but for theta, which is the rotation vector. With
-# p = c + r3 from the centre of gravity to the arm's, v the velocity and omega the rate in the axes
-# of the base, and a, alpha their changes as a body feels them:
-#
-#     [m + m2      -m2 [p]x           ] [  a  ]   [ forces of suspension, gravity, arm's motion ]
-#     [m2 [p]x   I + I2 - m2 [p]x [p]x] [alpha] = [ moments of the same                         ]
-#
-# The suspension is stiff: a turn fades with b / I = 2000 1/s. So its forces are taken by the
-# trapezoidal rule (implicit), all small rest as it is foreseen. The accelerations that are handed
-# out follow from the equations themselves, at the state reached: whatever the step does, what is
-# measured obeys (4).
+# The arm's angle at rest, rad, and (24): the constant excitation of the paper's first test.
+REST = 0.25 * math.pi
+CONSTANT = Sinusoid(REST, 2.0 * math.pi / 9.0, 0.5 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -231,7 +227,7 @@ class CompliantBase:
             motion: n samples, the first one period after the last of before.
 
         Returns:
-            True values of the channels of `sensors.QUANTITIES`, shape (3 modes, n, 8, 3).
+            True values of the channels, see QUANTITIES, shape (3 modes, n, 8, 3).
         """
         driven, h, base = self._driven(motion), self._period, self._truth
         mass = coupled_mass(base, self._arm, driven.centre, driven.inertia)
@@ -243,7 +239,7 @@ class CompliantBase:
             states.append((self._motion, self._place))
         motions, places = (np.stack(each) for each in zip(*states, strict=True))
         load = self._loads(driven, motions, places)
-        acceleration = np.linalg.solve(mass, load[..., None])[..., 0]
+        acceleration = np.asarray(np.linalg.solve(mass, load[..., None])[..., 0], dtype=float)
         return self._measured(driven, motions, places, acceleration)
 
     def _driven(self, motion: ArmMotion) -> _Driven:
@@ -326,13 +322,9 @@ def coupled_mass(base: BaseParameters, arm: Arm, centre: Array, inertia: Array) 
     return matrix
 
 
-# ---
-# What an experiment is made with.
-
-
 @dataclass(frozen=True)
-class Setting:
-    """The paper's values where it gives them.
+class ExperimentSettings:
+    """What an experiment is made with: the paper's values where it gives them.
 
     Attributes:
         arm: on the base.
@@ -344,7 +336,7 @@ class Setting:
         settled: how long the arm has moved as in (24), gently begun, before anything is measured,
             s; 0: it starts from rest, as the paper's.
         blend: how long the arm takes from one excitation to the next, that start included, s.
-        window: samples that the estimator averages, see estimation.py; 1 is the paper's way.
+        window: samples that the estimator averages, see KalmanEstimator; 1 is the paper's way.
         thin: sampling periods per step of a prediction.
         population: candidates of the optimiser per number that it chooses.
         generations: of candidates.

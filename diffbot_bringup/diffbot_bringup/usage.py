@@ -1,0 +1,29 @@
+"""A command line, or a file that it names, is wrong: the error, and the word that was meant.
+
+Standard library only: ./diffbot refuses what is wrong before any environment exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UsageError(ValueError):
+    """What is wrong and what would be right, in one sentence; the exit status is 2."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` when a known word is close to `word`, else nothing."""
+    close = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def check_one_of(what: str, word: str, known: Iterable[str], listed: str = "known") -> None:
+    """Raise UsageError, which lists the known words as `listed`, where `word` is none of them."""
+    names = list(known)
+    if word not in names:
+        raise UsageError(
+            f"unknown {what} {word!r}{suggestion(word, names)}; "
+            f"{listed}: {', '.join(names) or 'none'}"
+        )

@@ -1,0 +1,415 @@
+"""What a recording gave: verdicts, what is saved, and pictures; for each kind of robot."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot, write_atomically
+from diffbot_ident.parameter_file import (
+    FILE_NAME,
+    LABELS,
+    estimate_physical,
+    export_results,
+    parameter_document,
+    save_parameters,
+    verification_section,
+)
+from diffbot_ident.recording import pictures
+from diffbot_ident.recording.sample_and_hold import FRESH, between_readings
+from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.sysid import SysIdLog
+from diffbot_ident.recording.torque_analysis import TorqueResult
+from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
+from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
+from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
+from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
+from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
+from diffbot_ident.velocity.first_order import AxisSegment
+from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Units of what cannot be negative.
+MASSES = ("kg", "kg m²", "kg m^2")
+OUTCOMES = {
+    State.ESTIMATED: Outcome.ESTIMATED,
+    State.INVALID: Outcome.REFUSED,
+    State.UNESTIMATED: Outcome.NOT_EXCITED,
+}
+
+VELOCITY_FILE = "velocity_parameters.yaml"
+VELOCITY_HEADER = """\
+# Dynamics of a velocity-commanded robot, each axis with its dead time d:
+#   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
+# sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
+# each command being sign(u) |u|^exponent where its exponent is not 1.
+# .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
+"""
+VOLTAGE_FILE = "voltage_parameters.yaml"
+VOLTAGE_HEADER = """\
+# Voltage gains of a drivetrain, V = ks sign(v) + kv v + ka dv/dt, for each side and both axes, with
+# standard deviations.
+"""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The result of an analysis, ready to be shown and saved.
+
+    Attributes:
+        verdicts: of each axis, side or robot.
+        notes: what else to know.
+        summary: keys of summary.json.
+        write: writes the parameter files, where there are any to write, and says the paths.
+        figures: draws the pictures one after another, each with the name of its file.
+    """
+
+    verdicts: Sequence[Verdict]
+    notes: Sequence[str]
+    summary: Mapping[str, Any]
+    write: Callable[[Path], Sequence[Path]]
+    figures: Callable[[], Iterator[tuple[str, Figure]]]
+
+    @property
+    def trusted(self) -> bool:
+        """Whether everything may be used."""
+        return bool(self.verdicts) and all(verdict.usable for verdict in self.verdicts)
+
+    def save(self, directory: Path, more: Mapping[str, Any]) -> list[Path]:
+        """Write parameter files and summary.json; the paths.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        paths = list(self.write(directory))
+        content = {
+            **more,
+            "trusted": self.trusted,
+            "reason": "; ".join(v.summary() for v in self.verdicts if not v.usable),
+            **self.summary,
+            "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
+            "notes": list(self.notes),
+        }
+        path = directory / "summary.json"
+        text = json.dumps(_strict(content), indent=2, ensure_ascii=False, allow_nan=False)
+        write_atomically(path, text + "\n")
+        return [*paths, path]
+
+    def draw(self, directory: Path) -> list[Path]:
+        """Make the pictures; the paths."""
+        paths = []
+        for name, figure in self.figures():
+            paths.append(directory / f"{name}.png")
+            write_atomically(paths[-1], figure.savefig)
+        return paths
+
+
+def _strict(value: Any) -> Any:
+    """The value with None for NaN and infinity, which strict JSON does not know."""
+    if isinstance(value, Mapping):
+        return {str(key): _strict(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(entry) for entry in value]
+    return plain(value) if isinstance(value, float) else value
+
+
+def torque_findings(
+    result: TorqueResult, robot: Robot | None, name: str, warnings: Sequence[str] = ()
+) -> Findings:
+    """Judge a torque-driven robot.
+
+    Args:
+        result: of the analysis.
+        robot: its description; None: only the wheels are known.
+        name: of the robot, for the parameter file.
+        warnings: what else to know.
+    """
+    verdict = _torque_verdict(result, robot)
+    estimate = result.estimate
+    linear, angular = estimate.residual_std
+    rests = (
+        f"{estimate.samples} samples ({result.learnt:.1f} s) learnt, {result.held_out:.1f} s held "
+        f"out; residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
+    )
+    if math.isfinite(estimate.delay):
+        rests += f"; torque delay {estimate.delay:g} control periods"
+    # A description of another robot gives masses and inertias that are surely negative.
+    impossible = [
+        f"{value.name} is negative, {value.value:.3g} {value.unit}: the wheels' radius, "
+        "track or masses that were given are not those of this robot"
+        for value in verdict.values
+        if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
+    ]
+    told = [*estimate.warnings, *impossible, *warnings]
+    return Findings(
+        verdicts=(verdict,),
+        notes=[rests, *(f"warning: {text}" for text in told)],
+        summary=_torque_summary(result),
+        write=lambda directory: _write_torque(directory, result, robot, name),
+        figures=lambda: pictures.torque_figures(result, verdict),
+    )
+
+
+def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
+    estimate, verified = result.estimate, result.verification
+    outcome, reason = OUTCOMES[estimate.state], estimate.reason
+    if outcome is Outcome.ESTIMATED and (verified is None or not verified.passed):
+        decided = verified is not None and verified.decided
+        outcome = Outcome.REFUSED if decided else Outcome.NOT_EXCITED
+        reason = verified.reason if verified is not None else "nothing was held out"
+    values = [
+        Value(label.upper(), value, _std(variance), unit)
+        for label, value, variance, unit in zip(
+            NAMES, estimate.values, estimate.variances, UNITS, strict=True
+        )
+    ]
+    return Verdict(
+        "torque robot",
+        outcome,
+        reason,
+        (*values, *_physical(estimate, robot)),
+        evidence=() if verified is None else _evidence(verified),
+        notes=tuple(
+            f"{label.upper()}: {why}"
+            for label, why in zip(NAMES, estimate.parameter_reasons, strict=True)
+            if why and why != reason
+        ),
+    )
+
+
+def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
+    """Friction, and the masses that follow where the wheels' own are described."""
+    if estimate.state is not State.ESTIMATED:
+        return []
+    found: dict[str, PhysicalQuantity] = {}
+    if estimate.friction is not None:
+        found |= friction_quantities(estimate.friction.values, estimate.friction.variances)
+    if robot is not None:
+        found |= estimate_physical(estimate, robot)
+    return [
+        Value(LABELS.get(key, key), quantity.value, quantity.std, quantity.unit)
+        for key, quantity in found.items()
+    ]
+
+
+def _std(variance: float) -> float:
+    return math.sqrt(max(variance, 0.0))
+
+
+def _evidence(verified: Verification) -> tuple[Evidence, ...]:
+    if not verified.decided:
+        return ()
+    found = []
+    for name, error, none in zip(
+        ("velocity", "yaw rate"), verified.horizon_error, verified.horizon_no_model, strict=True
+    ):
+        share = error / none if none > 0.0 else math.nan
+        test = (
+            f"held-out error of {name} after {verified.horizon:.2g} s, share of that without model"
+        )
+        found.append(Evidence(test, share, f"<= {MAX_ERROR_SHARE:g}", share <= MAX_ERROR_SHARE))
+    rules = Evidence("verification", float(verified.passed), "1: all its rules", verified.passed)
+    return (*found, rules)
+
+
+def _torque_summary(result: TorqueResult) -> dict[str, Any]:
+    estimate = result.estimate
+    parameters = {
+        label.upper(): {
+            **Value(label, value, _std(variance), unit).to_dict(),
+            "closed_form": None,
+            "state": state.name.lower(),
+            "reason": reason,
+        }
+        for label, value, variance, unit, state, reason in zip(
+            NAMES,
+            estimate.values,
+            estimate.variances,
+            UNITS,
+            estimate.parameter_states,
+            estimate.parameter_reasons,
+            strict=True,
+        )
+    }
+    friction = None
+    if estimate.friction is not None:
+        found = friction_quantities(estimate.friction.values, estimate.friction.variances)
+        friction = {
+            key: Value(key, quantity.value, quantity.std, unit).to_dict()
+            for (key, quantity), unit in zip(found.items(), FRICTION_UNITS, strict=True)
+        }
+    return {
+        "parameters": parameters,
+        "friction": friction,
+        "verification": verification_section(result.verification),
+        "samples": estimate.samples,
+        "torque_delay": estimate.delay,
+        "warnings": list(estimate.warnings),
+    }
+
+
+def _write_torque(
+    directory: Path, result: TorqueResult, robot: Robot | None, name: str
+) -> Sequence[Path]:
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    own, verified = version("diffbot_ident"), result.verification
+    if robot is not None:
+        return export_results(
+            directory,
+            robot,
+            result.estimate,
+            date=date,
+            version=own,
+            seconds=result.learnt,
+            verification=verified,
+        ).paths
+    path = directory / FILE_NAME
+    document = parameter_document(
+        result.estimate,
+        name,
+        date=date,
+        version=own,
+        seconds=result.learnt,
+        verification=verified,
+    )
+    save_parameters(path, document)
+    return (path,)
+
+
+def analyse_axes(
+    segments: Sequence[Segment],
+    geometry: WheelGeometry | None = None,
+    from_wheels: Sequence[str] = (),
+) -> dict[str, AxisAnalysis]:
+    """Analyses by axis, "v" and "w", of those that the segments hold.
+
+    Args:
+        segments: of a velocity-commanded robot.
+        geometry: of the wheels, where velocities are made of wheel speeds.
+        from_wheels: those that are.
+    """
+    found = {}
+    held = 0.0
+    if from_wheels and geometry is not None:
+        segments, held = between_readings(segments, geometry, from_wheels)
+    for axis, subject, unit in (("v", "forward axis", "m/s"), ("w", "yaw axis", "rad/s")):
+        refresh = held if axis in from_wheels else 0.0
+        if segments and all(axis in segment.channels for segment in segments):
+            pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
+            found[axis] = analyse_axis(pieces, subject, unit, refresh=refresh)
+    return found
+
+
+def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
+    channels = segment.channels
+    fresh = channels[FRESH] > 0.0 if slow else None
+    return AxisSegment(segment.period, channels[f"command_{axis}"], channels[axis], fresh)
+
+
+def velocity_findings(
+    axes: Mapping[str, AxisAnalysis], rests: str, robot: str, source: str
+) -> Findings:
+    """Put the analyses of the axes of a velocity-commanded robot together.
+
+    Args:
+        axes: by "v" and "w".
+        rests: what they rest on, for people.
+        robot: its name, for the parameter file.
+        source: what was read, for the parameter file.
+    """
+    return Findings(
+        verdicts=tuple(analysis.verdict for analysis in axes.values()),
+        notes=[rests],
+        summary={
+            "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},
+            **_sigma(axes),
+        },
+        write=lambda directory: _write_velocity(directory, axes, robot, source),
+        figures=lambda: pictures.axis_figures(axes),
+    )
+
+
+def _sigma(axes: Mapping[str, AxisAnalysis]) -> dict[str, list[float]]:
+    """Sigma [s, s, 1, 1], covariance_diagonal and dead_time [v, w] in s; NaN, inf where refused."""
+    sigma, variances = [math.nan] * 4, [math.inf] * 4
+    dead, exponents = [math.nan] * 2, [1.0] * 2
+    for i, axis in enumerate(("v", "w")):
+        analysis = axes.get(axis)
+        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+            continue
+        for k, name in ((i, "inertia"), (2 + i, "drag")):
+            value = analysis.verdict.value(name)
+            sigma[k], variances[k] = float(value.value), float(value.std**2)
+        dead[i] = float(analysis.verdict.value("dead time").value)
+        exponents[i] = float(analysis.fit.exponent)
+    return {
+        "sigma": sigma,
+        "covariance_diagonal": variances,
+        "dead_time": dead,
+        "exponent": exponents,
+    }
+
+
+def _write_velocity(
+    directory: Path, axes: Mapping[str, AxisAnalysis], robot: str, source: str
+) -> Sequence[Path]:
+    if not any(analysis.verdict.usable for analysis in axes.values()):
+        return ()
+    content: dict[str, Any] = {**_sigma(axes), "robot": robot, "source": source}
+    content["reasons"] = [
+        axes[axis].verdict.summary() if axis in axes else f"{axis}: not in the recording"
+        for axis in ("v", "w")
+    ]
+    return (_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),)
+
+
+def voltage_findings(log: SysIdLog) -> Findings:
+    """Analyse a SysId log."""
+    found = analyse_voltages(log)
+    # What the tests did not drive is no fault of the log: a straight one says nothing of turning.
+    driven = [a for a in found if a.verdict.outcome is not Outcome.NOT_EXCITED] or found
+    notes = [a.verdict.summary() for a in found if a not in driven]
+    return Findings(
+        verdicts=tuple(analysis.verdict for analysis in driven),
+        notes=[f"{log.kind} log with the tests {', '.join(log.tests)}", *notes],
+        summary={"log": log.kind, "unit": log.unit},
+        write=lambda directory: _write_voltage(directory, found, log),
+        figures=lambda: pictures.voltage_figures(found),
+    )
+
+
+def _write_voltage(
+    directory: Path, found: Sequence[VoltageAnalysis], log: SysIdLog
+) -> Sequence[Path]:
+    usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
+    if not usable:
+        return ()
+    gains = {
+        verdict.subject.replace(" ", "_"): {
+            value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
+            for value in verdict.values
+        }
+        for verdict in usable
+    }
+    content = {**gains, "unit": log.unit, "source": log.name}
+    return (_write_ros(directory / VOLTAGE_FILE, VOLTAGE_HEADER, content),)
+
+
+def _write_ros(
+    path: Path, header: str, content: Mapping[str, Any], width: int | None = None
+) -> Path:
+    """Write a ROS parameter file; its path."""
+    document = {"/**": {"ros__parameters": content}}
+    write_atomically(path, header + yaml.safe_dump(document, sort_keys=False, width=width))
+    return path

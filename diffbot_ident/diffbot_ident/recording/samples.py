@@ -1,0 +1,118 @@
+"""What sources give: samples of channels on one clock, block after block.
+
+A source is one file or folder. Samples that belong to one instant (the columns of a CSV file, the
+fields of a message) come in blocks together; what has instants of its own (another topic) comes in
+blocks of its own, told apart by the channels that they hold. All is SI, in the frame base_link
+(x forward, yaw counter-clockwise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+BLOCK = 4096
+"""Samples in a block at most: how often the progress bar and Ctrl-C are looked at."""
+SET_BACK = 0.5
+"""A step back by less is a sample out of order; by more the clock was set back, s."""
+
+TORQUE_COMMANDS = ("command_left", "command_right")
+COMMANDS = ("command_v", "command_w", *TORQUE_COMMANDS)
+"""Channels that hold until the next sample: m/s, rad/s, and wheel torques in N m."""
+POSITIONS = ("left_position", "right_position")
+WHEELS = ("left_velocity", "right_velocity")
+EFFORTS = ("left_effort", "right_effort")
+MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS)
+"""Channels that were measured at the sample: m/s, rad/s, rad, rad/s, and N m of the wheels."""
+
+
+class RecordingError(ValueError):
+    """A recording cannot be used; the text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Samples of one stream, in the order in which they were recorded.
+
+    Attributes:
+        times: shape (n,), s; may step back by less than SET_BACK.
+        channels: of each channel its values, shape (n,); names as in COMMANDS and MEASURED.
+    """
+
+    times: Array
+    channels: Mapping[str, Array]
+
+
+class Source(Protocol):
+    """A recording that can be read once, from its beginning.
+
+    Attributes:
+        name: for people: the file, and the topics or columns.
+        warnings: what was odd so far, such as a file that ends early.
+        done: how far `blocks` has come, in units of its own (bytes, or messages).
+        total: how far it can come, in the same units.
+    """
+
+    name: str
+    warnings: list[str]
+    done: int
+    total: int
+
+    def blocks(self) -> Iterator[Block]:
+        """The samples.
+
+        Raises:
+            RecordingError: nothing can be read. What is damaged later ends the samples with a
+                warning instead.
+        """
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Sources of one robot, ready to be read, and what was decided about them.
+
+    Attributes:
+        kind: of robot, "torque" or "velocity".
+        sources: to read, one after another.
+        channels: that the analysis needs.
+        geometry: of the wheels; None: unknown.
+        samples: measured samples to expect; 0: not known.
+        from_wheels: velocities that are made of wheel speeds, of "v" and "w".
+        notes: what was decided, for people.
+    """
+
+    kind: str
+    sources: Sequence[Source]
+    channels: tuple[str, ...]
+    geometry: WheelGeometry | None = None
+    samples: int = 0
+    from_wheels: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, with the body's velocity where wheels tell it."""
+        for block in chain.from_iterable(source.blocks() for source in self.sources):
+            if self.geometry is None or not self.from_wheels or not {*WHEELS} <= {*block.channels}:
+                yield block
+            else:
+                left, right = (block.channels[name] for name in WHEELS)
+                body = body_velocity(self.geometry, left, right)
+                added = {name: body[name] for name in self.from_wheels}
+                yield Block(block.times, {**block.channels, **added})
+
+
+def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[str, Array]:
+    """Velocities "v" (m/s) and "w" (rad/s) of wheel speeds (rad/s), shape (n,) each."""
+    # Its arithmetic is that of arrays, too.
+    of_arrays = cast("Callable[[Array, Array], tuple[Array, Array]]", geometry.body_velocity)
+    return dict(zip(("v", "w"), of_arrays(left, right), strict=True))

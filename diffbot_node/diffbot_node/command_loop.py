@@ -1,0 +1,526 @@
+"""The loop of every node that commands a robot: a state comes, the command that answers it goes.
+
+CommandLoop puts together parts with one topic each:
+
+- RobotInterface: what the robot's messages mean, and whether the robot does what it is told.
+- Law: gives the command that is wanted, and says what has to come first.
+- StateSubscription: the states, and whether two sources tell them (source_watch.py).
+- StateClock (command_guard.py): how old the newest state is.
+- CommandOutput (command_output.py): what the guard and the limits let out of what is wanted.
+- Presence (presence.py): how long partners are waited for, and that they have left.
+
+Each state is answered once, by a command that names it (stamps.py); a state that comes again is
+told the same answer again. So a simulator in lock-step, which says a state until it is answered,
+goes on whatever was lost or late, and zero that a timer sends never stands for an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+from rclpy.node import Node
+
+from diffbot_node.command_guard import GuardState, Pair, PairLimiter, StateClock
+from diffbot_node.command_output import CommandOutput
+from diffbot_node.presence import Presence
+from diffbot_node.source_watch import Finding, SourceWatch
+from diffbot_node.stamps import NodeClock, create_wall_timer, seconds, stamp_problem
+from diffbot_node.state_sources import WithSender, subscribe_to_states
+
+# How often the age of the inputs is looked at, s of wall time.
+WATCH_PERIOD = 0.01
+# A stamp may be repeated for so long, as simulators do while they wait, s of wall time.
+LONGEST_REPEAT = 1.0
+# A partner of a run that has not been seen for so long does not come back, s of wall time.
+PARTING = 1.0
+# After its process stood still a node answers the newest state only, at this look of its timer.
+LOOKS_AFTER_STALL = 2
+
+
+class RobotInterface(ABC):
+    """How a robot tells its states and takes its commands.
+
+    Args:
+        states: type of message, with a header, and name of the topic.
+        commands: type of message and name of the topic.
+        limiter: of the commands.
+
+    Attributes:
+        hardware: name of the robot, for `diagnostics`; empty where it is not known.
+        counts: encoder counts per turn of the angles of `outline`; 0: not known.
+        state_name: what a message of the robot is, in the singular, for messages.
+        command_name: what is commanded, for messages.
+        taker: who takes the commands, for messages.
+    """
+
+    hardware = ""
+    counts = 0
+    state_name = "state"
+    command_name = "command"
+    taker = "the robot"
+
+    def __init__(
+        self, states: tuple[type, str], commands: tuple[type, str], limiter: PairLimiter
+    ) -> None:
+        self.states, self.commands, self.limiter = states, commands, limiter
+
+    @abstractmethod
+    def read(self, stamp: float, message: Any) -> Any:
+        """The sample in a message, with this stamp, s.
+
+        Raises:
+            ValueError: it cannot be used; zero is commanded and the reason is reported.
+        """
+
+    @abstractmethod
+    def message_of(self, command: Pair, answered: float) -> Any:
+        """The message that says a command; it may be the same object each time.
+
+        Args:
+            command: the command.
+            answered: stamp of the state that it names, s; see stamps.py.
+        """
+
+    def concerns(self, message: Any) -> bool:
+        """Whether a message is about this robot."""
+        return True
+
+    def outline(self, sample: Any) -> tuple[float, ...]:
+        """What tells states of two sources apart besides stamps: wheels' angles, rad."""
+        return ()
+
+    def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> str | None:
+        """Why the robot does not do what it was commanded, which stops it; None when it does.
+
+        Args:
+            sample: the newest.
+            commanded: for the period that it ends.
+            anew: what came before it is not to be compared with it.
+        """
+        return None
+
+    def held_by(self) -> str:
+        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
+        return ""
+
+
+class Law(Protocol):
+    """What gives commands, and is told what has become of them.
+
+    Attributes:
+        refused: states and inputs that could not be used.
+    """
+
+    refused: int = 0
+
+    @abstractmethod
+    def on_sample(self, sample: Any) -> Pair:
+        """The command for the next control period.
+
+        A ValueError refuses the sample: zero is commanded and the reason is reported. A sample
+        whose stamp is late, or does not follow the last one, is asked for, too, and then refused.
+        """
+
+    def on_commanded(self, sample: Any, command: Pair) -> None:
+        """Called after the command is out, for telemetry; it is what was commanded."""
+
+    def on_refused(self, sample: Any) -> None:
+        """Called after zero was commanded because the sample was refused."""
+
+    def on_stopped(self, sample: Any) -> None:
+        """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
+
+    def on_silence(self) -> None:
+        """Called after zero was commanded because no state came in time, or none to be used."""
+
+    def awaits(self, sample: Any) -> str:
+        """What has to come before the sample can be answered; empty when nothing has to.
+
+        Only for inputs that belong to a sample, where a run shall repeat to the last digit. The
+        law's node calls `resume` when something has come. A sample that has no answer when the
+        next one comes is refused.
+        """
+        return ""
+
+    def held_by(self) -> str:
+        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
+        return ""
+
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether the robot is a simulator in lock-step: a run that met another one ends then.
+
+        Such a run is to repeat to the last digit, and nobody will enable it again.
+        """
+        return False
+
+    @abstractmethod
+    def waits_for(self) -> str:
+        """What is missing before anything may be commanded; empty when nothing is."""
+
+    @abstractmethod
+    def has_left(self) -> str:
+        """Who of a run that has begun is gone, so that it ends with status 1; empty if nobody."""
+
+    @abstractmethod
+    def complain(self, what: str) -> None:
+        """Warn of something that was refused."""
+
+    @abstractmethod
+    def finish(self, exit_code: int, last_words: str = "") -> None:
+        """End the process after this callback; calls the loop's `end`."""
+
+
+class CommandLoop:
+    """Answers each state of a robot by what a law wants and the guard allows.
+
+    Args:
+        node: subscribes and publishes.
+        values: of COMMAND_PARAMETERS.
+        robot: that is commanded.
+        law: that commands it.
+
+    Attributes:
+        robot: as given.
+        output: the way of commands out, and its `guard`.
+        states: the way of states in.
+        clock: of the node.
+        presence: of the robot, as far as good states of it come.
+        ended: whether the law has finished; nothing is answered any more.
+    """
+
+    def __init__(
+        self, node: Node, values: SimpleNamespace, robot: RobotInterface, law: Law
+    ) -> None:
+        self._node, self.robot, self._law = node, robot, law
+        self.ended = False
+        self.output = CommandOutput(
+            node,
+            values,
+            robot.commands,
+            robot.limiter,
+            message_of=robot.message_of,
+            what=robot.command_name,
+            hardware=robot.hardware,
+        )
+        self.guard = self.output.guard
+        self.clock = NodeClock(node)
+        self._age = StateClock(self.clock, values.input_timeout, robot.state_name)
+        self._stall = Stall(values.input_timeout)
+        self.presence = Presence(values.patience, PARTING)
+        self._pending: Any = None
+        self.states = StateSubscription(
+            node, robot.states, self._on_state, robot.state_name, robot.counts
+        )
+        create_wall_timer(node, WATCH_PERIOD, self._watch)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a sample waits for what `Law.awaits` names."""
+        return self._pending is not None
+
+    @property
+    def stopped_by(self) -> str:
+        """Why it is stopped until somebody enables it; empty when it is not."""
+        return self.guard.reason if self.guard.state is GuardState.STOPPED else ""
+
+    def waits_for(self) -> str:
+        """What is missing of robot, clock and those who take commands; empty when nothing is.
+
+        Matches are counted and never slept for: discovery takes up to seconds.
+        """
+        if clockless := self.clock.missing():
+            return clockless
+        if not self.states.publishers():
+            what = "the simulator or the robot's driver"
+            return f"nobody publishes {self.states.topic}; start {what}"
+        if rivals := self.output.rivals():
+            return rivals
+        if not self.output.has_takers():
+            return f"nobody subscribes to {self.output.topic}; start {self.robot.taker}"
+        return ""
+
+    def has_left(self) -> str:
+        """That the simulator has gone; empty while it has not.
+
+        The driver of a real robot may come back; a simulator takes the robot with it.
+        """
+        if self.clock.is_simulated and not self.states.publishers():
+            return f"nobody publishes {self.states.topic} any more: the simulator has gone"
+        return ""
+
+    def end(self, why: str) -> None:
+        """Zero, and nothing after it."""
+        self.output.end(why)
+        self.ended = True
+
+    # From a state to the command that answers it.
+
+    def _on_state(self, message: Any, sender: Any = None) -> None:
+        """Leave out what is not new, not about this robot, or not to be used."""
+        if self.ended or not self.robot.concerns(message):
+            return
+        self._age.hear()
+        stamp = seconds(message.header.stamp)
+        sample = self._read(stamp, message)
+        self._look_for_second_source(stamp, sample, sender)
+        if problem := stamp_problem(message.header.stamp):
+            self._leave_out(f"{self.robot.state_name}: {problem}")
+        elif stamp == self._age.stamps.newest:
+            self._repeated(stamp)
+        elif self._age.began or not self._law.waits_for():
+            self._take(stamp, sample)
+
+    def _read(self, stamp: float, message: Any) -> Any:
+        """The sample in a message, or the ValueError that says why it has none."""
+        try:
+            return self.robot.read(stamp, message)
+        except ValueError as error:
+            return error
+
+    def _look_for_second_source(self, stamp: float, sample: Any, sender: Any) -> None:
+        """Stop where the states of this robot come from two sources."""
+        outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
+        finding = self.states.take(stamp, outline, self._age.heard, sender)
+        if finding is not None and finding.sure and self.guard.may_command:
+            self.output.stop_for_another(self.states.two_sources(finding))
+
+    def _take(self, stamp: float, sample: Any) -> None:
+        """Let a new state, or the ValueError in its place, wait for its answer."""
+        if self._pending is not None:
+            self._name_newest()
+            older = f"a newer {self.robot.state_name} came while this process stood still"
+            self._leave_out(self._law.awaits(self._pending) or older)
+            self._pending = None
+        self.guard.begin()
+        self._age.take(stamp)
+        if isinstance(sample, ValueError):
+            self._name_newest()
+            self._leave_out(str(sample))
+            return
+        self.presence.keep_waiting()
+        self._pending = sample
+        self._stall.notice()
+        self.resume()
+
+    def resume(self) -> None:
+        """Answer the sample that waits, if nothing is missing any more."""
+        sample = self._pending
+        if sample is None or self._stall.lasts:
+            return
+        if self.stopped_by or not self._law.awaits(sample):
+            self._pending = None
+            self._answer(sample)
+
+    def _answer(self, sample: Any) -> None:
+        self._name_newest()
+        anew = bool(self.stopped_by or self._age.stamps.problem)
+        if contradiction := self.robot.contradiction(sample, self.guard.command, anew):
+            self.output.stop(contradiction)
+        if self.stopped_by:
+            self.output.send(self.guard.command)
+            self._law.on_stopped(sample)
+            return
+        try:
+            wanted = self._law.on_sample(sample)
+            if problem := self._age.problem() or self._held_by():
+                raise ValueError(problem)
+            command = self.guard.apply(wanted, self._age.stamps.period)
+        except ValueError as error:
+            self._refuse(str(error))
+            self._law.on_refused(sample)
+            return
+        if not self.ended:
+            self.output.send(command)
+        self._law.on_commanded(sample, command)
+
+    def _held_by(self) -> str:
+        """Why zero is commanded for now, though the state is good; empty when it need not be."""
+        doubt = self.states.doubt(time.monotonic())
+        return doubt or self.robot.held_by() or self._law.held_by()
+
+    def _name_newest(self) -> None:
+        """Commands from now on answer the newest state."""
+        newest = self._age.stamps.newest
+        assert newest is not None, "a state that is answered has come"
+        self.output.answered = newest
+
+    def _leave_out(self, why: str) -> None:
+        """Answer a message that has no sample by zero; before the start, by nothing."""
+        if not self.guard.began:
+            self._law.refused += 1
+            self._law.complain(why)
+            return
+        self._refuse(why)
+        self._law.on_silence()
+
+    def _refuse(self, why: str) -> None:
+        self._law.refused += 1
+        self.output.hold(why)
+        self._law.complain(f"{why}; zero {self.robot.command_name}")
+
+    def _repeated(self, stamp: float) -> None:
+        """A lock-step simulator says a state again until the answer has arrived."""
+        if self._pending is not None:
+            self.resume()
+            return
+        self.output.answer_again()
+        if self.clock.is_simulated:
+            # A simulator that is paused says its state again and again.
+            self.presence.keep_waiting()
+            if self.presence.reminds():
+                self._node.get_logger().info(
+                    f"the simulator's time stands still at {stamp:g} s; to let it go on press its "
+                    "play button, or call simulator/set_paused with data: false"
+                )
+        elif self.presence.waited > LONGEST_REPEAT:
+            self._law.refused += 1
+            self._law.complain(
+                f"{self.robot.state_name}s repeat the stamp {stamp} s: time step must be > 0; "
+                "check that the driver stamps each of them"
+            )
+
+    # Every WATCH_PERIOD: what does not come, and who is not there.
+
+    def _watch(self) -> None:
+        if self.ended:
+            return
+        if self._stall.look():
+            self.resume()
+        self.output.look(self._law.waits_for, self._law.refused)
+        if why := self._why_to_end():
+            self._law.finish(1, why)
+            return
+        if self.presence.waits_long and self.presence.reminds():
+            awaited = self._missing() or f"nothing new on {self.states.topic}"
+            self._node.get_logger().info(f"waiting: {awaited}")
+        if self._age.began:
+            self._look_for_silence()
+
+    def _why_to_end(self) -> str:
+        """Why the run has no sense any more; empty while it has."""
+        if self._law.in_lock_step and self.output.met:
+            return self.output.met
+        if self._age.began:
+            left = self._law.has_left()
+            if self.presence.have_left(not left):
+                return left
+        if self.presence.gave_up:
+            missing = self._missing() or f"nothing that can be used comes on {self.states.topic}"
+            return f"gave up after {self.presence.waited:.1f} s of wall time: {missing}"
+        return ""
+
+    def _missing(self) -> str:
+        pending = "" if self._pending is None else self._law.awaits(self._pending)
+        return self._law.waits_for() or pending
+
+    def _look_for_silence(self) -> None:
+        """Zero, once, where no state has come in time."""
+        if not self.guard.may_command or self.guard.silent:
+            return
+        if silence := self._age.silence():
+            why = (
+                f"{silence}: zero {self.robot.command_name} until they come again; check the "
+                "robot's driver"
+            )
+            self.output.hold(why, silent=True)
+            self._law.on_silence()
+            self._law.complain(why)
+
+
+class StateSubscription:
+    """The states of one robot, watched for a second source of them; see SourceWatch.
+
+    Args:
+        node: subscribes.
+        states: type of message and name of the topic.
+        callback: is called with a message and what tells its sender.
+        name: of a state, for messages.
+        counts: of the encoders per turn; 0: not known.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        states: tuple[type, str],
+        callback: Callable[[Any, Any], None],
+        name: str,
+        counts: int,
+    ) -> None:
+        self._node, self._name = node, name
+        self._watch = SourceWatch(self.publishers, counts)
+        self.topic = subscribe_to_states(node, *states, WithSender(callback)).topic_name
+
+    def publishers(self) -> int:
+        """How many nodes publish the topic."""
+        return self._node.count_publishers(self.topic)
+
+    @property
+    def knows_senders(self) -> bool:
+        """Whether the middleware says who sends states, so that two are told apart for sure."""
+        return self._watch.knows_senders
+
+    def take(
+        self, stamp: float, outline: tuple[float, ...] | None, now: float, sender: object
+    ) -> Finding | None:
+        """Take in a message; see SourceWatch.update."""
+        return self._watch.update(stamp, outline, now, sender)
+
+    def doubt(self, now: float) -> str:
+        """Why the newest states may come from two sources; empty where nothing speaks for it.
+
+        Args:
+            now: wall time, s.
+        """
+        doubt = self._watch.doubt(now)
+        return doubt and f"two sources may tell {self._name}s on {self.topic}: {doubt}"
+
+    def two_sources(self, finding: Finding) -> str:
+        """The sentence about a sign of a second source that is sure, with who they are."""
+        names = sorted(
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in self._node.get_publishers_info_by_topic(self.topic)
+        )
+        publish = "publishes" if len(names) == 1 else "publish"
+        return (
+            f"two sources tell {self._name}s of this robot: {finding.text}; {len(names)} {publish} "
+            f"{self.topic} ({', '.join(names)}); stop all sources but one"
+        )
+
+
+class Stall:
+    """Lets the newest alone of the states be answered that waited while this process stood still.
+
+    Those before it are as old as the stop was long, and by a simulator's clock, which waits, too,
+    nobody would see that.
+
+    Args:
+        limit: time between two looks from which on the process stood still, s.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._looked = time.monotonic()
+        self._looks_due = 0
+
+    @property
+    def lasts(self) -> bool:
+        """Whether older states may still come: nothing is answered."""
+        return self._looks_due > 0
+
+    def notice(self) -> None:
+        """A state has come."""
+        if time.monotonic() - self._looked > self._limit:
+            self._looks_due = LOOKS_AFTER_STALL
+
+    def look(self) -> bool:
+        """Called every few ms; whether the newest state may be answered from now on."""
+        self._looked = time.monotonic()
+        if not self._looks_due:
+            return False
+        self._looks_due -= 1
+        return not self._looks_due

@@ -1,0 +1,59 @@
+"""Who a node works with: how long it waits for them, and that they have left; by wall time."""
+
+from __future__ import annotations
+
+import time
+
+# What is still awaited is said after so long, and this often, s.
+WAITING_PERIOD = 3.0
+
+
+class Presence:
+    """The partners of a node.
+
+    Args:
+        patience: how long to wait for them in vain, s; 0: for ever.
+        parting: who has not been seen for so long does not come back, s.
+
+    Attributes:
+        met: whether they were seen once.
+    """
+
+    def __init__(self, patience: float, parting: float = 0.0) -> None:
+        self._patience, self._parting = patience, parting
+        self.met = False
+        self._since = self._reminded = time.monotonic()
+        self._missed: float | None = None  # when they were first missed, s
+
+    def keep_waiting(self) -> None:
+        """What is waited for has come, or is on its way: patience begins anew."""
+        self._since = time.monotonic()
+
+    @property
+    def waited(self) -> float:
+        """Time since patience began, s."""
+        return time.monotonic() - self._since
+
+    @property
+    def waits_long(self) -> bool:
+        """Whether it is time to say what is awaited."""
+        return self.waited > WAITING_PERIOD
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether patience has come to its end."""
+        return 0.0 < self._patience < self.waited
+
+    def have_left(self, there: bool) -> bool:
+        """Look who is there; whether they have been away for long enough to be given up."""
+        self.met = self.met or there
+        now = time.monotonic()
+        self._missed = None if there else self._missed or now
+        return self._missed is not None and now - self._missed >= self._parting
+
+    def reminds(self) -> bool:
+        """Whether nothing was said for long; then it counts as said."""
+        due = time.monotonic() - self._reminded > WAITING_PERIOD
+        if due:
+            self._reminded = time.monotonic()
+        return due

@@ -1,0 +1,255 @@
+"""Whether two sources tell the states of one robot; knows no ROS.
+
+Two who tell different states of the same wheels make a law see speeds that no wheel has. A single
+source makes mistakes, too, which pass: a clock or an encoder is set, a message is lost, late, comes
+twice or is broken, a driver is started anew. What only two can do is to take turns.
+
+**By sender**, where the middleware names it: somebody else speaks, and then the one before again.
+Of several publishers of joint states only those that name the wheels count.
+
+**By content**, as a relay or a merged recording is one sender: messages are sorted into lines. In a
+line stamps rise and the wheels turn no faster than wheels do. An encoder or a clock that is set
+begins a new line and leaves the old one for good. A message that does not follow its line, while
+the line goes on with nothing missing, is one too many: somebody else's. Where a message is missing
+there, it was that one, and spoilt. In line, an angle that returns at once from where no wheel can
+have been is a spike, which two that differ by little give at each of their messages.
+
+One sign is a doubt: zero for SETTLING, longer than two take to show again. So no other command
+gets between the first sign and the last one that is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from arc_odometry.joints import wheel_turn
+from arc_odometry.odometry import MAX_WHEEL_SPEED
+
+# Zero after a doubt, s.
+SETTLING = 0.3
+# A sender that spoke so lately and speaks again after another one has not been replaced, s.
+RECENT = 1.0
+# Longest step of the stamps within a line, and longest time for which one is kept open, s.
+LONGEST_STEP = 0.2
+# Messages too many that make sure, and the time within which, s: one sender alone, or one of
+# several that cannot be told apart. One may be explained by a clock that was set back a little.
+TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
+# Spikes that make sure, and the time within which, s.
+SPIKES, SPIKES_WITHIN = 4, 1.0
+# What may stand out of its neighbours in one sample: counts, rad, a share of the turn between
+# these (stamps that are not exact), and a wheel's largest acceleration, rad/s^2.
+COUNTS, ROUNDING, SHARE, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
+# Encoders are not taken for finer, counts per turn.
+FINEST = 256
+LINES, POINTS = 3, 16  # kept
+
+Values = tuple[float, ...]
+
+
+class Finding(NamedTuple):
+    """A sign of a second source.
+
+    Attributes:
+        text: what was seen, as part of a sentence.
+        sure: whether no single source does that.
+    """
+
+    text: str
+    sure: bool
+
+
+class _Line:
+    """Messages that can follow each other; `number` counts all messages up to its newest."""
+
+    def __init__(self, stamp: float, values: Values) -> None:
+        self.points: deque[tuple[float, Values]] = deque([(stamp, values)], maxlen=POINTS)
+        self.number, self.came = 0, 0.0
+        self._step, self._turn = 0.0, (0.0,) * len(values)
+
+    def turn(self, stamp: float, values: Values) -> Values | None:
+        """By how much the wheels have turned since its newest, rad; None: this cannot follow."""
+        last, before = self.points[-1]
+        step = stamp - last
+        if not 0.0 < step <= LONGEST_STEP or len(values) != len(before):
+            return None
+        try:
+            return tuple(
+                wheel_turn("", old, new, MAX_WHEEL_SPEED * step)
+                for old, new in zip(before, values, strict=True)
+            )
+        except ValueError:
+            return None
+
+    def misfit(self, step: float, turn: Values) -> float:
+        """How far a message is from where the line is expected, in periods of 10 ms and rad."""
+        share = step / self._step if self._step else 0.0
+        return 100.0 * step + sum(
+            abs(new - share * old) for new, old in zip(turn, self._turn, strict=True)
+        )
+
+    def period(self) -> float:
+        """Time between two messages where none was lost, s; 0: not known yet."""
+        stamps = [stamp for stamp, _ in self.points]
+        steps = sorted(after - before for before, after in zip(stamps, stamps[1:], strict=False))
+        return steps[len(steps) // 5] if len(steps) > 1 else 0.0
+
+    def misses(self, stamp: float) -> bool:
+        """Whether a message of this stamp, s, is missing among its last ones."""
+        apart = min(abs(stamp - known) for known, _ in self.points)
+        among = self.points[0][0] < stamp < self.points[-1][0]
+        return among and apart > 0.6 * self.period() > 0.0
+
+    def without_newest(self, stamp: float, values: Values) -> _Line | None:
+        """The line as it is where this message was next, and its newest somebody else's."""
+        if len(self.points) < 2 or stamp <= self.points[-2][0]:
+            return None
+        other = _Line(stamp, values)
+        other.points = deque([*self.points], maxlen=POINTS)
+        other.points[-1] = (stamp, values)
+        other.number, other.came = self.number - 1, self.came
+        return other
+
+    def add(self, stamp: float, values: Values, turn: Values, count: float) -> bool:
+        """Append a message; whether the one before it stood out of its neighbours."""
+        step = stamp - self.points[-1][0]
+        first, second = self._step, step
+        share = first / (first + second)
+        allowed = COUNTS * count + ROUNDING + 0.5 * ACCELERATION * first * second
+        spike = first > 0.0 and any(
+            abs(old - share * (old + new)) > allowed + SHARE * abs(old + new)
+            for old, new in zip(self._turn, turn, strict=True)
+        )
+        self.points.append((stamp, values))
+        self._step, self._turn = step, turn
+        return spike
+
+
+class SourceWatch:
+    """Is told each message about the robot, and says when they come from two sources.
+
+    Args:
+        publishers: how many publish the topic now; asked for only where a doubt comes up and
+            senders are not known. It may count those who tell of other joints.
+        counts: of the encoders per turn; 0: not known.
+    """
+
+    def __init__(self, publishers: Callable[[], int], counts: int = 0) -> None:
+        self._publishers = publishers
+        self._count = math.tau / min(counts or FINEST, FINEST)
+        self._speaker: object = None
+        self._heard: dict[object, float] = {}
+        self._lines: list[_Line] = []
+        self._last: tuple[float, Values] | None = None
+        self._number = 0
+        self._signs: deque[float] = deque()  # when messages were too many, s
+        self._spikes: deque[float] = deque()
+        self._doubt, self._doubted = "", 0.0
+
+    @property
+    def knows_senders(self) -> bool:
+        """Whether the last message came with its sender."""
+        return self._speaker is not None
+
+    def update(
+        self, stamp: float, values: Values | None, now: float, sender: object = None
+    ) -> Finding | None:
+        """Take in a message about the robot, in the order of arrival.
+
+        Args:
+            stamp: s.
+            values: the wheels' angles, rad, or () where only stamps count; None: it is broken.
+            now: time of arrival by any clock that does not go back, s.
+            sender: whatever tells publishers apart; None: not known.
+
+        Returns:
+            What speaks for a second source; None: nothing new.
+        """
+        finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)
+        if finding is not None:
+            self._doubt, self._doubted = finding.text, now
+        return finding
+
+    def doubt(self, now: float) -> str:
+        """Why zero has to be commanded for now; empty where nothing speaks for a second source."""
+        if self._doubt and now - self._doubted > SETTLING:
+            self._doubt = ""
+        return self._doubt
+
+    def _by_sender(self, now: float, sender: object) -> Finding | None:
+        if sender is None:
+            return None
+        before, self._speaker = self._speaker, sender
+        last = self._heard.pop(sender, None)
+        self._heard[sender] = now
+        if before in (None, sender):
+            return None
+        if last is not None and now - last <= RECENT:
+            return Finding("two publishers take turns", True)
+        self._heard = {key: at for key, at in self._heard.items() if now - at <= RECENT}
+        return Finding("another publisher has begun to tell them", False)
+
+    def _by_content(
+        self, stamp: float, values: Values | None, now: float, sender: object
+    ) -> Finding | None:
+        if values is None:
+            self._number += 1
+            return None
+        if (stamp, values) == self._last:
+            return None  # said again, as simulators do while they wait
+        self._last = (stamp, values)
+        self._lines = [line for line in self._lines if now - line.came <= LONGEST_STEP]
+        if not self._lines:
+            self._begin(stamp, values, now)
+            return None
+        followed = [
+            (line.misfit(stamp - line.points[-1][0], turn), index, turn)
+            for index, line in enumerate(self._lines)
+            if (turn := line.turn(stamp, values)) is not None
+        ]
+        if not followed:
+            newest = self._lines[0]
+            if not newest.misses(stamp):
+                self._begin(stamp, values, now)
+            elif other := newest.without_newest(stamp, values):
+                # It is late, or the newest ahead: the next one will tell.
+                self._lines = [newest, other, *self._lines[1 : LINES - 1]]
+            return None
+        _, index, turn = min(followed)
+        return self._follow(index, stamp, values, turn, now, sender)
+
+    def _begin(self, stamp: float, values: Values, now: float) -> None:
+        self._number += 1
+        line = _Line(stamp, values)
+        line.number, line.came = self._number, now
+        self._lines = [line, *self._lines[: LINES - 1]]
+
+    def _follow(
+        self, index: int, stamp: float, values: Values, turn: Values, now: float, sender: object
+    ) -> Finding | None:
+        line = self._lines.pop(index)
+        self._lines.insert(0, line)
+        period, step = line.period(), stamp - line.points[-1][0]
+        self._number += 1
+        others = self._number - line.number - 1
+        line.number, line.came = self._number, now
+        spike = line.add(stamp, values, turn, self._count)
+        if others and period and others > max(0, round(step / period) - 1):
+            several = sender is None and self._publishers() > 1
+            enough = TOO_MANY_OF_SEVERAL if several else TOO_MANY
+            sure = _count(self._signs, now, WITHIN) >= enough
+            return Finding("messages that do not follow each other take turns", sure)
+        if spike:
+            sure = _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
+            return Finding("the wheels' angles jump to and fro", sure)
+        return None
+
+
+def _count(times: deque[float], now: float, within: float) -> int:
+    """Add a time, s; how many there were lately."""
+    times.append(now)
+    while now - times[0] > within:
+        times.popleft()
+    return len(times)

@@ -1,0 +1,68 @@
+"""How long partners are waited for, and when they have left."""
+
+import pytest
+
+from diffbot_node import presence
+from diffbot_node.presence import WAITING_PERIOD, Presence
+
+
+class Wall:
+    """Wall time, set by hand."""
+
+    def __init__(self):
+        self.now = 50.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def wall(monkeypatch):
+    found = Wall()
+    monkeypatch.setattr(presence, "time", found)
+    return found
+
+
+def test_patience_ends_and_begins_anew(wall):
+    partners = Presence(2.0)
+    wall.now += 2.0
+    assert not partners.gave_up and partners.waited == 2.0
+    wall.now += 0.5
+    assert partners.gave_up
+    partners.keep_waiting()
+    assert not partners.gave_up and partners.waited == 0.0
+
+
+def test_without_a_limit_patience_never_ends(wall):
+    partners = Presence(0.0)
+    wall.now += 1e6
+    assert not partners.gave_up
+
+
+def test_partners_have_left_when_they_were_away_for_long_enough(wall):
+    partners = Presence(0.0, parting=1.0)
+    assert not partners.met
+    assert not partners.have_left(there=True) and partners.met
+    assert not partners.have_left(there=False)
+    wall.now += 0.75
+    assert not partners.have_left(there=False)
+    assert not partners.have_left(there=True)  # seen again
+    assert not partners.have_left(there=False)
+    wall.now += 1.0
+    assert partners.have_left(there=False) and partners.met
+
+
+def test_who_never_came_is_away_and_was_not_met(wall):
+    partners = Presence(0.0)
+    assert partners.have_left(there=False) and not partners.met
+
+
+def test_what_is_awaited_is_said_now_and_then(wall):
+    partners = Presence(0.0)
+    wall.now += WAITING_PERIOD
+    assert not partners.waits_long and not partners.reminds()
+    wall.now += 0.5
+    assert partners.waits_long and partners.reminds()
+    assert partners.waits_long and not partners.reminds()
+    partners.keep_waiting()
+    assert not partners.waits_long

@@ -1,0 +1,280 @@
+"""Methods 1 and 3 of 2006: friction from steady speeds, inertia from a falling mass.
+
+Method 1: the forces that keep the speed steady are a line over it.
+
+    (13)  F_v = B_v V + C_v    (14)  F_vn = B_vn Vn + C_vn    (15)  Gamma = B_w W + C_w
+
+for positive speeds; with sgn(V) C for C they hold for both directions. Ordinary least squares, as
+in the paper; 95 % intervals by Student's t, from the scatter of the points about their line.
+
+Method 3: the robot hangs from the ceiling and is turned by a mass on a wire.
+
+    (19)  Gamma = J dW/dt     (20)  Gamma = f_m r_m     (21)  f_m = m_o g     as printed
+
+The falling mass accelerates, too: with a = r_m dW/dt the wire pulls only with f_m = m_o (g - a),
+so
+
+    Gamma = m_o (g - a) r_m     J = m_o r_m (g - r_m dW/dt) / (dW/dt)
+
+As printed, J holds m_o r_m^2 too much.
+
+Methods 2 and 1 + 2 are in coasting.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from diffbot_papers.omni.model import Array, OmniRobot, body_forces, check_positive
+from diffbot_papers.omni.tables import DISC_RADIUS, GRAVITY
+
+# Values with their standard deviations.
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value that was estimated.
+
+    Attributes:
+        value: in its unit.
+        std: its standard deviation, in the same unit, >= 0.
+        freedom: degrees of freedom behind the standard deviation, > 0; infinite: it is known.
+    """
+
+    value: float
+    std: float
+    freedom: float = math.inf
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval, by Student's t."""
+        return float(stdtrit(self.freedom, 0.975)) * self.std
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        return self.value - self.half_width, self.value + self.half_width
+
+    def covers(self, truth: float) -> bool:
+        """Whether the 95 % interval holds a value."""
+        low, high = self.interval
+        return low <= truth <= high
+
+    def scaled(self, factor: Estimate | float) -> Estimate:
+        """The product with an independent factor; first-order propagation of both."""
+        if not isinstance(factor, Estimate):
+            factor = Estimate(factor, 0.0)
+        parts = (factor.value * self.std, self.value * factor.std)
+        std, freedom = combined(parts, (self.freedom, factor.freedom))
+        return Estimate(self.value * factor.value, std, freedom)
+
+
+def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
+    """Standard deviation of a sum of independent errors, and its degrees of freedom.
+
+    The latter by Welch and Satterthwaite: variances squared over degrees of freedom add up.
+    """
+    squares = np.square(stds)
+    total = float(squares.sum())
+    share = float(np.sum(squares**2 / np.asarray(freedoms)))
+    return math.sqrt(total), total**2 / share if share > 0.0 else math.inf
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """Mean of repeated experiments, with the spread between them as its only evidence.
+
+    Raises:
+        ValueError: there are fewer than two.
+    """
+    if len(values) < 2:
+        raise ValueError(f"{len(values)} values: a mean with an interval needs at least 2")
+    std = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return Estimate(float(np.mean(values)), std, len(values) - 1)
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """What ordinary least squares gives.
+
+    Attributes:
+        values: of the k parameters, (k,).
+        covariance: of them, (k, k), from the scatter of the outputs about the fit.
+        freedom: degrees of freedom.
+    """
+
+    values: Array
+    covariance: Array
+    freedom: int
+
+    def estimate(self, index: int) -> Estimate:
+        """One parameter."""
+        std = float(np.sqrt(self.covariance[index, index]))
+        return Estimate(float(self.values[index]), std, self.freedom)
+
+
+def ordinary_least_squares(rows: Array, outputs: Array) -> LinearFit:
+    """Fit outputs (n,) by rows (n, k) of regressors, n > k."""
+    inverse = np.linalg.inv(rows.T @ rows)
+    values = inverse @ rows.T @ outputs
+    freedom = len(outputs) - rows.shape[1]
+    variance = float(np.sum((outputs - rows @ values) ** 2)) / freedom
+    return LinearFit(values, variance * inverse, freedom)
+
+
+# Method 1.
+
+
+@dataclass(frozen=True)
+class SteadyFit:
+    """Friction of one axis.
+
+    Attributes:
+        viscous: B, N/(m/s) or N m/(rad/s).
+        coulomb: C, N or N m.
+        covariance: of [B, C], (2, 2). They are strongly correlated.
+    """
+
+    viscous: Estimate
+    coulomb: Estimate
+    covariance: Array
+
+
+def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
+    """(4)-(8): [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents of the motors, (..., 4) A.
+
+    An error of l K_t / r or of b scales B and C alike; no interval here knows of it.
+    """
+    return body_forces(robot.motor.wheel_force(current), robot.wheel_distance)
+
+
+def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
+    """(13)-(15) for one axis, from one point per steady speed.
+
+    Args:
+        speeds: V, Vn or W of each experiment, (n,) m/s or rad/s, n >= 3, of either sign, not 0.
+        forces: F_v, F_vn or Gamma, (n,) N or N m.
+
+    Raises:
+        ValueError: too few points, unlike shapes, a value that is not finite, a speed of 0, or
+            speeds whose sizes do not differ.
+    """
+    speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
+    if speeds.ndim != 1 or speeds.shape != forces.shape:
+        raise ValueError(
+            f"speeds {speeds.shape} and forces {forces.shape}: give one force for each speed"
+        )
+    if len(speeds) < 3:
+        raise ValueError(f"{len(speeds)} steady speeds: B, C and their intervals need at least 3")
+    if not (np.isfinite(speeds).all() and np.isfinite(forces).all()):
+        raise ValueError("speeds and forces must be finite; leave out readings that failed")
+    if not speeds.all():
+        raise ValueError("a steady speed is 0: Coulomb friction has no known sign there")
+    if np.ptp(np.abs(speeds)) < 1e-6 * np.abs(speeds).max():
+        raise ValueError(f"all speeds are {abs(speeds[0]):g}: B and C need different ones")
+    rows = np.column_stack((speeds, np.sign(speeds)))
+    fit = ordinary_least_squares(rows, forces)
+    return SteadyFit(fit.estimate(0), fit.estimate(1), fit.covariance)
+
+
+# Method 3.
+
+
+@dataclass(frozen=True)
+class HangingRig:
+    """A mass on a wire that unwinds from a disc on the hanging robot.
+
+    Attributes:
+        load: m_o, kg, > 0.
+        radius: r_m, of the disc, m, > 0.
+        gravity: g, m/s^2, > 0; the paper's by default.
+
+    Raises:
+        ValueError: a value is not finite or out of its range.
+    """
+
+    load: float
+    radius: float = DISC_RADIUS
+    gravity: float = GRAVITY
+
+    def __post_init__(self) -> None:
+        check_positive(load=self.load, radius=self.radius, gravity=self.gravity)
+
+    def acceleration(self, inertia: float) -> float:
+        """dW/dt, rad/s^2, of a body with this J, kg m^2: the mass and the body move together."""
+        m, r = self.load, self.radius
+        return m * self.gravity * r / (inertia + m * r**2)
+
+    def inertia_published(self, acceleration: Estimate | float) -> Estimate:
+        """(19)-(21): J = m_o g r_m / (dW/dt), kg m^2, too large by m_o r_m^2."""
+        found = _estimate(acceleration)
+        m, g, r = self.load, self.gravity, self.radius
+        value = m * g * r / found.value
+        return Estimate(value, value / found.value * found.std, found.freedom)
+
+    def inertia(self, acceleration: Estimate | float) -> Estimate:
+        """J = m_o r_m (g - r_m dW/dt) / (dW/dt), kg m^2, from dW/dt, rad/s^2.
+
+        Raises:
+            ValueError: the acceleration is not between 0 and that of the falling mass alone.
+        """
+        found = _estimate(acceleration)
+        m, g, r = self.load, self.gravity, self.radius
+        if not found.value < g / r:
+            raise ValueError(
+                f"acceleration = {found.value} rad/s^2: the mass cannot fall faster than g, so it "
+                f"must be below g / r_m = {g / r:g}; check the radius and the unit of the angle"
+            )
+        value = m * r * (g - r * found.value) / found.value
+        return Estimate(value, m * r * g / found.value**2 * found.std, found.freedom)
+
+
+def _estimate(acceleration: Estimate | float) -> Estimate:
+    if not isinstance(acceleration, Estimate):
+        acceleration = Estimate(float(acceleration), 0.0)
+    if not acceleration.value > 0.0:
+        raise ValueError(
+            f"acceleration = {acceleration.value} rad/s^2: must be > 0, in the sense in which the "
+            "mass falls"
+        )
+    return acceleration
+
+
+def fit_acceleration(period: float, angle: ArrayLike) -> Estimate:
+    """dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
+
+    Args:
+        period: between two readings, s.
+        angle: theta, (n,) rad, n >= 4, not wrapped.
+
+    Raises:
+        ValueError: there are too few readings or one is not finite.
+    """
+    angle = _angles(angle)
+    time = period * np.arange(len(angle))
+    rows = np.column_stack((np.ones_like(time), time, 0.5 * time**2))
+    return ordinary_least_squares(rows, angle).estimate(-1)
+
+
+def fit_acceleration_published(period: float, angle: ArrayLike) -> Estimate:
+    """dW/dt, rad/s^2, as printed: W by differences of the angle, then a straight line, Fig. 9(b).
+
+    Neighbouring differences share a reading with opposite signs. The value stays unbiased, but the
+    line's own interval, given here, takes them for independent and comes out far too wide.
+    """
+    angle = _angles(angle)
+    time = period * np.arange(len(angle) - 1)
+    rows = np.column_stack((np.ones_like(time), time))
+    return ordinary_least_squares(rows, np.diff(angle) / period).estimate(-1)
+
+
+def _angles(angle: ArrayLike) -> Array:
+    angle = np.asarray(angle, dtype=float)
+    if angle.ndim != 1 or len(angle) < 4 or not np.isfinite(angle).all():
+        raise ValueError(f"angle {angle.shape}: must be one row of at least 4 finite readings")
+    return angle

@@ -1,0 +1,149 @@
+"""What a run shows while it goes on: a live view on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from io import TextIOWrapper
+from typing import Protocol
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+PLAIN_WIDTH = 110  # columns of files and pipes
+# Wall time between plain lines of a run without an end, s.
+OPEN_END_INTERVAL = 10.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        label: what is running, for example "ident twil (mujoco)".
+        elapsed: robot time since the start, s.
+        duration: robot time at the end, s; 0 when there is none.
+        factor: robot time over wall time; None before it is known.
+        note: what is waited for; shown until robot time runs.
+    """
+
+    label: str
+    elapsed: float = 0.0
+    duration: float = 0.0
+    factor: float | None = None
+    note: str = ""
+
+    @property
+    def fraction(self) -> float | None:
+        """Elapsed share of the duration, 0 to 1; None without an end."""
+        if not 0.0 < self.duration < math.inf:
+            return None
+        return min(max(self.elapsed / self.duration, 0.0), 1.0)
+
+    def figures(self) -> str:
+        """Times and real-time factor as text."""
+        # What follows the asked duration, such as a verification, has no known end.
+        asked = self.fraction is not None and self.elapsed <= self.duration + 0.05
+        end = f" of {self.duration:.0f}" if asked else ""
+        factor = f", {self.factor:.1f}× real time" if self.factor is not None else ""
+        return f"{self.elapsed:.1f}{end} s{factor}"
+
+
+class Display(Protocol):
+    """Shows how far a run is."""
+
+    def show(self, progress: Progress, table: RenderableType, now: float) -> None:
+        """Show progress and the table of what is known; now is wall time, s."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+
+class LiveDisplay:
+    """Progress bar and table that stay in place; needs a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live.start()
+
+    def show(self, progress: Progress, table: RenderableType, now: float) -> None:
+        """Draw the view anew."""
+        row = Table.grid(padding=(0, 2))
+        label, fraction = f"[bold]{progress.label}", progress.fraction
+        if progress.note:
+            row.add_row(label, f"[dim]{progress.note}")
+        elif fraction is None:
+            row.add_row(label, progress.figures())
+        else:
+            bar = ProgressBar(total=1.0, completed=fraction, width=30)
+            row.add_row(label, bar, f"{100 * fraction:3.0f} %", progress.figures())
+        self._live.update(Group(row, table), refresh=True)
+
+    def close(self) -> None:
+        """Take the view off the terminal."""
+        self._live.stop()
+
+
+class PlainDisplay:
+    """One line each 10 % of the run, without control characters; for files and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._tenth = 0
+        self._note = ""
+        self._last = -math.inf
+
+    def show(self, progress: Progress, table: RenderableType, now: float) -> None:
+        """Print a line when one is due; the table is left for the end."""
+        if progress.note:
+            if progress.note != self._note:
+                say(self._console, f"{progress.label}: {progress.note}")
+            self._note = progress.note
+            return
+        fraction = progress.fraction
+        if fraction is None:
+            if now - self._last >= OPEN_END_INTERVAL:
+                self._last = now
+                say(self._console, f"{progress.label}: {progress.figures()}")
+            return
+        # Rounding below the tenth would hold the line of 30 % back for 0.3 = 0.29999999999999999.
+        tenth = math.floor(10.0 * fraction + 1e-9)
+        if tenth > self._tenth:
+            self._tenth = tenth
+            say(self._console, f"{progress.label}: {100 * fraction:.0f} %, {progress.figures()}")
+
+    def close(self) -> None:
+        """Nothing to undo."""
+
+
+def make_console() -> Console:
+    """A console on standard output; 110 columns wide where that is no terminal."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # An output without UTF-8 shows ? for σ rather than ending the run.
+        sys.stdout.reconfigure(errors="replace")
+    console = Console()
+    return console if console.is_terminal else Console(width=PLAIN_WIDTH)
+
+
+def make_display(console: Console) -> Display:
+    """A live view when the console is a terminal that can move its cursor, else plain lines."""
+    capable = console.is_terminal and not console.is_dumb_terminal
+    return LiveDisplay(console) if capable else PlainDisplay(console)
+
+
+def new_table(title: str) -> Table:
+    """An empty table in the look of the suite."""
+    return Table(
+        title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left",
+        title_style="bold", pad_edge=False, collapse_padding=True,
+    )  # fmt: skip
+
+
+def say(console: Console, text: str) -> None:
+    """Print a line as it is, however long."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

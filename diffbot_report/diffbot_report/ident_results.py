@@ -1,0 +1,269 @@
+"""What an identification run found: the table, and its keys of summary.json.
+
+Both say K5..K8, what follows from them, and how far they may be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from diffbot_description import RobotModel
+from diffbot_ident.torque.estimate import Estimate, State
+from diffbot_report.display import new_table
+from diffbot_report.drawing import Picture
+from diffbot_report.ident_recording import IdentRecording, Verdict, Verification
+from diffbot_report.quantity import (
+    MISSING,
+    UNITS,
+    Quantity,
+    friction_quantities,
+    meanings,
+    parameter_quantities,
+    physical_quantities,
+    significant,
+    with_uncertainty,
+)
+from diffbot_report.report import Findings
+
+# Columns that the table needs for the meanings, with errors and without.
+WIDE, NARROW = 106, 78
+NOT_IDENTIFIABLE = "not identifiable"
+FRICTION = {
+    "c_l": "viscous friction, left wheel",
+    "c_r": "viscous friction, right wheel",
+    "f_l": "Coulomb friction, left wheel",
+    "f_r": "Coulomb friction, right wheel",
+}
+
+
+def identification_table(
+    recording: IdentRecording, model: RobotModel, width: int, title: str = ""
+) -> RenderableType:
+    """The parameters of a run as they are now, for so many columns."""
+    estimate, verdict = recording.estimate, recording.verdict
+    parameters = parameter_quantities(estimate, recording.true_parameters.last)
+    return parameter_table(
+        parameters,
+        meanings(parameters, physical_quantities(estimate, model)),
+        title,
+        [*state_notes(parameters), *confidence_notes(estimate, verdict, recording.verification)],
+        width,
+        tuple(friction_quantities(estimate).values()),
+    )
+
+
+def identification_findings(
+    recording: IdentRecording, model: RobotModel, width: int, setting: str
+) -> Findings:
+    """What a run has found, at its end.
+
+    Args:
+        recording: of the run; nothing is added to it any more.
+        model: the robot's description, for masses and inertias.
+        width: columns of the table.
+        setting: what was run, for the pictures' titles.
+    """
+    recording.finish()
+    missing = recording.missing()
+    if not recording.has_last:
+        recording.estimate = None  # no figure rests on one that is not the last
+    estimate, truth = recording.estimate, recording.true_parameters.last
+    parameters = parameter_quantities(estimate, truth)
+    more: dict[str, Any] = {} if estimate is None else confidence_keys(estimate)
+    if state := recording.state:
+        achieved, predicted = state.information
+        more["information"] = {"achieved": achieved, "predicted": predicted}
+        more |= {"arena": state.arena, "guarded": state.guarded, "refused": state.refused}
+
+    def pictures() -> Sequence[Picture]:
+        from diffbot_report.ident_figures import ident_pictures  # loaded in the background
+
+        return ident_pictures(recording, parameters, setting)
+
+    return Findings(
+        duration=recording.elapsed,
+        table=lambda title: identification_table(recording, model, width, title),
+        results=identification_keys(
+            parameters,
+            physical_quantities(estimate, model, truth),
+            friction_quantities(estimate),
+            recording.verdict,
+            recording.verification,
+        ),
+        more=more,
+        missing=missing,
+        pictures=pictures if len(recording.motion()[0]) else None,
+    )
+
+
+def parameter_table(
+    parameters: Sequence[Quantity],
+    phrases: Mapping[str, str],
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 120,
+    friction: Sequence[Quantity] = (),
+) -> RenderableType:
+    """Parameter, unit, value, 95 % interval, physical meaning; the error where truth is known.
+
+    Args:
+        parameters: K5..K8.
+        phrases: the meaning of each symbol.
+        title: line above the table.
+        notes: lines below the table.
+        width: columns of the terminal; where they are few, the meanings go below the table.
+        friction: further rows.
+    """
+    known = any(quantity.closed_form is not None for quantity in parameters)
+    table = new_table(title)
+    beside = width >= (WIDE if known else NARROW)
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("± 95 %", justify="right", no_wrap=True)
+    if known:
+        table.add_column("closed form", justify="right", no_wrap=True)
+        table.add_column("error %", justify="right", no_wrap=True)
+        table.add_column("error σ", justify="right", no_wrap=True)
+    if beside:
+        table.add_column("physical meaning", no_wrap=True)
+    phrases = {**phrases, **{quantity.symbol: FRICTION[quantity.symbol] for quantity in friction}}
+    for quantity in (*parameters, *friction):
+        meaning = NOT_IDENTIFIABLE if _is_open(quantity) else phrases.get(quantity.symbol, "")
+        last = quantity is parameters[-1]
+        cells = _cells(quantity, known)
+        table.add_row(*cells, *([meaning] if beside else []), end_section=last)
+    lines = [] if beside else [f"{symbol}: {meaning}" for symbol, meaning in phrases.items()]
+    lines += notes
+    return Group(table, Text("\n".join(lines))) if lines else table
+
+
+def state_notes(parameters: Sequence[Quantity]) -> list[str]:
+    """Lines that say which parameters may not be used, and why; equal reasons share one."""
+    found: dict[str, list[str]] = {}
+    for quantity in parameters:
+        if quantity.reason and quantity.state is not State.ESTIMATED:
+            word = "invalid" if quantity.state is State.INVALID else NOT_IDENTIFIABLE
+            found.setdefault(f"{word}: {quantity.reason}", []).append(quantity.symbol)
+    return [f"{', '.join(symbols)} {text}" for text, symbols in found.items()]
+
+
+def _is_open(quantity: Quantity) -> bool:
+    """Whether there is a number that the data do not fix."""
+    return quantity.value is not None and quantity.std is None
+
+
+def _cells(quantity: Quantity, known: bool) -> list[Text | str]:
+    value, spread = with_uncertainty(quantity.value, quantity.half_width)
+    style = {State.ESTIMATED: "cyan", State.INVALID: "red"}.get(quantity.state, "dim")
+    style = "dim" if _is_open(quantity) else style
+    cells: list[Text | str] = [quantity.symbol, quantity.unit, Text(value, style), spread]
+    if known:
+        true = quantity.closed_form
+        cells.append(_closed_form(true, quantity.half_width))
+        cells.append(_signed(quantity.error_percent if quantity.std is not None else None, 2))
+        cells.append(_signed(quantity.error_sigma, 1))
+    return cells
+
+
+def _closed_form(true: float | None, half_width: float | None) -> str:
+    """The true value with the decimals of the estimate beside it."""
+    if true is None:
+        return MISSING
+    return significant(true, 4) if half_width is None else with_uncertainty(true, half_width)[0]
+
+
+def _signed(value: float | None, decimals: int) -> str:
+    return MISSING if value is None else f"{value:+.{decimals}f}"
+
+
+def confidence_notes(
+    estimate: Estimate | None, verdict: Verdict, verification: Verification | None
+) -> list[str]:
+    """Lines below the table: samples, residuals, delay, verdict, state and warnings."""
+    if estimate is None:
+        return []
+    linear, angular = estimate.residual_std
+    line = f"{estimate.samples} samples, residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
+    if math.isfinite(estimate.delay):
+        periods = "period" if estimate.delay == 1.0 else "periods"
+        line += f"; torque delay {estimate.delay:g} control {periods}"
+    lines = [line]
+    if estimate.reason:
+        lines.append(f"{estimate.state.name.lower()}: {estimate.reason}")
+    if verification is not None:
+        lines.append(_verdict_note(verdict, verification))
+    elif verdict is not Verdict.NOT_VERIFIED:
+        lines.append(verdict.value)
+    return lines + [f"warning: {warning}" for warning in estimate.warnings]
+
+
+def _verdict_note(verdict: Verdict, verification: Verification) -> str:
+    errors, words = verification.at_horizon, []
+    for name, error, base in zip("vω", errors.identified, errors.no_model, strict=True):
+        share = 100.0 * error / base if base > 0.0 else math.nan
+        words.append(f"{name} {significant(share, 2)} %" if math.isfinite(share) else f"{name} –")
+    motion = f"by another motion of {verification.duration:.3g} s"
+    shares = f"{', '.join(words)} of the error without a model"
+    text = f"{verdict.value} {motion}: after {verification.horizon:.3g} s {shares}"
+    return f"{text}; {verification.reason}" if verification.reason else text
+
+
+def identification_keys(
+    parameters: Sequence[Quantity],
+    physical: Mapping[str, Quantity],
+    friction: Mapping[str, Quantity],
+    verdict: Verdict = Verdict.NOT_VERIFIED,
+    verification: Verification | None = None,
+) -> dict[str, Any]:
+    """The keys of summary.json that every identification has.
+
+    Args:
+        parameters: K5..K8.
+        physical: quantities derived from them, by key.
+        friction: of the wheels, by key; empty where it is not modelled.
+        verdict: of a held-out motion.
+        verification: how well it was predicted; pairs are [v in m/s, omega in rad/s].
+    """
+    verified: dict[str, Any] = {"state": verdict.value}
+    if verification is not None:
+        names = ("reason", "duration", "horizon", "one_step", "at_horizon")
+        found = asdict(verification)
+        verified |= {name: found[name] for name in names}
+    return {
+        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
+        "friction": {key: _entry(quantity) for key, quantity in friction.items()},
+        "physical": {key: _entry(quantity) for key, quantity in physical.items()},
+        "verification": verified,
+    }
+
+
+def _entry(quantity: Quantity) -> dict[str, Any]:
+    return {
+        "value": quantity.value,
+        "std": quantity.std,
+        "interval95": list(quantity.interval95),
+        "closed_form": quantity.closed_form,
+        "state": quantity.state.name.lower(),
+        "reason": quantity.reason,
+        "unit": quantity.unit,
+    }
+
+
+def confidence_keys(estimate: Estimate) -> dict[str, Any]:
+    """Keys of summary.json about one estimate."""
+    coverage = estimate.coverage
+    return {
+        "samples": estimate.samples,
+        "residual_std": list(estimate.residual_std),
+        "residual_correlation": list(estimate.residual_correlation),
+        "coverage": dict(zip(UNITS, coverage, strict=True)) if any(coverage) else None,
+        "torque_delay": estimate.delay,
+        "warnings": list(estimate.warnings),
+    }

@@ -1,0 +1,177 @@
+"""From messages to what a report keeps: the one place that reads their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+
+from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+    ControllerState as ControllerStateMessage,
+)
+from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+    DynamicParameters,
+    IdentStatus,
+    VelocityParameters,
+)
+from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+    Verification as VerificationMessage,
+)
+from diffbot_report.controller_topics import StatusFields
+from diffbot_report.ident_recording import PredictionErrors, Verdict, Verification
+from diffbot_report.node_state import ControllerState, IdentState, Phase
+from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
+
+# The constants of the messages have the names of the phases and verdicts.
+PHASES = {
+    kind: {getattr(kind, phase.name): phase for phase in Phase if hasattr(kind, phase.name)}
+    for kind in (IdentStatus, ControllerStateMessage)
+}
+VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in Verdict}
+
+
+def nanoseconds(stamp: Time) -> int:
+    """A stamp in ns."""
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+class MessageReader:
+    """Reads chosen fields of messages that have a header, a batch at a time.
+
+    Args:
+        names: numbers or arrays of numbers of fixed size, for example "set_point.x".
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._fields = [attrgetter(name) for name in names]
+
+    def read(self, messages: Sequence[Any]) -> tuple[Stamps, Rows]:
+        """Stamps in ns, shape (n,), and the fields side by side, shape (n, columns); n > 0."""
+        stamps = [nanoseconds(message.header.stamp) for message in messages]
+        rows = [np.hstack([field(message) for field in self._fields]) for message in messages]
+        return np.array(stamps, np.int64), np.array(rows, float)
+
+
+def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:
+    """The gains in a status message, by the names of the summary."""
+    return {
+        key: np.asarray(attrgetter(path)(status), float).tolist()
+        for key, path in fields.gains.items()
+    }
+
+
+def ident_state(message: IdentStatus) -> IdentState:
+    """What the ident node says."""
+    arena = tuple(message.arena.tolist())
+    return IdentState(
+        **_common(message),
+        statuses=message.count,
+        velocity=(message.linear_velocity, message.angular_velocity),
+        effort=tuple(message.effort.tolist()),
+        position=tuple(message.pose[:2].tolist()),
+        information=(message.information, message.predicted_information),
+        arena=arena if min(arena) > 0.0 else None,
+        guarded=message.guarded,
+        estimates=message.estimates,
+    )
+
+
+def controller_state(message: ControllerStateMessage) -> ControllerState:
+    """What a controller says."""
+    return ControllerState(
+        **_common(message),
+        statuses=message.statuses,
+        law=message.law,
+        torque_limit=message.torque_limit,
+        parameters=_four(message),
+        parameters_source=message.parameters_source,
+        judgements=message.judgements,
+    )
+
+
+def _common(message: Any) -> dict[str, Any]:
+    """The fields of a NodeState that the messages have under the same names."""
+    names = ("message", "elapsed", "duration", "refused")
+    return {
+        "stamp": nanoseconds(message.header.stamp),
+        "phase": PHASES[type(message)].get(message.phase, Phase.STOPPED),
+        **{name: getattr(message, name) for name in names},
+    }
+
+
+def estimate_of(message: DynamicParameters) -> Estimate:
+    """The estimate in a message.
+
+    A publisher may fill in no more than K5..K8, their variances and the state; what is all zero
+    then counts as unknown: the covariance is diagonal, and each parameter has the set's state.
+    """
+    state = _state(message.state)
+    states = message.parameter_state.tolist()
+    k5, k6, k7, k8 = map(_state, states) if any(states) else (state,) * 4
+    covariance = message.covariance.reshape(4, 4)
+    if not covariance.any():
+        covariance = np.diag(message.covariance_diagonal)
+    return Estimate(
+        values=_four(message),
+        covariance=tuple(map(tuple, covariance.tolist())),
+        parameter_states=(k5, k6, k7, k8),
+        parameter_reasons=tuple(message.parameter_reason),
+        state=state,
+        reason=message.reason,
+        samples=message.samples,
+        residual_std=tuple(message.residual_std.tolist()),
+        warnings=tuple(message.warnings),
+        residual_correlation=tuple(message.residual_correlation.tolist()),
+        coverage=tuple(message.coverage.tolist()),
+        delay=message.torque_delay,
+        friction=_friction(message),
+    )
+
+
+def _friction(message: DynamicParameters) -> Friction | None:
+    values, variances = message.friction, message.friction_variance
+    if not (np.isfinite(values).any() and (values.any() or variances.any())):
+        return None
+    return Friction(tuple(values.tolist()), tuple(variances.tolist()))
+
+
+def _state(number: int) -> State:
+    return State(number) if number in set(State) else State.INVALID
+
+
+def _four(message: Any) -> tuple[float, float, float, float]:
+    return message.k5, message.k6, message.k7, message.k8
+
+
+def verdict_of(message: DynamicParameters) -> Verdict:
+    """Whether the values in a message have been verified."""
+    return VERDICTS.get(message.verification, Verdict.NOT_VERIFIED)
+
+
+def verification_of(message: VerificationMessage) -> Verification:
+    """What a held-out motion said."""
+
+    def errors(*fields: str) -> PredictionErrors:
+        return PredictionErrors(*(tuple(getattr(message, field).tolist()) for field in fields))
+
+    return Verification(
+        message.passed,
+        message.reason,
+        message.duration,
+        message.horizon,
+        errors("one_step", "one_step_nominal", "one_step_no_model"),
+        errors("horizon_error", "horizon_nominal", "horizon_no_model"),
+    )
+
+
+def true_parameters(
+    message: DynamicParameters | VelocityParameters,
+) -> tuple[int, tuple[float, ...]]:
+    """Stamp in ns, and K5..K8 or sigma1..sigma4, of a simulator's truth."""
+    sigma = isinstance(message, VelocityParameters)
+    values = tuple(message.sigma.tolist()) if sigma else _four(message)
+    return nanoseconds(message.header.stamp), values

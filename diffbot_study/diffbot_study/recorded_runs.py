@@ -1,0 +1,153 @@
+"""Runs of excited robots, recorded once so that any number of estimators can learn from them."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_description import DynamicParameters, Robot, load_robot
+from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One kind of run.
+
+    Attributes:
+        robot: name of a robot.
+        counts: of the encoders per wheel revolution; 0 for exact angles.
+        noise: standard deviation of the acting torque, as a share of it.
+        viscous: friction [left, right] in N m s/rad per N m of the excitation's amplitude.
+        coulomb: friction [left, right] as shares of the excitation's amplitude.
+        fast: whether the excitation may use the robot's own speed limits instead of those that
+            its YAML sets for the excitation.
+        delay: control periods between a torque's command and its action.
+        on_axle: whether a payload moves the centre of mass onto the axle, d = 0.
+        straight: whether both wheels get the same torque.
+        wiring: which command, "l" or "r", each wheel gets, with "-" for a flipped sign.
+        period: control period, s, > 0.
+    """
+
+    robot: str = "twil"
+    counts: int = 4096
+    noise: float = 0.01
+    viscous: tuple[float, float] = (0.02, 0.03)
+    coulomb: tuple[float, float] = (0.1, 0.125)
+    fast: bool = False
+    delay: int = 0
+    on_axle: bool = False
+    straight: bool = False
+    wiring: tuple[str, str] = ("l", "r")
+    period: float = 0.01
+
+    def make_robot(self) -> Robot:
+        """The robot with this setting's friction and speed limits."""
+        robot = load_robot(self.robot)
+        amplitude = robot.excitation.amplitude
+        friction = replace(
+            robot.friction,
+            viscous=(amplitude * self.viscous[0], amplitude * self.viscous[1]),
+            coulomb=(amplitude * self.coulomb[0], amplitude * self.coulomb[1]),
+        )
+        excitation = robot.excitation
+        if self.fast:
+            excitation = replace(
+                excitation,
+                linear_velocity=robot.limits.linear_velocity,
+                angular_velocity=robot.limits.angular_velocity,
+            )
+        return replace(robot, friction=friction, excitation=excitation)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run left.
+
+    Attributes:
+        samples: joint samples, one per control period, the first one at rest.
+        truth: closed form of K5..K8 of the robot, shape (4,).
+        geometry: of the wheels.
+        scale: of the motions and torques.
+    """
+
+    samples: list[JointSample]
+    truth: NDArray[np.float64]
+    geometry: WheelGeometry
+    scale: MotionScale
+
+
+def record(setting: Setting, seed: int, seconds: float) -> Run:
+    """Excite a robot at rest by guarded PRBS for a while, on the ideal engine.
+
+    Args:
+        setting: of the robot and its surroundings.
+        seed: of the excitation and of the noise.
+        seconds: robot time, s.
+    """
+    robot = setting.make_robot()
+    source, actuator, encoders = driver(setting, robot, seed)
+    with closing(make_simulator("ideal", robot)) as engine:
+        if setting.on_axle:
+            body = robot.body
+            engine.set_payload(0.5 * body.mass, -2.0 * body.center_of_mass.x, 0.1, 0.0)
+        virtual = VirtualRobot(engine, actuator, encoders, setting.period)
+        samples = [virtual.sample]
+        for _ in range(round(seconds / setting.period)):
+            torque = next_torque(source, samples, setting)
+            samples.append(virtual.advance(torque))
+        return make_run(robot, engine.parameters(), samples)
+
+
+def driver(setting: Setting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:
+    """Excitation, actuator and encoders of a run."""
+    own, wheels = robot.excitation, robot.wheels
+    speeds = (own.linear_velocity, own.angular_velocity)
+    limit = wheel_speed_limit(*speeds, wheels.radius, wheels.half_track)
+    return (
+        GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed),
+        _WiredActuator(setting, robot.limits.torque, seed),
+        Encoders(setting.counts, setting.period, seed),
+    )
+
+
+class _WiredActuator(Actuator):
+    """Actuator whose torques act as they are wired; what it reports is what was commanded."""
+
+    def __init__(self, setting: Setting, limit: float, seed: int) -> None:
+        super().__init__(limit, setting.delay, setting.noise, seed)
+        self._wiring = setting.wiring
+
+    def apply(
+        self, command: tuple[float, float]
+    ) -> tuple[tuple[float, float], tuple[float, float]]:
+        reported, (left, right) = super().apply(command)
+        given = {"l": left, "r": right, "-l": -left, "-r": -right}
+        return reported, (given[self._wiring[0]], given[self._wiring[1]])
+
+
+def next_torque(
+    source: GuardedPrbs, samples: list[JointSample], setting: Setting
+) -> tuple[float, float]:
+    """Torque of the next period, N m, from the measured speeds of the last one."""
+    before, after = samples[-2:][0].position, samples[-1].position
+    period = setting.period
+    left, right = source.torque(((after[0] - before[0]) / period, (after[1] - before[1]) / period))
+    return left, left if setting.straight else right
+
+
+def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> Run:
+    """The samples with what is known of their robot."""
+    own = robot.excitation
+    return Run(
+        samples,
+        np.array(k),
+        robot.geometry,
+        MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
+    )

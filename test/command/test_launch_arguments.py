@@ -1,0 +1,203 @@
+"""What is wrong with a launch's arguments is said in one sentence, before anything is set up."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diffbot_bringup.commands.launch import main
+from diffbot_bringup.usage import UsageError
+from diffbot_bringup.workspace.arguments import check_arguments
+from diffbot_bringup.xml_launch.arguments import Arguments
+from diffbot_bringup.xml_launch.document import read
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = {
+    path.name.removesuffix(".launch.xml"): path
+    for path in sorted(ROOT.glob("*/launch/*.launch.xml"))
+}
+# Any text will do: folders, files to be made, and names of topics.
+FREE = {"results", "last_good", "reference", "odom", "cmd_vel"}
+
+
+def check(name, *words):
+    check_arguments(ROOT, "launch", [name, *words], any_package=False)
+
+
+def refusal(name, *words):
+    with pytest.raises(UsageError) as error:
+        check(name, *words)
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+def own_arguments(name):
+    return [argument.name for argument in Arguments.of(read(FILES[name]).root).declared]
+
+
+CASES = [(name, argument) for name in FILES for argument in own_arguments(name)]
+
+
+def test_all_launch_files_are_here():
+    assert len(FILES) == 11
+    assert len(CASES) > 150
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_misspelt_name_is_refused_with_the_right_one(name):
+    for argument in own_arguments(name):
+        wrong = argument[:-1] + "_" + argument[-1]
+        text = refusal(name, f"{wrong}:=1")
+        assert text.startswith(f"unknown argument '{wrong}'; did you mean '")
+        assert f"did you mean '{argument}'?" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [case for case in CASES if case[1] not in FREE], ids="-".join
+)
+def test_a_value_that_cannot_be_is_refused_by_the_name_of_the_argument(name, argument):
+    assert refusal(name, f"{argument}:=no such thing").startswith(
+        f"argument '{argument}' is 'no such thing', n"  # not ..., neither ... nor
+    )
+
+
+@pytest.mark.parametrize(("name", "argument"), CASES, ids="-".join)
+def test_the_default_may_be_given(name, argument):
+    arguments = Arguments.of(read(FILES[name]).root)
+    (default,) = (each.default for each in arguments.declared if each.name == argument)
+    if default and "$(" not in default:
+        check(name, f"{argument}:={default}")
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "sentence"),
+    [
+        ("ident", "duration:=abc", "'abc', not a number such as 2, 0.5 or 1.0e-3 (robot time to "),
+        ("ident", "duration:=1e3", "'1e3', not a number such as 2, 0.5 or 1.0e-3"),  # as YAML
+        ("backstepping", "laps:=x", "'x', not a whole number (laps of a closed trajectory"),
+        ("backstepping", "laps:=1.5", "'1.5', not a whole number"),
+        ("adaptive", "payload_time:=soon", "'soon', not a number"),
+        ("adaptive", "payload:=heavy", "'heavy', neither none, a share such as 50%, nor four "),
+        ("siwek", "sigma:=1,2,3", "'1,2,3', not 4 numbers with commas between them"),
+        ("siwek", "start:=0,2", "'0,2', not three numbers such as 1.0,-0.5,pi/2"),
+        ("pose", "goal:=none", "'none', not three numbers"),
+        ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
+        ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
+        ("ident", "arena:=3", "'3', not length x width such as 3x3"),
+        ("pose", "robot:=twill", "nor the YAML file of a robot that exists; did you mean 'twil'?"),
+        ("pose", "robot:=no/such.yaml", "'no/such.yaml', neither agv, "),
+        ("pose", "parameters:=no.yaml", "neither robot, topic, adaptive nor a file that exists"),
+        ("siwek", "parameters:=robot", "neither sigma nor a file that exists"),
+        ("adaptive", "nominal_parameters:=topic", "neither robot nor a file that exists"),
+        ("ident", "sim:=mujocoo", "gazebo_ros, none; did you mean 'mujoco'?"),
+        ("ident", "gui:=ture", "not one of true, True, TRUE, 1, false, False, FALSE, 0; did you "),
+        ("ident", "seed=1", "'seed=1' is not of the form NAME:=VALUE"),
+        ("ident", "seed:=", "'seed:=' is not of the form NAME:=VALUE: it has no value"),
+        # Of a file that is included.
+        ("pose", "torque_noise:=x", "argument 'torque_noise' is 'x', not a number"),
+    ],
+)
+def test_each_kind_says_what_it_has_to_be(name, word, sentence):
+    assert sentence in refusal(name, word)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ident", ["duration:=5", "seed:=-1", "until:=k5=5, K6 5", "arena:=3.5 x 4"]),
+        ("backstepping", ["goal:=1 2,-pi/2", "start:=0.5,-.5,2*pi", "trajectory:=none"]),
+        ("adaptive", ["payload:=2.5,0,0.05,0.06", "payload_time:=-1", "last_good:=new.yaml"]),
+        ("linearizing", ["times:=[0, 1]", "linear:=1,0", "angular:=[]", "speed:=1.0e-1"]),
+        ("siwek", ["sigma:=[1,2,3,4]", "initial_sigma:=1,1.0,1,1e-3", "velocity_noise:=0,0"]),
+        ("pose", ["torque_noise:=0.1", f"robot:={ROOT}/diffbot_description/config/agv.yaml"]),
+        ("pose", [f"parameters:={__file__}"]),
+    ],
+)
+def test_what_can_be_is_not_refused(name, words):
+    check(name, *words)
+
+
+def test_the_name_is_looked_at_before_the_values():
+    assert refusal("ident", "seed:=x", "durtion:=x").startswith("unknown argument 'durtion'")
+
+
+def test_a_file_that_does_not_say_what_it_is_takes_any_text(tmp_path):
+    path = tmp_path / "mine.launch.xml"
+    path.write_text(
+        "<launch><arg name='robot' default='r2d2'/><arg name='goal' default='kitchen'/>"
+        "<arg name='parameters' default='some'/><arg name='free'/></launch>"
+    )
+    check(str(path), "robot:=c3po", "goal:=hall", "parameters:=other", "free:=x")
+
+
+WRONG = {  # each kind, and each launch file
+    "adaptive": "laps:=x",
+    "backstepping": "goal:=there",
+    "gazebo_ros": "gui:=maybe",
+    "gz": "encoder_counts:=1.5",
+    "gz_ros2_control": "robt:=twil",
+    "ident": "duration:=abc",
+    "linearizing": "parameters:=no.yaml",
+    "pose": "robot:=twill",
+    "simulator": "payload:=heavy",
+    "siwek": "sigma:=1,2",
+    "view": "robot:=no.yaml",
+}
+
+
+def work():
+    """Processor time of all processes that have ended, s: other programs do not count."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+@pytest.mark.wall_time
+@pytest.mark.parametrize(("name", "word"), WRONG.items())
+def test_diffbot_says_one_sentence_at_once_and_starts_nothing(name, word, tmp_path):
+    assert WRONG.keys() == FILES.keys()
+    start = work()
+    result = subprocess.run(
+        [sys.executable, ROOT / "diffbot", "launch", name, word],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert work() - start < 0.5
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith(("diffbot: argument '", "diffbot: unknown argument '"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "word"), WRONG.items())
+def test_so_does_the_command_of_an_installed_workspace(name, word, tmp_path, monkeypatch, capfd):
+    pytest.importorskip("ament_index_python")
+    monkeypatch.chdir(tmp_path)
+    assert main([str(FILES[name]), word]) == 2
+    out, err = capfd.readouterr()
+    assert out == "" and len(err.splitlines()) == 1
+    assert word.partition(":=")[0] in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["diffbot"], ["-m", "diffbot_bringup.cli"]])
+def test_a_reader_who_has_enough_ends_help_without_a_complaint(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        result = subprocess.run(
+            [sys.executable, *words, "--help"],
+            cwd=ROOT,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        os.close(writing)
+    assert (result.returncode, result.stderr) == (141, "")

@@ -1,0 +1,93 @@
+"""Every script of examples/ runs and finds what is true."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def run(capsys):
+    """What an example prints, by its name."""
+
+    def run(name):
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+def numbers(text):
+    """All numbers of a text that do not belong to a name such as K5."""
+    found = re.findall(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?", text)
+    return [float(number) for number in found]
+
+
+def test_arrays_give_the_truth_within_the_intervals(run):
+    state, *lines = run("identify_from_arrays.py").splitlines()
+    assert state.startswith("ESTIMATED from 3001 samples")
+    assert [line[:2] for line in lines] == ["K5", "K6", "K7", "K8"]
+    for line in lines:
+        value, half_width, _, truth = numbers(line)
+        assert value == pytest.approx(truth, rel=0.02)
+        # Four intervals of 95 %: twice the width misses once in 10,000 seeds.
+        assert abs(value - truth) < 2.0 * half_width
+
+
+def test_the_own_law_reaches_its_point(run):
+    where, torque, speed = run("own_control_law.py").splitlines()
+    x, y, duration, *_ = numbers(where)
+    assert (x, y) == pytest.approx((1.0, 0.5), abs=0.02)
+    assert duration == pytest.approx(12.0, abs=0.11)
+    largest, limit = numbers(torque)
+    assert 0.0 < largest <= limit
+    assert 0.3 < numbers(speed)[0] < 0.55
+
+
+def test_the_own_excitation_identifies_the_robot(run):
+    chirp, chirp_speeds, prbs, prbs_speeds = run("own_excitation.py").splitlines()
+    for line, name in ((chirp, "chirp"), (prbs, "PRBS")):
+        assert line.startswith(f"{name}: ESTIMATED")
+        assert numbers(line) == pytest.approx([0.0] * 4, abs=2.0)
+    for line in (chirp_speeds, prbs_speeds):
+        assert 10 <= numbers(line)[0] < 100
+
+
+def test_the_own_robot_has_its_closed_form(run):
+    """K7 = 1 / (r M) with M = 20 + 2 + 2 0.005 / 0.1^2 = 23 kg, and 10 kg more with the load."""
+    k, work, torques, loaded, loaded_work, loaded_torques = run("own_robot.py").splitlines()
+    k5, k6, k7, k8 = numbers(k)
+    assert k5 == pytest.approx(20.0 * 0.05 / 23.0, abs=1e-5)
+    assert k7 == pytest.approx(1.0 / 2.3, abs=1e-5)
+    assert numbers(loaded)[2] == pytest.approx(1.0 / 3.3, abs=1e-5)
+    assert [numbers(line)[0] for line in (work, loaded_work)] == pytest.approx([0.0] * 2, abs=1e-12)
+    # (41): the accelerations that were asked for, at 0.5 m/s and 1 rad/s.
+    left, right = numbers(torques)[-2:]
+    assert k5 + k7 * (left + right) == pytest.approx(0.2, abs=1e-3)
+    assert k6 * 0.5 + k8 * (left - right) == pytest.approx(0.5, abs=1e-3)
+    assert sum(numbers(loaded_torques)[-2:]) > left + right
+
+
+def test_odometry_closes_its_circle(run):
+    pose, velocity, deviations = run("odometry_alone.py").splitlines()
+    assert numbers(pose) == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
+    assert numbers(velocity) == pytest.approx([0.6283, 0.6283], abs=1e-4)
+    # The heading's variance is k (path left + path right) / separation^2, 12.6 m of 1 mm at 1 m.
+    assert numbers(deviations)[2] == pytest.approx((1e-3 / 0.272) * (12.566**0.5) * 1e3, rel=0.01)
+
+
+def test_every_example_is_short_tested_and_listed():
+    scripts = sorted(EXAMPLES.glob("*.py"))
+    listed = (EXAMPLES / "README.md").read_text()
+    tested = Path(__file__).read_text()
+    assert len(scripts) >= 5
+    for script in scripts:
+        text = script.read_text()
+        assert f"./diffbot python examples/{script.name}" in text
+        assert 15 <= len(text.splitlines()) <= 40, script.name
+        assert f"`{script.name}`" in listed and f'"{script.name}"' in tested

@@ -1,0 +1,158 @@
+"""What a report reads in messages: the ident node's, filled in and not, and the controllers'."""
+
+import math
+
+import numpy as np
+import pytest
+
+messages = pytest.importorskip("diffbot_msgs.msg")
+
+from nav_msgs.msg import Odometry  # noqa: E402
+
+from diffbot_ident.torque.estimate import State  # noqa: E402
+from diffbot_report import (  # noqa: E402
+    Phase,
+    Verdict,
+    friction_quantities,
+    parameter_quantities,
+)
+from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
+from diffbot_report.messages import (  # noqa: E402
+    MessageReader,
+    estimate_of,
+    gains_of,
+    ident_state,
+    verdict_of,
+    verification_of,
+)
+
+K = (0.08, -3.8, 2.6, -16.0)
+DynamicParameters = messages.DynamicParameters
+
+
+def estimate(**fields):
+    message = DynamicParameters(state=DynamicParameters.ESTIMATED, **fields)
+    message.k5, message.k6, message.k7, message.k8 = K
+    return message
+
+
+def test_all_fields_of_an_estimate():
+    message = estimate(verification=DynamicParameters.REFUTED, torque_delay=2.0)
+    message.covariance_diagonal[:] = [math.inf, 1.0, 2.0, 3.0]
+    covariance = np.arange(16.0).reshape(4, 4)
+    np.fill_diagonal(covariance, [7.0, 1.0, 2.0, 3.0])
+    message.covariance[:] = covariance.ravel()
+    message.friction[:] = [0.1, 0.2, 0.3, 0.4]
+    message.friction_variance[:] = [1.0, 2.0, math.inf, 4.0]
+    message.parameter_state[:] = [0, 1, 1, 2]
+    message.parameter_reason = ["on the axle", "", "", "wrong sign"]
+    message.warnings = ["odd"]
+    message.coverage[:] = [0.1, 0.2, 0.3, 0.4]
+    message.residual_correlation[:] = [0.5, math.nan]
+    found = estimate_of(message)
+    assert found.values == K
+    assert np.array_equal(found.covariance, covariance)
+    assert found.variances == (math.inf, 1.0, 2.0, 3.0)
+    friction = found.friction
+    assert (friction.values, friction.variances[2]) == ((0.1, 0.2, 0.3, 0.4), math.inf)
+    estimated = State.ESTIMATED
+    assert found.parameter_states == (State.UNESTIMATED, estimated, estimated, State.INVALID)
+    assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
+    assert (verdict_of(message), found.delay) == (Verdict.REFUTED, 2.0)
+    assert found.coverage == (0.1, 0.2, 0.3, 0.4)
+    assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
+    k5, k6, _, k8 = parameter_quantities(found)
+    assert (k5.std, k5.reason, k6.std, k8.state) == (None, "on the axle", 1.0, State.INVALID)
+
+
+def test_what_nobody_filled_in_is_unknown():
+    """As in ground_truth/dynamic_parameters: K5..K8 and no more."""
+    message = estimate(covariance_diagonal=[1.0, 2.0, 3.0, 4.0])
+    found = estimate_of(message)
+    assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
+    assert found.parameter_states == (State.ESTIMATED,) * 4
+    assert found.friction is None and not any(found.coverage)
+    assert verdict_of(message) is Verdict.NOT_VERIFIED
+    assert friction_quantities(found) == {}
+    assert all(quantity.state is State.ESTIMATED for quantity in parameter_quantities(found))
+
+
+def test_a_state_that_is_not_known_is_invalid():
+    message = estimate()
+    message.state = 77
+    assert estimate_of(message).state is State.INVALID
+
+
+def test_friction_that_is_not_modelled():
+    message = estimate()
+    message.friction[:] = [math.nan] * 4
+    assert estimate_of(message).friction is None
+
+
+def test_status():
+    message = messages.IdentStatus(phase=messages.IdentStatus.VERIFYING, information=3.0)
+    message.pose[:] = [1.0, -2.0, 0.5]
+    message.arena[:] = [3.0, 2.0]
+    message.predicted_information = math.nan
+    found = ident_state(message)
+    assert (found.phase, found.position, found.arena) == (
+        Phase.VERIFYING, (1.0, -2.0), (3.0, 2.0),
+    )  # fmt: skip
+    assert found.information[0] == 3.0 and math.isnan(found.information[1])
+    assert ident_state(messages.IdentStatus()).arena is None
+
+
+def test_verification_keeps_models_apart():
+    message = messages.Verification(passed=False, reason="worse", duration=9.0, horizon=2.0)
+    names = [
+        "one_step", "one_step_nominal", "one_step_no_model",
+        "horizon_error", "horizon_nominal", "horizon_no_model",
+    ]  # fmt: skip
+    for number, name in enumerate(names):
+        getattr(message, name)[:] = [number, 10.0 + number]
+    verification = verification_of(message)
+    assert (verification.passed, verification.reason) == (False, "worse")
+    assert (verification.duration, verification.horizon) == (9.0, 2.0)
+    found = [
+        errors[0]
+        for group in (verification.one_step, verification.at_horizon)
+        for errors in (group.identified, group.nominal, group.no_model)
+    ]
+    assert found == [0, 1, 2, 3, 4, 5]
+    assert verification.at_horizon.no_model == (5.0, 15.0)
+
+
+# The controllers' and the simulators' messages.
+
+
+@pytest.mark.parametrize("fields", CONTROLLERS.values(), ids=CONTROLLERS)
+def test_fields_come_in_order(fields):
+    message = getattr(messages, fields.message)()
+    message.header.stamp.sec = 7
+    target = message if hasattr(message, "command") else message.velocity
+    target.command[:] = (1.5, -2.5)
+    if fields.reference:
+        message.set_point.theta = 0.25
+    stamps, rows = MessageReader(fields.names).read([message, message])
+    assert stamps.tolist() == [7_000_000_000] * 2
+    width = 12 if fields.reference else 6
+    assert rows.shape == (2, width + sum(fields.extra.values()))
+    assert rows[1, width - 2 : width].tolist() == [1.5, -2.5]
+    if fields.reference:
+        assert rows[0, 2] == 0.25
+
+
+def test_stamps_of_a_real_clock_are_exact():
+    message = Odometry()
+    message.header.stamp.sec, message.header.stamp.nanosec = 1_900_000_000, 123_456_789
+    stamps, _ = MessageReader(TRUTH).read([message])
+    assert stamps.tolist() == [1_900_000_000_123_456_789]
+
+
+def test_gains():
+    status = messages.BackstepStatus(gammas=[1.0, 2.0], lambdas=[3.0])
+    fields = CONTROLLERS["backstep_controller"]
+    assert gains_of(status, fields) == {"gamma": [1.0, 2.0], "lambda": [3.0]}
+    status = messages.PoseControllerStatus()
+    status.velocity.kp = 120.0
+    assert gains_of(status, CONTROLLERS["pose_controller"])["kp"] == 120.0
