@@ -89,7 +89,7 @@ def servo_limits(
 ) -> ServoLimits:
     """Limits of the servo for a robot; arguments as of approach_gains."""
     check_positive("tuning", torque_limit=torque_limit)
-    most = dynamics.input_acceleration((torque_limit, torque_limit)).v
+    most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
     turn = dynamics.input_acceleration((-torque_limit, torque_limit)).omega
     return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
@@ -166,21 +166,11 @@ def tuned_polar_pose(
 ) -> PolarPoseController:
     """The polar pose law over velocity loops, (61)-(83) of Lages (2017), with gains for a robot.
 
+    Arguments and errors as of tuned_backstepping, and:
+
     Args:
-        dynamics: K5..K8.
-        torque_limit: of a wheel, N m, > 0, finite.
-        linear_velocity: largest |v| asked for, m/s, > 0, or infinite.
-        angular_velocity: largest |omega| asked for, rad/s, > 0, or infinite.
-        direction: in which the robot arrives: "forwards", "backwards" or "either".
-        mean_velocity: whether State.velocity is the mean over the last period (encoders).
-        gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
-        gamma2: 1/s, > 0; None: tuned.
-        ratio: lambda_3 / lambda_2, > 0; None: tuned.
         settling_time: of the velocity loops, to 1 %, s, > 0; see PiDesign.
         damping: of the velocity loops, > 0.
-
-    Raises:
-        ValueError: names a number that is not > 0, or the direction.
     """
     gains = approach_gains(
         dynamics,

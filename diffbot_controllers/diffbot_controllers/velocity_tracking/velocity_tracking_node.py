@@ -409,7 +409,7 @@ class VelocityTrackingNode(ReferenceFollower):
             f"{limits.angular_velocity:g} rad/s"
         )
 
-    def on_commanded(self, sample: OdometrySample, command: Velocity) -> None:
+    def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
         """Publish what the tracker knows, and now and then the state."""
         if self.exit_code is not None:
             return
