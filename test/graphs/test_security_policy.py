@@ -105,7 +105,9 @@ def made(executable, monkeypatch):
     if package == "arc_odometry":
         created.append(OdometryNode)
     else:
-        for module in (diffbot_node, diffbot_node.running):
+        # One module may hold several nodes, and be loaded already.
+        modules = [diffbot_node, diffbot_node.running, *list(sys.modules.values())]
+        for module in [each for each in modules if "run_node" in vars(each)]:
             monkeypatch.setattr(module, "run_node", lambda create, *_, **__: created.append(create))
         getattr(importlib.import_module(f"{package}.executables"), executable)()
     rclpy.init(args=sys.argv, signal_handler_options=SignalHandlerOptions.NO)
