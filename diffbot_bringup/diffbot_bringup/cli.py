@@ -4,63 +4,79 @@ Only the standard library is imported at the top: ./diffbot reads the table befo
 exists, and a command is imported when it is called.
 """
 
-import ast
 import importlib
 import os
 import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of
-
-_COMMANDS = Path(__file__).parent / "commands"
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the `diffbot` script."""
+    """One command of the `diffbot` script: its name, what follows it, and what it does.
+
+    Those of the set-up have no module in commands/.
+    """
 
     name: str
     usage: str
-    """What follows the name."""
-    text: str = ""
-    """What it does, for a command of the set-up, which has no module."""
-
-    def summary(self) -> str:
-        """Return one line about the command.
-
-        The SUMMARY of a module is read without importing it, because --help works without the
-        packages that the module imports.
-        """
-        if self.text:
-            return self.text
-        path = _COMMANDS / f"{self.name}.py"
-        tree = ast.parse(path.read_text())
-        for statement in tree.body:
-            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "SUMMARY":
-                return str(ast.literal_eval(statement.value))
-        return ""
+    summary: str
+    of_setup: bool = False
 
 
 COMMANDS = {
     command.name: command
     for command in (
-        Command("launch", "NAME [ARGUMENT:=VALUE ...] [--show-args]"),
-        Command("run", "PACKAGE EXECUTABLE [ARGUMENTS ...]"),
-        Command("echo", "TOPIC [--once]"),
-        Command("identify", "FILE [FILE ...] [OPTIONS]"),
-        Command("reproduce", "[PAPER ...] [--output DIR]"),
-        Command("faults", "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]"),
-        Command("test", "[--kernels] [PACKAGE ...] [-- PYTEST-ARGUMENTS ...]"),
-        Command("python", "FILE [ARGUMENTS ...]"),
+        Command(
+            "launch",
+            "NAME [ARGUMENT:=VALUE ...] [--show-args]",
+            "run a launch file: launch NAME [ARG:=VALUE ...]; without NAME, list them",
+        ),
+        Command(
+            "run",
+            "PACKAGE EXECUTABLE [ARGUMENTS ...]",
+            "run one node: run PACKAGE EXECUTABLE [ARGS, e.g. --ros-args -p speed:=0.5]",
+        ),
+        Command(
+            "echo",
+            "TOPIC [--once]",
+            "print the messages of a topic: echo TOPIC [TYPE] [--once]",
+        ),
+        Command(
+            "identify",
+            "FILE [FILE ...] [OPTIONS]",
+            "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",
+        ),
+        Command(
+            "reproduce",
+            "[PAPER ...] [--output DIR]",
+            "compute the tables and figures of the papers: one page, published beside ours",
+        ),
+        Command(
+            "faults",
+            "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]",
+            "attack the nodes: the fault table, with time to zero torque and worst torque",
+        ),
+        Command(
+            "test",
+            "[--kernels] [PACKAGE ...] [-- PYTEST-ARGUMENTS ...]",
+            "check the style and run the tests of all packages, or of those named",
+        ),
+        Command(
+            "python",
+            "FILE [ARGUMENTS ...]",
+            "run Python in the suite's environment, for example on a file of benchmarks/",
+        ),
         Command(
             "setup",
             "[gazebo]",
             "only make the environment and build the workspace (and get Gazebo)",
+            of_setup=True,
         ),
-        Command("clean", "", "remove .diffbot, which holds all that diffbot has made"),
+        Command("clean", "", "remove .diffbot, which holds all that diffbot made", of_setup=True),
     )
 }
 
@@ -69,10 +85,8 @@ def help_text() -> str:
     """Return what `diffbot --help` prints."""
     lines = ["usage: diffbot COMMAND ...", ""]
     for command in COMMANDS.values():
-        lines += [
-            f"  diffbot {command.name} {command.usage}".rstrip(),
-            f"      {command.summary()}",
-        ]
+        lines.append(f"  diffbot {command.name} {command.usage}".rstrip())
+        lines.append(f"      {command.summary}")
     lines += [
         "",
         "The first call sets everything up, which takes a few minutes; later calls start at once.",
@@ -112,7 +126,7 @@ def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(help_text())
         return 0
-    runnable = [name for name, command in COMMANDS.items() if not command.text]
+    runnable = [name for name, command in COMMANDS.items() if not command.of_setup]
     try:
         check_one_of("command", words[0], runnable)
         module = importlib.import_module(f"diffbot_bringup.commands.{words[0]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -138,16 +138,6 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
 # "simulator-1 (exit code -9)". A process that is told to end can so tell a user's Ctrl-C from the
 # end of a run that has failed. With `ros2 launch` there is no such variable.
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
-
-
-def tell_failures(path: Path, failed: Sequence[str]) -> None:
-    """Write the file at one stroke. A disk that is full costs the explanation, not the launch."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text("".join(f"{name}\n" for name in failed), encoding="utf-8")
-        partial.replace(path)
-    except OSError:
-        return
 
 
 def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:

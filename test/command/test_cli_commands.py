@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_every_command_has_a_summary_of_one_line():
     for entry in cli.COMMANDS.values():
-        assert entry.summary() and "\n" not in entry.summary()
+        assert entry.summary and "\n" not in entry.summary
 
 
 def test_an_unknown_command_lists_the_others(capsys):

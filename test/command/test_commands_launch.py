@@ -208,7 +208,7 @@ def test_runs_at_the_same_time_are_listed_with_their_results(
             listed.extend(domains.runs())
             return main(["run.launch.xml", "sim:=none", "results:=y"]) if len(listed) == 1 else 0
 
-    monkeypatch.setattr("diffbot_bringup.xml_launch.supervisor.Supervisor", Looker)
+    monkeypatch.setattr("diffbot_bringup.commands.launch.Supervisor", Looker)
     assert main(["run.launch.xml"]) == 0
     own, real, again = listed
     assert (real.domain, real.name, real.where) == (0, "run", str(tmp_path / "y"))

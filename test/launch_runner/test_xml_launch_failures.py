@@ -1,6 +1,7 @@
 """What a launch tells its processes of those that have failed."""
 
-from diffbot_node.running import VARIABLE, tell_failures, told_failures
+from diffbot_bringup.xml_launch.supervisor import FAILURES, tell_failures
+from diffbot_node.running import VARIABLE, told_failures
 
 
 def test_told_and_read(tmp_path):
@@ -15,3 +16,7 @@ def test_told_and_read(tmp_path):
 def test_a_folder_that_is_gone_costs_the_explanation_only(tmp_path):
     tell_failures(tmp_path / "gone" / "failures", ["simulator-1"])
     assert told_failures({VARIABLE: str(tmp_path)}) == []
+
+
+def test_both_sides_mean_the_same_variable():
+    assert FAILURES == VARIABLE

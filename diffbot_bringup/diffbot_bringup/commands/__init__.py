@@ -1,1 +1,1 @@
-"""The commands that run inside an environment; each module has SUMMARY and main(argv)."""
+"""The commands that run inside an environment; each module has main(argv)."""

@@ -12,8 +12,6 @@ from typing import Any
 from diffbot_bringup import domains
 from diffbot_bringup.cli import drop_output
 
-SUMMARY = "print the messages of a topic: echo TOPIC [TYPE] [--once]"
-
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
 Without ROS_DOMAIN_ID it is the domain of the run that `diffbot launch` has under way.

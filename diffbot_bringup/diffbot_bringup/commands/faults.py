@@ -9,8 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-SUMMARY = "attack the nodes: the fault table, with time to zero torque and worst torque"
-
 
 def main(argv: list[str]) -> int:
     """Run the rows, print the table and write it; returns the exit status."""

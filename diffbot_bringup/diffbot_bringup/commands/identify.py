@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from diffbot_ident.recording.identify import main as identify
 
-SUMMARY = "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options"
-
 
 def main(argv: list[str]) -> int:
     """Identify; returns 0 where the result may be used, 1 where not, 2 for wrong usage."""

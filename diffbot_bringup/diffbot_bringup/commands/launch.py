@@ -18,8 +18,7 @@ from diffbot_bringup.xml_launch.request import Request, understand
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.schema import check
 from diffbot_bringup.xml_launch.substitutions import installed_share
-
-SUMMARY = "run a launch file: launch NAME [ARG:=VALUE ...]; without NAME, list them"
+from diffbot_bringup.xml_launch.supervisor import Supervisor, say
 
 
 def main(argv: list[str]) -> int:
@@ -59,9 +58,6 @@ def _launch(request: Request) -> int:
             for process in resolver.processes:
                 print(f"[{process.name}] {process}")
             return 0
-        # It loads ROS, which takes a while: not for what is only printed or refused.
-        from diffbot_bringup.xml_launch.supervisor import Supervisor, say
-
         for text in _about_domain(run):
             say("INFO", text)
         for message in resolver.messages:

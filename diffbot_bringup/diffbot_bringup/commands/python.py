@@ -4,8 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-SUMMARY = "run Python in the suite's environment, for example on a file of benchmarks/"
-
 
 def main(argv: list[str]) -> int:
     """Become Python with these arguments; does not return."""

@@ -15,8 +15,6 @@ from rich.console import Console
 from diffbot_papers.page import PAPERS, Section, Verdict, number, page, rows_of, section_maker
 from diffbot_report.summary import strict, versions, write_summary
 
-SUMMARY = "compute the tables and figures of the papers: one page, published beside ours"
-
 _EPILOG = """\
 Writes index.html, which needs no other file, the pictures by themselves, and summary.json. Values
 that are not reached are listed; the exit status is 0 when the page could be made."""
@@ -42,7 +40,7 @@ def main(argv: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "diffbot reproduce",
-        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}.",
+        description="Compute the tables and figures of the papers, published beside ours.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

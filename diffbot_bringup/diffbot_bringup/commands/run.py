@@ -12,8 +12,6 @@ from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError, suggestion
 from diffbot_bringup.xml_launch.node import executables, find_executable
 
-SUMMARY = "run one node: run PACKAGE EXECUTABLE [ARGS, e.g. --ros-args -p speed:=0.5]"
-
 _USAGE = """\
 usage: diffbot run PACKAGE EXECUTABLE [ARGUMENTS ...]
 

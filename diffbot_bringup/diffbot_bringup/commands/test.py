@@ -18,9 +18,6 @@ from diffbot_bringup.kernels import Family, families
 from diffbot_bringup.workspace.arguments import KERNELS
 from diffbot_bringup.workspace.packages import find_packages
 
-SUMMARY = "check the style and run the tests of all packages, or of those named"
-
-
 _MARK = "pytest.mark.kernels"
 _NOTHING_RUN = 5  # pytest's status when no test was chosen
 _STYLE_COMMANDS = (["ruff", "check"], ["ruff", "format", "--check"])

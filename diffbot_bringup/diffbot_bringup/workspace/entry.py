@@ -51,7 +51,7 @@ def _main(root: Path, argv: list[str]) -> int:
     check_one_of("command", command, COMMANDS)
     if command in ("setup", "clean", "test") and ("-h" in words or "--help" in words):
         print(f"usage: diffbot {command} {COMMANDS[command].usage}".rstrip())
-        print(COMMANDS[command].summary())
+        print(COMMANDS[command].summary)
         return 0
     if command == "clean":
         check_arguments(root, command, words, any_package=False)

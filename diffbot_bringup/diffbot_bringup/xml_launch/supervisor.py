@@ -18,14 +18,15 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_groups
 from diffbot_bringup.xml_launch.process import LogDirectory, Process, ProcessDescription
-from diffbot_node.running import VARIABLE, tell_failures
 
+# Of diffbot_node.running, which the reports read it with; to load ROS for it takes half a second.
+FAILURES = "DIFFBOT_LAUNCH_FAILURES"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
 _STUCK = 0.3  # s for which nobody has read our output, after which it does not delay a stop
@@ -123,7 +124,7 @@ class Supervisor:
             if self._received:
                 return
             self._log.note(description)
-            description.environment[VARIABLE] = str(self._failures)
+            description.environment[FAILURES] = str(self._failures)
             try:
                 process = Process(description, self._guard, self._log, files / str(number))
             except OSError as error:
@@ -232,6 +233,14 @@ class Supervisor:
             self._stop(f"{description.name} has failed")
         elif process.description.shutdown_on_exit:
             self._stop(f"{process.description.name} has ended")
+
+
+def tell_failures(path: Path, failed: Sequence[str]) -> None:
+    """Write the file at one stroke. A disk that is full costs the explanation, not the launch."""
+    partial = path.with_name(path.name + ".partial")
+    with contextlib.suppress(OSError):
+        partial.write_text("".join(f"{name}\n" for name in failed), encoding="utf-8")
+        partial.replace(path)
 
 
 def _drop_stuck_output() -> None:
