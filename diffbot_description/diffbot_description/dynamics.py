@@ -218,12 +218,13 @@ class Sigma:
             [(command_v - self.s3 * v) / self.s1, (command_omega - self.s4 * omega) / self.s2]
         )
 
-    def command(self, velocity: Velocity, acceleration: Velocity) -> Velocity:
+    def command(
+        self, velocity: tuple[float, float], acceleration: tuple[float, float]
+    ) -> Velocity:
         """Command that gives an acceleration at a velocity: (3) solved for it, as in (12)."""
-        return Velocity(
-            self.s1 * acceleration.v + self.s3 * velocity.v,
-            self.s2 * acceleration.omega + self.s4 * velocity.omega,
-        )
+        v, omega = velocity
+        a_v, a_omega = acceleration
+        return Velocity(self.s1 * a_v + self.s3 * v, self.s2 * a_omega + self.s4 * omega)
 
     def after(
         self, velocity: tuple[float, float], command: tuple[float, float], duration: float
