@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from diffbot_description import load_robot
 from diffbot_description.robot import Friction
-from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
+from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_study.identification import IdentificationRun, simulate_identification
 
 # Kind and hold in control periods; the first is what the others are compared with.

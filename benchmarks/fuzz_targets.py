@@ -67,13 +67,13 @@ def _last_good(path: Path) -> object:
 
 
 def _sigma(path: Path) -> object:
-    from diffbot_controllers.velocity_tracking.sigma_file import read_sigma
+    from diffbot_controllers.parameter_file import read_sigma
 
     return read_sigma(str(path))
 
 
 def _faults(path: Path) -> object:
-    from diffbot_sim.faults.script import load_script
+    from diffbot_sim.faults.fault import load_script
 
     return load_script(path)
 
@@ -102,7 +102,7 @@ def _launch(path: Path) -> object:
 
 
 def _expression(path: Path) -> object:
-    from diffbot_bringup.xml_launch.expressions import evaluate
+    from diffbot_bringup.xml_launch.substitutions import evaluate
 
     return evaluate(_text(path))
 
@@ -123,7 +123,7 @@ def _recording(path: Path) -> object:
     """All blocks of a recording, as `identify` reads them."""
     from diffbot_ident.recording.identify import open_recording
     from diffbot_ident.recording.options import Options
-    from diffbot_ident.recording.sysid import read_sysid
+    from diffbot_ident.recording.voltage_analysis import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)
@@ -169,7 +169,7 @@ def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
 def _words(path: Path) -> object:
     """Texts of parameters and of command lines; the first word says which."""
     from diffbot_description import load_robot
-    from diffbot_ident.excitation.arena import Arena
+    from diffbot_ident.excitation.safety_filter import Arena
     from diffbot_ident.recording.table import RowFilter, parse_columns
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text

@@ -27,7 +27,7 @@ import argparse
 
 import numpy as np
 
-from diffbot_papers.omni import tables as published
+from diffbot_papers.omni import model as published
 from diffbot_papers.omni.experiments import Repeated, repeat_experiments
 from diffbot_papers.omni.identification import HangingRig, fit_steady, mean
 from diffbot_papers.omni.model import AXES, OmniRobot

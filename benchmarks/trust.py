@@ -37,7 +37,7 @@ from many_robots import record_many
 
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.torque.wiring import Wiring
+from diffbot_ident.torque.judgement import Wiring
 from diffbot_study.recorded_runs import Run, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from arc_odometry.checks import check_positive
+from arc_odometry.geometry import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
 from diffbot_controllers.laws.backstepping_standard import (
     ServoLimits,

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.velocity_tracking.sigma_file import read_sigma, sigma_from
+from diffbot_controllers.parameter_file import read_sigma, sigma_from
 
 GOOD = {
     "sigma": [3.4, 4.6, 0.86, 0.25],

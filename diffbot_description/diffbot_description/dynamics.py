@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Velocity
-from arc_odometry.checks import check_finite
+from arc_odometry.geometry import check_finite
 from diffbot_description.robot_model import RobotModel
 
 Array = NDArray[np.float64]
@@ -218,9 +218,7 @@ class Sigma:
             [(command_v - self.s3 * v) / self.s1, (command_omega - self.s4 * omega) / self.s2]
         )
 
-    def command(
-        self, velocity: tuple[float, float], acceleration: tuple[float, float]
-    ) -> Velocity:
+    def command(self, velocity: tuple[float, float], acceleration: tuple[float, float]) -> Velocity:
         """Command that gives an acceleration at a velocity: (3) solved for it, as in (12)."""
         v, omega = velocity
         a_v, a_omega = acceleration

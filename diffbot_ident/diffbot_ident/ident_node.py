@@ -17,8 +17,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import JointSample
 from arc_odometry.odometry_messages import RateLimit
-from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
+from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import Identification, Limits, Phase
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message

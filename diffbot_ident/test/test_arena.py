@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_ident.excitation.arena import Arena, extent, outline, reach
+from diffbot_ident.excitation.safety_filter import Arena, extent, outline, reach
 
 TWIL = load_robot("twil")
 

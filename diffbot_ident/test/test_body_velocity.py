@@ -3,8 +3,7 @@
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.recording.sample_and_hold import FRESH, between_readings
-from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 
 GEOMETRY = WheelGeometry(0.3, 0.3, 1.08)
 PERIOD, HOLD = 0.05, 5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.sample_and_hold import new_readings
+from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 

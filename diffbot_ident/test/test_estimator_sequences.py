@@ -18,7 +18,7 @@ from diffbot_description.dynamics import Sigma
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator, make_live_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
-from diffbot_ident.velocity.recursive_fit import RecursiveFit
+from diffbot_ident.velocity.sigma_fit import RecursiveFit
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 TRUTH = (0.0844, 0.0844 * -16.08 / (0.136 * 2.647), 2.647, -16.08)  # K5 K8 = b K6 K7

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_safety_filter import PERIOD, TWIL
 
-from diffbot_ident.excitation.arena import Arena
 from diffbot_ident.excitation.excitations import make_excitation
+from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import MAX_BRAKING, Identification, Limits, Phase
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import make_estimator

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.sysid import read_sysid
 from diffbot_ident.recording.verdict import Outcome
-from diffbot_ident.recording.voltage_analysis import analyse_voltages
+from diffbot_ident.recording.voltage_analysis import analyse_voltages, read_sysid
 
 TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.02
 # Mean and difference of the sides: ks V, kv V s/m, ka V s^2/m; the yaw axis has more inertia.

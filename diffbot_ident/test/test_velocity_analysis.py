@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from diffbot_ident.recording.model_tests import CrossValidation
-from diffbot_ident.recording.velocity_analysis import analyse_axis
+from diffbot_ident.recording.velocity_analysis import CrossValidation, analyse_axis
 from diffbot_ident.recording.verdict import Outcome, Value, Verdict
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 

@@ -11,8 +11,8 @@ from diffbot_node.command_node import (
 from diffbot_node.kept_topic import KEPT, KEPT_LATCHED, KeptTopic, Receipts
 from diffbot_node.parameters import Parameter, declare, pose_from_text, results_folder
 from diffbot_node.running import run_node
+from diffbot_node.source_watch import subscribe_to_states
 from diffbot_node.stamps import seconds, to_stamp
-from diffbot_node.state_sources import subscribe_to_states
 
 __all__ = [
     "COMMAND_PARAMETERS",

@@ -27,9 +27,8 @@ from rclpy.node import Node
 from diffbot_node.command_guard import GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.presence import Presence
-from diffbot_node.source_watch import Finding, SourceWatch
+from diffbot_node.source_watch import Finding, SourceWatch, WithSender, subscribe_to_states
 from diffbot_node.stamps import NodeClock, create_wall_timer, seconds, stamp_problem
-from diffbot_node.state_sources import WithSender, subscribe_to_states
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01

@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from diffbot_node.running import _make_executor  # noqa: E402
-from diffbot_node.state_sources import WithSender  # noqa: E402
+from diffbot_node.source_watch import WithSender  # noqa: E402
 
 ZERO = (0.0, 0.0)
 WHEELS = ["left_wheel_joint", "right_wheel_joint"]

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy.special import stdtrit
 
 from diffbot_ident import figure_style as style
-from diffbot_papers.omni import tables as published
+from diffbot_papers.omni import model as published
 from diffbot_papers.omni.coasting import (
     coasting_speed,
     euler_accelerations,

@@ -13,7 +13,7 @@ from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
 from diffbot_ident import figure_style as style
 from diffbot_ident.velocity.adaptation_law import AdaptationGains, AdaptationLaw
-from diffbot_ident.velocity.batch_fit import fit_sigma
+from diffbot_ident.velocity.sigma_fit import fit_sigma
 from diffbot_papers.page import (
     Picture,
     Report,

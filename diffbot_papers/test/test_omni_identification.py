@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_papers.omni import tables as published
+from diffbot_papers.omni import model as published
 from diffbot_papers.omni.coasting import (
     Coasting,
     coasting_speed,

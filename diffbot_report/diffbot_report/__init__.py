@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from diffbot_report.drive_recording import DriveRecording, DriveRun
 from diffbot_report.ident_recording import IdentRecording, Verdict, Verification
-from diffbot_report.node_state import ControllerState, IdentState, NodeState, Phase
 from diffbot_report.quantity import (
     Quantity,
     friction_quantities,
@@ -19,10 +18,24 @@ from diffbot_report.quantity import (
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.report import Findings, ReportWriter
-from diffbot_report.run_end import Ending, Outcome, RunEnd
+from diffbot_report.run_end import (
+    ControllerState,
+    Ending,
+    IdentState,
+    NodeState,
+    Outcome,
+    Phase,
+    RunEnd,
+)
 from diffbot_report.sample_buffer import SampleBuffer
-from diffbot_report.summary import RunDescription, parse_arguments, run_summary, write_summary
+from diffbot_report.summary import (
+    Findings,
+    ReportWriter,
+    RunDescription,
+    parse_arguments,
+    run_summary,
+    write_summary,
+)
 
 __all__ = [
     "ControllerState",

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
-from diffbot_controllers.tracking_errors import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
+from diffbot_controllers.laws.motion import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
 from diffbot_description import Robot
 from diffbot_ident import figure_style as style
 from diffbot_report.adaptation_figures import (
@@ -34,13 +34,14 @@ from diffbot_report.panels import (
     LEGEND,
     Curve,
     Panel,
+    RobotOutline,
     draw_logarithmic,
     draw_panels,
     picture,
+    placed,
     rms_text,
 )
 from diffbot_report.quantity import significant
-from diffbot_report.robot_outline import RobotOutline, placed
 
 Colour = tuple[float, float, float]
 

@@ -28,8 +28,8 @@ from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings, live_table
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
-from diffbot_report.node_state import Phase
-from diffbot_report.report import Findings
+from diffbot_report.run_end import Phase
+from diffbot_report.summary import Findings
 from diffbot_report.watching_node import WatchingNode
 
 PARAMETERS = (

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from diffbot_controllers.adaptation import AdaptationState
-from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_controllers.laws.motion import TrackingErrors
 from diffbot_description import Robot
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.display import new_table
@@ -32,8 +32,7 @@ from diffbot_report.drive_metrics import (
 )
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
 from diffbot_report.quantity import MISSING, significant
-from diffbot_report.report import Findings
-from diffbot_report.summary import RunDescription
+from diffbot_report.summary import Findings, RunDescription
 
 UNITS = {"v": "m/s", "omega": "rad/s"}
 SYMBOLS = {"v": "v", "omega": "ω"}

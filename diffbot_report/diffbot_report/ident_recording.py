@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_ident.torque.estimate import Estimate
-from diffbot_report.node_state import IdentState, Pair, Phase
+from diffbot_report.run_end import IdentState, Pair, Phase
 from diffbot_report.sample_buffer import (
     NANOSECONDS,
     STAMP_TOLERANCE,

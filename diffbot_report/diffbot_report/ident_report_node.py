@@ -26,9 +26,9 @@ from diffbot_report.messages import (
     verdict_of,
     verification_of,
 )
-from diffbot_report.node_state import Phase
 from diffbot_report.polled_node import raw_stamp
-from diffbot_report.report import Findings
+from diffbot_report.run_end import Phase
+from diffbot_report.summary import Findings
 from diffbot_report.watching_node import WatchingNode
 
 PARAMETERS = (Parameter("name", "ident", "name of the run, for the summary"),)

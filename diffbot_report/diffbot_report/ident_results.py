@@ -29,7 +29,7 @@ from diffbot_report.quantity import (
     significant,
     with_uncertainty,
 )
-from diffbot_report.report import Findings
+from diffbot_report.summary import Findings
 
 # Columns that the table needs for the meanings, with errors and without.
 WIDE, NARROW = 106, 78

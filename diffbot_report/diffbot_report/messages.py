@@ -23,7 +23,7 @@ from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates
 )
 from diffbot_report.controller_topics import StatusFields
 from diffbot_report.ident_recording import PredictionErrors, Verdict, Verification
-from diffbot_report.node_state import ControllerState, IdentState, Phase
+from diffbot_report.run_end import ControllerState, IdentState, Phase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
 # The constants of the messages have the names of the phases and verdicts.

@@ -18,11 +18,9 @@ from diffbot_node import Parameter, declare, results_folder
 from diffbot_node.running import told_failures
 from diffbot_report.display import Progress, make_console, make_display
 from diffbot_report.drawing import Drawing
-from diffbot_report.node_state import NodeState, Phase
 from diffbot_report.polled_node import PolledNode
-from diffbot_report.report import Findings, ReportWriter
-from diffbot_report.run_end import Ending, Outcome, RunEnd
-from diffbot_report.summary import RunDescription, parse_arguments
+from diffbot_report.run_end import Ending, NodeState, Outcome, Phase, RunEnd
+from diffbot_report.summary import Findings, ReportWriter, RunDescription, parse_arguments
 
 REPORT_PARAMETERS = (
     Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),

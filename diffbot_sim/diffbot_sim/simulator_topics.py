@@ -21,8 +21,8 @@ from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates
     VelocityParameters,
 )
 from diffbot_node import KeptTopic, to_stamp
+from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by
-from diffbot_node.state_sources import WithSender
 
 COMMANDS = "effort_controller/commands"
 

@@ -20,8 +20,8 @@ from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters  # type: ignore[attr-defined]  # rosidl generates it
 from diffbot_node import Parameter, pose_from_text, to_stamp
+from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by
-from diffbot_node.state_sources import WithSender
 from diffbot_sim.paced_simulator import PACING_PARAMETERS, PacedSimulator
 from diffbot_sim.simulator_parameters import ROBOT, SEED, START, encoder_counts
 from diffbot_sim.simulator_topics import OnCommand, TruthTopics

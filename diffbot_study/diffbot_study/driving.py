@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample
 from diffbot_controllers import DynamicParameters, Reference, State, Torque
 from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
-from diffbot_controllers.laws.motion import WheelFeedback
-from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_controllers.laws.motion import TrackingErrors, WheelFeedback
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.torque.estimate import State as EstimateState

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import DiffOdometry, JointSample, WheelGeometry
 from diffbot_description import Robot, load_robot
-from diffbot_ident.excitation.arena import Arena, extent, outline
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
+from diffbot_ident.excitation.safety_filter import Arena, extent, outline
 from diffbot_ident.torque.estimate import Estimate, Estimator, State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale

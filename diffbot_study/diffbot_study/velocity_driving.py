@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from arc_odometry import Pose
 from diffbot_controllers import Reference
-from diffbot_controllers.tracking_errors import TrackingErrors
+from diffbot_controllers.laws.motion import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.recursive_fit import RecursiveFit
+from diffbot_ident.velocity.sigma_fit import RecursiveFit
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from pose2d_trajectories import Trajectory
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Protocol
 
 from arc_odometry import Arc, Pose, Velocity
-from arc_odometry.checks import check_finite
+from arc_odometry.geometry import check_finite
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import pytest
 from geometry_msgs.msg import Twist, TwistStamped
 from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
 
+from pose2d_trajectories.trajectory_node import VelocityStepsNode
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
-from pose2d_trajectories.velocity_steps_node import VelocityStepsNode
 
 LISTS = ("times:=[0.1, 0.3]", "linear:=[0.5, 0.0]", 'angular:="[-1, 0]"')
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.workspace.arguments import check_arguments
+from diffbot_bringup.workspace.packages import check_arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 

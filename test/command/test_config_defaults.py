@@ -15,7 +15,7 @@ from diffbot_controllers.velocity_tracking.velocity_tracking_node import (
 )
 from diffbot_ident import ident_node
 from diffbot_node import EFFORT_PARAMETERS
-from pose2d_trajectories import velocity_steps_node
+from pose2d_trajectories import trajectory_node as velocity_steps_node
 from pose2d_trajectories.paced_node import pace_parameters
 from pose2d_trajectories.trajectory_node import TRAJECTORY_PARAMETERS
 

@@ -15,8 +15,8 @@ from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.schema import check
 from diffbot_description import load_robot, urdf
 from diffbot_sim.gz import launches
-from diffbot_sim.gz.bridge import SIDES
 from diffbot_sim.gz.gz_simulator_node import PARAMETERS as GZ_PARAMETERS
+from diffbot_sim.gz.gz_simulator_node import SIDES
 from diffbot_sim.gz.ros2_control_simulator_node import (
     PARAMETERS as ROS2_CONTROL_PARAMETERS,
 )

@@ -10,7 +10,7 @@ import pytest
 
 from diffbot_bringup.commands.launch import main
 from diffbot_bringup.usage import UsageError
-from diffbot_bringup.workspace.arguments import check_arguments
+from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import read
 

@@ -39,8 +39,7 @@ from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode
 from faults.bus import BEGINNING, Bus
 from faults.bus_time import Member
 from faults.bus_topics import Disturbance, Network
-from pose2d_trajectories.trajectory_node import TrajectoryNode
-from pose2d_trajectories.velocity_steps_node import VelocityStepsNode
+from pose2d_trajectories.trajectory_node import TrajectoryNode, VelocityStepsNode
 
 # Messages that are said again until they are answered, so that they may be lost; the estimator of
 # an adaptive run answers none, and needs each joint state.

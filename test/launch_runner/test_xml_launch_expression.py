@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.xml_launch.expressions import evaluate
+from diffbot_bringup.xml_launch.substitutions import evaluate
 
 _numbers = st.integers(-9, 9).map(str) | st.sampled_from(["0.5", "2.25", "True", "False"])
 _binary = st.sampled_from(

@@ -8,16 +8,15 @@ import time
 import pytest
 
 from diffbot_bringup.xml_launch.document import LaunchError, read
-from diffbot_bringup.xml_launch.expressions import evaluate
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.schema import check
-from diffbot_controllers.parameter_file import read_dynamics
-from diffbot_controllers.velocity_tracking.sigma_file import read_sigma
+from diffbot_bringup.xml_launch.substitutions import evaluate
+from diffbot_controllers.parameter_file import read_dynamics, read_sigma
 from diffbot_description.files import parse_yaml
 from diffbot_ident.recording.bag import Bag
 from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.sysid import read_sysid
 from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
+from diffbot_ident.recording.voltage_analysis import read_sysid
 from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400

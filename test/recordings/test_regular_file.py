@@ -10,8 +10,8 @@ from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_description import load_robot
 from diffbot_description.files import LARGEST, read_regular, read_text
 from diffbot_description.show_parameters import main as show_parameters
-from diffbot_ident.recording.sysid import read_sysid
-from diffbot_sim.faults.script import load_script
+from diffbot_ident.recording.voltage_analysis import read_sysid
+from diffbot_sim.faults.fault import load_script
 
 READERS = {
     ".yaml": (load_robot, read_text, load_script, lambda path: read_dynamics(str(path), "twil")),

@@ -18,7 +18,7 @@ from diffbot_controllers import (
 from diffbot_description import load_robot
 from diffbot_report.controller_topics import CONTROLLERS
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.node_state import ControllerState, Phase
+from diffbot_report.run_end import ControllerState, Phase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import dynamics_of, simulate_drive

@@ -15,7 +15,7 @@ from diffbot_report.ident_recording import (
     Verdict,
     Verification,
 )
-from diffbot_report.node_state import IdentState, Phase
+from diffbot_report.run_end import IdentState, Phase
 from diffbot_report.sample_buffer import NANOSECONDS
 
 # K5..K8 of a robot like twil, and with a load on it; units m, 1/m, 1/(kg m), 1/(kg m^2).

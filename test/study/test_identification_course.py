@@ -8,8 +8,8 @@ import pytest
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_ident.excitation.arena import Arena, extent, outline
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
+from diffbot_ident.excitation.safety_filter import Arena, extent, outline
 from diffbot_ident.identification import Identification, Limits, Phase
 from diffbot_ident.torque.estimate import Estimate, Precision, State
 from diffbot_ident.torque.estimators import make_estimator

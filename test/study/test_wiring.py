@@ -7,7 +7,7 @@ import pytest
 
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.wiring import Wiring
+from diffbot_ident.torque.judgement import Wiring
 from diffbot_study.recorded_runs import Setting, record
 
 # What a wheel's torque is reported as, given those that they got.

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.workspace.stamps import Stamps, digest
+from diffbot_bringup.workspace.environment import Stamps, digest
 
 
 def test_a_step_is_current_only_with_its_own_key(tmp_path):

@@ -10,11 +10,15 @@ from pathlib import Path
 
 from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError
-from diffbot_bringup.xml_launch.arguments import describe
-from diffbot_bringup.xml_launch.document import LaunchError
-from diffbot_bringup.xml_launch.files import NO_FILES, SUFFIX, headline, launch_files
+from diffbot_bringup.xml_launch.arguments import Request, describe, understand
+from diffbot_bringup.xml_launch.document import (
+    NO_FILES,
+    SUFFIX,
+    LaunchError,
+    headline,
+    launch_files,
+)
 from diffbot_bringup.xml_launch.process import ProcessDescription
-from diffbot_bringup.xml_launch.request import Request, understand
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.schema import check
 from diffbot_bringup.xml_launch.substitutions import installed_share

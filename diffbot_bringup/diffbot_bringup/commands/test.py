@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.kernels import Family, families
-from diffbot_bringup.workspace.arguments import KERNELS
-from diffbot_bringup.workspace.packages import find_packages
+from diffbot_bringup.workspace.packages import KERNELS, find_packages
 
 _MARK = "pytest.mark.kernels"
 _NOTHING_RUN = 5  # pytest's status when no test was chosen

@@ -7,10 +7,16 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace.environment import Environment, Paths, prepend, read_hooks
+from diffbot_bringup.workspace.environment import (
+    Environment,
+    Paths,
+    Stamps,
+    digest,
+    prepend,
+    read_hooks,
+)
 from diffbot_bringup.workspace.packages import Package, find_packages
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
-from diffbot_bringup.workspace.stamps import Stamps, digest
 
 _FALLBACKS = "fallback"
 """Folder of packages that are built only where ROS has none of their name."""

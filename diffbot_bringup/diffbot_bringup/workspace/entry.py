@@ -14,10 +14,10 @@ from typing import NoReturn
 from diffbot_bringup.cli import COMMANDS, help_text, quietly
 from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.workspace import locks
-from diffbot_bringup.workspace.arguments import check_arguments
 from diffbot_bringup.workspace.build import Workspace
 from diffbot_bringup.workspace.environment import Environment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
+from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
 from diffbot_bringup.workspace.system import SystemEnvironment, choose
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from diffbot_bringup.workspace.environment import Stamps, digest
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
-from diffbot_bringup.workspace.stamps import Stamps, digest
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _TOOLS = ("apt-get", "dpkg-deb")

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from diffbot_bringup.usage import UsageError
-from diffbot_bringup.workspace.environment import Environment, with_defaults
+from diffbot_bringup.workspace.environment import Environment, digest, with_defaults
 from diffbot_bringup.workspace.process import SetupError
-from diffbot_bringup.workspace.stamps import digest
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 # Module -> the Debian package that has it; None where Debian has none. {distro} is ROS's name.

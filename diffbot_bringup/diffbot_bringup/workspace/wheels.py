@@ -19,9 +19,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.workspace.environment import prepend, with_defaults, without_other_ros
+from diffbot_bringup.workspace.environment import (
+    Stamps,
+    digest,
+    prepend,
+    with_defaults,
+    without_other_ros,
+)
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
-from diffbot_bringup.workspace.stamps import Stamps, digest
 
 _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"

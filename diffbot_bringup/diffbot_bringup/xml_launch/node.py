@@ -12,10 +12,10 @@ import yaml
 
 from diffbot_bringup.usage import suggestion
 from diffbot_bringup.xml_launch.document import Element
-from diffbot_bringup.xml_launch.parameter_values import ParameterValue
 from diffbot_bringup.xml_launch.process import ParameterText
 from diffbot_bringup.xml_launch.substitutions import Scope, installed_prefix, perform
 from diffbot_bringup.xml_launch.templates import split
+from diffbot_bringup.xml_launch.values import ParameterValue
 
 Command = list["str | ParameterText"]
 

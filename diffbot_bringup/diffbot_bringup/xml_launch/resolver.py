@@ -14,10 +14,10 @@ from typing import Any
 from diffbot_bringup.xml_launch import node, schema, substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.document import Element, LaunchError, read
-from diffbot_bringup.xml_launch.parameter_values import read_scalar
 from diffbot_bringup.xml_launch.process import OUTPUTS, ProcessDescription
 from diffbot_bringup.xml_launch.substitutions import Scope
 from diffbot_bringup.xml_launch.templates import split
+from diffbot_bringup.xml_launch.values import read_scalar
 
 
 class Resolver:

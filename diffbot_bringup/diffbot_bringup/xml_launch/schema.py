@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from diffbot_bringup.usage import suggestion
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.document import Element
-from diffbot_bringup.xml_launch.parameter_values import TYPES, ParameterValue
 from diffbot_bringup.xml_launch.templates import parse, split
+from diffbot_bringup.xml_launch.values import TYPES, ParameterValue
 
 _CONDITIONS = ("if", "unless")
 _ACTIONS = (

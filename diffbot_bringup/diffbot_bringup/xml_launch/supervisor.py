@@ -22,8 +22,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_groups
-from diffbot_bringup.xml_launch.process import LogDirectory, Process, ProcessDescription
+from diffbot_bringup.xml_launch.process import (
+    GRACE,
+    Guard,
+    LogDirectory,
+    Process,
+    ProcessDescription,
+    end_groups,
+)
 
 # Of diffbot_node.running, which the reports read it with; to load ROS for it takes half a second.
 FAILURES = "DIFFBOT_LAUNCH_FAILURES"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from arc_odometry import Pose, Velocity
-from arc_odometry.checks import check_limit, check_positive
+from arc_odometry.geometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.dual import Dual
 

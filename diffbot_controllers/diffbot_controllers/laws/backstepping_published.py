@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from arc_odometry import REST, Pose, Velocity
-from arc_odometry.checks import check_limit, check_positive
+from arc_odometry.geometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import PolarError, offset_to_origin
 from diffbot_controllers.laws.dual import Dual

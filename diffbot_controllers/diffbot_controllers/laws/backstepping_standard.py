@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Arc, Pose, Velocity
-from arc_odometry.checks import check_finite, check_limit, check_positive
+from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import Approach, ApproachGains, PolarError, moving_offset
 from diffbot_controllers.laws.backstepping_published import BackstepRecord, Mode, pose_rate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from arc_odometry import REST, Velocity
-from arc_odometry.checks import check_finite, check_limit, check_positive
+from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import State, VelocityEstimate, check_period, within
 from diffbot_description import DynamicParameters, Torque
 

@@ -23,8 +23,11 @@ from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transf
 from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.nodes.live_dynamics import ADAPTATION_PARAMETERS, dynamics_source
-from diffbot_controllers.nodes.reference_follower import REFERENCE_PARAMETERS, ReferenceFollower
-from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_controllers.nodes.reference_follower import (
+    REFERENCE_PARAMETERS,
+    ReferenceFollower,
+    ReferenceInput,
+)
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage

@@ -10,7 +10,7 @@ from __future__ import annotations
 from geometry_msgs.msg import Twist, TwistStamped
 
 from arc_odometry import REST, Velocity
-from arc_odometry.checks import check_finite
+from arc_odometry.geometry import check_finite
 from diffbot_controllers.laws.feedback_linearization import (
     PUBLISHED,
     LinearizingController,
@@ -19,7 +19,7 @@ from diffbot_controllers.laws.feedback_linearization import (
 )
 from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import ControllerNode
-from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_controllers.nodes.reference_follower import ReferenceInput
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
 from diffbot_node import Parameter, seconds, to_stamp

@@ -15,8 +15,7 @@ from arc_odometry import Velocity
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
 from diffbot_controllers.nodes.linearizing_node import LOOP_PARAMETERS, fill_linearizing_status
-from diffbot_controllers.nodes.reference_follower import at_rest, reference_fields
-from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_controllers.nodes.reference_follower import ReferenceInput, at_rest, reference_fields
 from diffbot_controllers.tuning import tuned_polar_pose
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import PoseControllerStatus, PoseReference

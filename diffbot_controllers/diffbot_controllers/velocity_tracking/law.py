@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, Arc, Pose, Velocity, sinc
-from arc_odometry.checks import check_finite, check_limit, check_positive
+from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import within
 from diffbot_description import Sigma
 from pose2d_trajectories import Reference

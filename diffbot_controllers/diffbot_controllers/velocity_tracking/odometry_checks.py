@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Oddity, OddityKind, Pose, Velocity
-from arc_odometry.checks import check_finite, check_positive
+from arc_odometry.geometry import check_finite, check_positive
 
 PLACE = 0.1  # m
 HEADING = 0.2  # rad

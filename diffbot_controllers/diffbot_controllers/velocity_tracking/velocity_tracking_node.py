@@ -25,10 +25,11 @@ from arc_odometry.odometry_messages import heading
 from diffbot_controllers.nodes.reference_follower import (
     REFERENCE_PARAMETERS,
     ReferenceFollower,
+    ReferenceInput,
     at_rest,
     reference_fields,
 )
-from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_controllers.parameter_file import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_controllers.velocity_tracking.law import (
     TrackerRecord,
     TrackerSettings,
@@ -40,9 +41,8 @@ from diffbot_controllers.velocity_tracking.odometry_checks import (
     OdometryStamps,
     PoseContinuity,
 )
-from diffbot_controllers.velocity_tracking.sigma_file import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_description import Sigma
-from diffbot_ident.velocity.recursive_fit import RecursiveFit, RecursiveSettings
+from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import (
     ControllerState,
     PoseReference,

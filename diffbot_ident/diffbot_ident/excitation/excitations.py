@@ -17,15 +17,16 @@ from typing import Protocol
 import numpy as np
 
 from diffbot_description import Robot, closed_form
-from diffbot_ident.excitation.arena import Arena, reach
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
+    Arena,
     Decision,
     FilteredExcitation,
     Policy,
     SafetyFilter,
     SequencePolicy,
+    reach,
 )
 from diffbot_ident.excitation.signals import (
     GuardedPrbs,

@@ -25,13 +25,11 @@ from diffbot_ident.parameter_file import (
     verification_section,
 )
 from diffbot_ident.recording import pictures
-from diffbot_ident.recording.sample_and_hold import FRESH, between_readings
-from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.sysid import SysIdLog
+from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
-from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
+from diffbot_ident.recording.voltage_analysis import SysIdLog, VoltageAnalysis, analyse_voltages
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
 from diffbot_ident.velocity.first_order import AxisSegment

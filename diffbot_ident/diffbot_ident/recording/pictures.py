@@ -22,16 +22,14 @@ from diffbot_ident.figure_style import (
     say,
 )
 from diffbot_ident.recording.samples import Array, body_velocity
-from diffbot_ident.recording.sysid import TESTS
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
-from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
+from diffbot_ident.recording.voltage_analysis import TESTS, VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.torque.integral_rows import delayed, turns
 from diffbot_ident.velocity.dead_time import DeadTimeFit
-from diffbot_ident.velocity.first_order import AxisSegment
-from diffbot_ident.velocity.prediction import Prediction
+from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_ident.verification import Model
 
 # Motion that is drawn, s: more would be a blur.

@@ -15,14 +15,294 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
 
-from diffbot_ident.recording.model_tests import CrossValidation, tests_of_first_order
-from diffbot_ident.recording.sample_and_hold import new_readings
-from diffbot_ident.recording.samples import Mask
-from diffbot_ident.recording.verdict import Outcome, Value, Verdict
-from diffbot_ident.velocity.dead_time import LONGEST, DeadTimeFit, scan_dead_times
-from diffbot_ident.velocity.first_order import AxisSegment
-from diffbot_ident.velocity.prediction import Prediction
+from diffbot_ident.recording.samples import Array, Mask
+from diffbot_ident.recording.segments import new_readings
+from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.velocity.dead_time import (
+    LONGEST,
+    DeadTimeFit,
+    fit_dead_time,
+    power_law,
+    scan_dead_times,
+)
+from diffbot_ident.velocity.first_order import (
+    AxisSegment,
+    FirstOrderFit,
+    Prediction,
+    fit_first_order,
+)
+
+# Is the first-order model of an axis right? Each test gives a number, its limit and a result.
+#
+# Samples are cut into blocks of time, which go to five folds in turn. Each fold is predicted by a
+# fit to the other four: R^2 on held-out samples is that of a simulation which knows the commands,
+# and of the velocities the first of each segment only.
+#
+# Alternatives to the model add to its response v_1, for small changes, a linear combination of
+#
+#     richer linear dynamics    past commands, u(t - i tau / 3)
+#     direction                 response to |u|; response of tau times sign(v)
+#     speed                     response to u |u|; response of tau times |v|
+#     braking                   response of tau times sign(v (u - v / gain))
+#     offset                    response to 1
+#
+# Coefficients are fitted on some samples and judged on others, which gives the share of the
+# held-out error that the alternative takes away: about 0 where the model is right, 1 where it is
+# the alternative.
+
+# Folds: each is predicted by a fit to the others.
+FOLDS = 5
+# Length of a block: a share of all, within bounds, s.
+BLOCKS, SHORTEST_BLOCK, LONGEST_BLOCK = 15, 1.5, 20.0
+# Median of the square of a normal variable of unit variance.
+CHI_SQUARED = 0.4549
+
+# Held-out R^2 below which the model does not describe the axis.
+LEAST_R_SQUARED = 0.95
+# An alternative refutes the model if it takes away this share of the held-out error, and if the
+# error is more than this share of the velocity's variance: below it, a better model has no
+# practical use.
+SHARE, MATTERS = 0.5, 0.01
+# Parameters of two halves of the recording may differ by this share, or this many deviations.
+DIFFER, SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
+# Longest lag, s, at which residuals are compared with commands, and the largest correlation.
+LONGEST_LAG, CORRELATION = 3.0, 0.5
+# Past commands of the richest linear dynamics, three of them in a time constant.
+PAST_COMMANDS = 12
+# Ridge on the coefficients of an alternative, as a share of each column's power.
+RIDGE = 1e-6
+
+_ALTERNATIVES = {
+    "richer linear dynamics": "richer linear dynamics (second order)",
+    "direction": "dynamics that depend on the direction",
+    "speed": "dynamics that depend on the speed",
+    "braking": "braking unlike accelerating",
+    "offset": "an offset",
+}
+
+
+class CrossValidation:
+    """One fit to all samples, and each fold predicted by a fit to all other folds.
+
+    Args:
+        segments: of one axis and one period.
+        longest: end of the dead time's scan, s.
+        with_exponent: whether the command's exponent is fitted, too.
+
+    Attributes:
+        segments: as given.
+        fit: to all samples.
+        fits: one for each fold, to the other folds.
+        seen: samples that each of them rests on, by segment, shape (n,).
+        held: samples that are new to it.
+        prediction: of all samples, each by the fit that has not seen it.
+    """
+
+    def __init__(
+        self, segments: Sequence[AxisSegment], longest: float, with_exponent: bool = False
+    ) -> None:
+        self.segments = tuple(segments)
+        folds = _folds(segments)
+        pairs = [(s.counts, fold) for s, fold in zip(segments, folds, strict=True)]
+        self.held = [[new & (fold == k) for new, fold in pairs] for k in range(FOLDS)]
+        self.seen = [[new & (fold != k) for new, fold in pairs] for k in range(FOLDS)]
+        self.fits = [
+            fit_dead_time(
+                [replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)],
+                longest,
+                with_exponent,
+                every=2,
+            )
+            for seen in self.seen
+        ]
+        self.fit = fit_dead_time(segments, longest, with_exponent)
+        simulated = tuple(np.empty(len(s.velocity)) for s in segments)
+        for k, fit in enumerate(self.fits):
+            for segment, fold, values in zip(segments, folds, simulated, strict=True):
+                values[fold == k] = fit.simulate(segment)[fold == k]
+        self.prediction = Prediction(self.segments, simulated)
+
+    @property
+    def explained(self) -> float:
+        """R^2 of the prediction without the noise of single readings.
+
+        Readings scatter from one to the next by sqrt(2) of their noise; dynamics do not. The
+        median, as the few steps where a command jumps or the fold changes are no noise.
+        """
+        found = self.prediction
+        steps = np.concatenate([np.diff(part) for part in found.errors])
+        noise = 0.5 * found.samples * float(np.median(steps**2)) / CHI_SQUARED
+        noise = min(noise, found.squares)
+        beyond = found.total - noise
+        return 1.0 - (found.squares - noise) / beyond if beyond > 0.0 else math.nan
+
+
+def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
+    """Number of the fold that each sample is in: blocks of time in turn."""
+    total = sum(segment.duration for segment in segments)
+    length = min(max(total / BLOCKS, SHORTEST_BLOCK), LONGEST_BLOCK)
+    folds, next_one = [], 0
+    for segment in segments:
+        count = max(1, round(segment.duration / length))
+        n = len(segment.velocity)
+        folds.append((next_one + np.arange(n) * count // max(n, 1)) % FOLDS)
+        next_one += count
+    return folds
+
+
+def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
+    """All tests; the first that fails says most."""
+    segments, fit, explained = found.segments, found.fit, found.explained
+    matters = not 1.0 - explained <= MATTERS
+    tests = [
+        Evidence(
+            "R^2 on held-out samples, noise of single readings apart",
+            explained,
+            f">= {LEAST_R_SQUARED:g}",
+            explained >= LEAST_R_SQUARED,
+        ),
+        Evidence(
+            "dead time", fit.dead_time, f"< {fit.longest:g} s, the longest tried", not fit.at_end
+        ),
+    ]
+    if not (fit.fit.model.gain > 0.0):
+        tests.append(Evidence("gain", fit.fit.model.gain, "> 0: check the signs", False))
+    tests += _halves(segments, fit)
+    if_it_matters = "" if matters else " if the error matters"
+    for name, share in explained_by_alternatives(found).items():
+        tests.append(
+            Evidence(
+                f"share of the held-out error that {_ALTERNATIVES[name]} explains",
+                share,
+                f"<= {SHARE:g}{if_it_matters}",
+                share <= SHARE or not matters,
+            )
+        )
+    correlation = input_correlation(segments, fit)
+    tests.append(
+        Evidence(
+            "correlation of residuals with past commands",
+            correlation,
+            f"<= {CORRELATION:g}{if_it_matters}",
+            correlation <= CORRELATION or not matters,
+        )
+    )
+    return tests
+
+
+def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]:
+    """Time constant and gain of the first and of the second half of the recording."""
+    total = sum(segment.duration for segment in segments)
+    halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
+    passed = 0.0
+    for segment in segments:
+        bent = power_law(segment.command, fit.exponent)
+        cut = round((0.5 * total - passed) / segment.period)
+        cut = min(max(cut, 0), len(bent))
+        for part, half in zip((slice(0, cut), slice(cut, None)), halves, strict=True):
+            fresh = None if segment.fresh is None else segment.fresh[part]
+            if len(bent[part]):
+                half.append(AxisSegment(segment.period, bent[part], segment.velocity[part], fresh))
+        passed += segment.duration
+    try:
+        early, late = (fit_first_order(half, dead_time=fit.dead_time) for half in halves)
+    except ValueError:
+        return [Evidence("parameters of two halves", math.nan, "comparable", None)]
+    return [_difference(name, early, late) for name in ("time constant", "gain")]
+
+
+def _difference(name: str, one: FirstOrderFit, other: FirstOrderFit) -> Evidence:
+    if name == "gain":
+        values, stds = (one.model.gain, other.model.gain), (one.gain_std, other.gain_std)
+    else:
+        values = one.model.time_constant, other.model.time_constant
+        stds = one.time_constant_std, other.time_constant_std
+    mean = 0.5 * abs(values[0] + values[1])
+    difference = abs(values[0] - values[1]) / mean if mean > 0.0 else math.inf
+    test = f"difference in {name} between two halves of the recording"
+    chance = SIGMAS * math.hypot(*stds) / mean if mean > 0.0 else math.inf
+    if not math.isfinite(chance):
+        return Evidence(test, difference, f"<= {DIFFER[name]:g}", None)
+    limit = max(DIFFER[name], chance)
+    return Evidence(test, difference, f"<= {limit:.2g}", difference <= limit)
+
+
+def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> float:
+    """Largest correlation of residuals with commands before, over lags up to 3 s, 0 to 1."""
+    period = segments[0].period
+    most = min(round(LONGEST_LAG / period), max(len(s.velocity) for s in segments) // 4)
+    lags = np.unique(np.linspace(0, most, 30).astype(int))
+    sums = np.zeros((len(lags), 3))
+    for segment in segments:
+        error = segment.velocity - fit.simulate(segment)
+        u = power_law(segment.command, fit.exponent)
+        for i, lag in enumerate(lags):
+            k = np.flatnonzero(segment.counts[lag:])
+            e, c = error[lag:][k], u[k]
+            sums[i] += (e @ c, e @ e, c @ c)
+    power = np.sqrt(sums[:, 1] * sums[:, 2])
+    return float(np.max(np.abs(sums[power > 0.0, 0]) / power[power > 0.0], initial=0.0))
+
+
+def explained_by_alternatives(found: CrossValidation) -> dict[str, float]:
+    """Share of the held-out error that each alternative takes away; negative: it only adds."""
+    left: dict[str, float] = {}
+    error = 0.0
+    for fit, seen, held in zip(found.fits, found.seen, found.held, strict=True):
+        columns = [_responses(segment, fit) for segment in found.segments]
+        residuals = [s.velocity - fit.simulate(s) for s in found.segments]
+        r_fit, r_held = (_chosen(residuals, masks) for masks in (seen, held))
+        error += float(r_held @ r_held)
+        for name in columns[0]:
+            parts = [entry[name] for entry in columns]
+            x_fit, x_held = (_chosen(parts, masks) for masks in (seen, held))
+            scale = np.linalg.norm(x_fit, axis=0)
+            scale[scale == 0.0] = 1.0
+            x = x_fit / scale
+            c = np.linalg.solve(x.T @ x + RIDGE * np.eye(x.shape[1]), x.T @ r_fit) / scale
+            left[name] = left.get(name, 0.0) + float(np.sum((r_held - x_held @ c) ** 2))
+    return {name: 1.0 - value / error if error > 0.0 else 0.0 for name, value in left.items()}
+
+
+def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
+    """Responses that each alternative adds, shape (n, columns) each."""
+    period, model = segment.period, fit.fit.model
+    tau, gain = model.time_constant, model.gain
+    u = _delayed(power_law(segment.command, fit.exponent), round(fit.dead_time / period))
+    v = fit.simulate(segment)
+    a = math.exp(-period / tau)
+
+    def response(drive: Array) -> Array:
+        filtered: Array = lfilter((0.0, 1.0 - a), (1.0, -a), drive)
+        return filtered
+
+    size = max(float(np.abs(u).max()), 1e-300)
+    speed = max(float(np.abs(v).max()), 1e-300)
+    # What a longer time constant changes: d v / dt / (1 / tau), held back by the axis itself.
+    slower = v - gain * u
+    step = max(1, round(tau / 3.0 / period))
+    past = [_delayed(u, i * step) for i in range(PAST_COMMANDS)]
+    return {
+        "richer linear dynamics": np.column_stack([*past, response(u)]),
+        "direction": np.column_stack((response(np.abs(u)), response(slower * np.sign(v)))),
+        "speed": np.column_stack(
+            (response(u * np.abs(u)) / size, response(slower * np.abs(v)) / speed)
+        ),
+        "braking": response(slower * np.sign(v * -slower))[:, None],
+        "offset": response(np.ones_like(u))[:, None],
+    }
+
+
+def _delayed(values: Array, samples: int) -> Array:
+    return values[np.maximum(np.arange(len(values)) - samples, 0)]
+
+
+def _chosen(parts: Sequence[Array], masks: Sequence[Mask]) -> Array:
+    return np.concatenate([part[mask] for part, mask in zip(parts, masks, strict=True)])
+
 
 # Changes of the command that an axis needs, and samples of velocity.
 LEAST_CHANGES, LEAST_SAMPLES = 2, 60

@@ -39,8 +39,13 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     TorqueResponse,
 )
-from diffbot_ident.torque.judgement import MAX_RELATIVE_STD, MIN_WINDOWS, judge
-from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
+from diffbot_ident.torque.judgement import (
+    MAX_RELATIVE_STD,
+    MIN_WINDOWS,
+    judge,
+    likely_wiring,
+    standing_wheel,
+)
 
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12

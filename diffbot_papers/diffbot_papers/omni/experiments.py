@@ -40,6 +40,9 @@ from diffbot_papers.omni.identification import (
 )
 from diffbot_papers.omni.model import (
     AXES,
+    SAMPLE_PERIOD,
+    TABLE_1_SPEEDS,
+    TABLE_4,
     Array,
     OmniRobot,
     OmniState,
@@ -47,7 +50,6 @@ from diffbot_papers.omni.model import (
     simulate,
     wheel_velocities,
 )
-from diffbot_papers.omni.tables import SAMPLE_PERIOD, TABLE_1_SPEEDS, TABLE_4
 
 # Sensors and speed loop.
 

@@ -31,8 +31,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from diffbot_papers.omni.model import Array, OmniRobot, body_forces, check_positive
-from diffbot_papers.omni.tables import DISC_RADIUS, GRAVITY
+from diffbot_papers.omni.model import (
+    DISC_RADIUS,
+    GRAVITY,
+    Array,
+    OmniRobot,
+    body_forces,
+    check_positive,
+)
 
 # Values with their standard deviations.
 

@@ -23,10 +23,9 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from diffbot_node import Parameter, declare, subscribe_to_states
-from diffbot_sim.faults.fault import Fault
+from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS
-from diffbot_sim.faults.script import Relay, load_script
 
 PARAMETERS = (
     Parameter("script", "", "path of the YAML that says which topics and which faults"),

@@ -40,7 +40,7 @@ def _trajectory() -> type[Node]:
 
 
 def _steps() -> type[Node]:
-    from pose2d_trajectories.velocity_steps_node import VelocityStepsNode
+    from pose2d_trajectories.trajectory_node import VelocityStepsNode
 
     return VelocityStepsNode
 

@@ -31,15 +31,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
-
-Array = NDArray[np.float64]
+from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
 # Samples that a block must hold.
 LEAST_SAMPLES = 8
@@ -407,3 +406,78 @@ class _RecursiveAxis:
         self._squares = keep * self._squares + float(residual @ residual)
         self._products = keep * self._products + float(residual[1:] @ residual[:-1])
         self._samples = keep * self._samples + len(residual) - 1
+
+
+# sigma1..sigma4 from a recording; section 3.2 of Siwek et al. (2023).
+#
+# The paper minimises by Levenberg-Marquardt, (4) and (5). (5) lacks a transpose: its right side
+# must be -J(x)' F(x), for J has a row per residual. Here scipy's (MINPACK's) implementation is
+# used, for each axis of (3) by itself; see first_order for the residuals.
+
+
+@dataclass(frozen=True)
+class VelocityRecording:
+    """Commands and velocities of both axes, sampled uniformly, n samples.
+
+    Attributes:
+        period: s, > 0.
+        command: of (v, omega), held from sample k to k+1, m/s and rad/s, shape (n, 2).
+        velocity: measured at sample k, m/s and rad/s, shape (n, 2).
+    """
+
+    period: float
+    command: Array
+    velocity: Array
+
+    def axis(self, index: int) -> AxisSegment:
+        """Axis 0, forward, or 1, yaw."""
+        return AxisSegment(self.period, self.command[:, index], self.velocity[:, index])
+
+
+@dataclass(frozen=True)
+class BatchFit:
+    """sigma of a recording.
+
+    Attributes:
+        sigma: the parameters.
+        covariance: of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances where
+            the recording does not identify a parameter.
+    """
+
+    sigma: Sigma
+    covariance: Array
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of [sigma1, sigma2, sigma3, sigma4], shape (4,)."""
+        return np.sqrt(self.covariance.diagonal())
+
+
+def fit_sigma(
+    recordings: Sequence[VelocityRecording],
+    start: Sigma | None = None,
+    dead_time: float = 0.0,
+) -> BatchFit:
+    """Fit both axes by output error.
+
+    Args:
+        recordings: one or more uninterrupted ones, of one period.
+        start: where the search begins; None: found by a coarse grid.
+        dead_time: from a command to its effect, s, >= 0.
+
+    Raises:
+        ValueError: an axis cannot be fitted, or its parameters have the wrong sign; the message
+            names the axis.
+    """
+    fits = []
+    for index, axis in enumerate(AXES):
+        segments = [recording.axis(index) for recording in recordings]
+        try:
+            fits.append(fit_first_order(segments, start.axis(index) if start else None, dead_time))
+        except ValueError as error:
+            raise ValueError(f"axis {axis}: {error}") from None
+    covariance = np.zeros((4, 4))
+    for index, fit in enumerate(fits):
+        covariance[index::2, index::2] = fit.covariance
+    models = [(fit.model.inertia, fit.model.drag) for fit in fits]
+    return BatchFit(Sigma.of_axes(*models), covariance)
