@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any, Literal
 
-from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble has it there
 from rclpy.qos import QoSProfile
 
 from diffbot_node import Parameter, declare, results_folder
+from diffbot_node.stamps import create_wall_timer
 from diffbot_report.polled_node import PolledNode
 
 try:
@@ -79,9 +79,8 @@ class Recorder(PolledNode):
         self._count = 0
         self._met = self._closed = False
         self._since = time.monotonic()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(POLL_PERIOD, self._poll, clock=steady)
-        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        create_wall_timer(self, POLL_PERIOD, self._poll)
+        create_wall_timer(self, LOOK_PERIOD, self._look_around)
         self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ import time
 from collections import deque
 from typing import Any
 
-from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not exported explicitly
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
@@ -25,6 +24,7 @@ from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Parameter, declare, seconds
 from diffbot_node.complaints import Complaints
+from diffbot_node.stamps import create_wall_timer
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two looks at who is there
@@ -126,8 +126,7 @@ class EstimatorNode(Node):
         self._joint_states = self.create_subscription(
             JointState, "joint_states", self._on_joint_state, 100
         )
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(PRESENCE_PERIOD, self._look_around, clock=steady)
+        create_wall_timer(self, PRESENCE_PERIOD, self._look_around)
 
     def close(self) -> None:
         """Nothing has to be said."""

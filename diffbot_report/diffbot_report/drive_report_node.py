@@ -17,7 +17,7 @@ from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 import diffbot_msgs.msg
-from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+from diffbot_msgs.msg import (
     AdaptationStatus,
     ControllerState,
     DynamicParameters,

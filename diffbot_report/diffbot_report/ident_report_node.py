@@ -10,7 +10,7 @@ from __future__ import annotations
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
 
-from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+from diffbot_msgs.msg import (
     DynamicParameters,
     IdentStatus,
     Verification,

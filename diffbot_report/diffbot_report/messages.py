@@ -10,15 +10,15 @@ import numpy as np
 from builtin_interfaces.msg import Time
 
 from diffbot_ident.torque.estimate import Estimate, Friction, State
-from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+from diffbot_msgs.msg import (
     ControllerState as ControllerStateMessage,
 )
-from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+from diffbot_msgs.msg import (
     DynamicParameters,
     IdentStatus,
     VelocityParameters,
 )
-from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+from diffbot_msgs.msg import (
     Verification as VerificationMessage,
 )
 from diffbot_report.controller_topics import StatusFields

@@ -8,14 +8,13 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 from diffbot_description import load_robot
 from diffbot_node import Parameter, declare, results_folder
 from diffbot_node.running import told_failures
+from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
 from diffbot_report.drawing import Drawing
 from diffbot_report.polled_node import PolledNode
@@ -149,7 +148,7 @@ class WatchingNode(PolledNode, Generic[R]):
         self._drawing.start()
         self._end = RunEnd(self.values.patience, node)
         self._display = make_display(self.console)
-        self.create_timer(POLL_PERIOD, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        create_wall_timer(self, POLL_PERIOD, self._poll)
 
     # What a subclass gives.
 

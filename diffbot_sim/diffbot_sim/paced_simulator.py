@@ -20,14 +20,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble: no clock_type
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from diffbot_node import Parameter, declare
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
-from diffbot_node.stamps import answers
+from diffbot_node.stamps import answers, create_wall_timer
 from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
@@ -64,11 +63,6 @@ LOOK_PERIOD = 0.05
 SILENCE = 2.0
 # Who commanded so lately, s of wall time, commands still.
 RECENT = 1.0
-
-
-def create_wall_timer(node: Node, period: float, callback: Callable[[], None]) -> None:
-    """Call back every `period` s of wall time, whatever the node's clock does."""
-    node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 class Pacer:

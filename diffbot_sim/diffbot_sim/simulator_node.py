@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from diffbot_description import load_robot
-from diffbot_msgs.msg import PoseReference  # type: ignore[attr-defined]  # rosidl generates it
-from diffbot_msgs.srv import SetPayload  # type: ignore[attr-defined]  # rosidl generates it
+from diffbot_msgs.msg import PoseReference
+from diffbot_msgs.srv import SetPayload
 from diffbot_node import Parameter, pose_from_text
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PACING_PARAMETERS, PacedSimulator

@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from arc_odometry import JointSample
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
-from diffbot_msgs.msg import (  # type: ignore[attr-defined]  # rosidl generates them
+from diffbot_msgs.msg import (
     DynamicParameters,
     VelocityParameters,
 )

@@ -18,7 +18,7 @@ from tf2_msgs.msg import TFMessage
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
-from diffbot_msgs.msg import VelocityParameters  # type: ignore[attr-defined]  # rosidl generates it
+from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Parameter, pose_from_text, to_stamp
 from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by

@@ -23,7 +23,7 @@ _STYLE_COMMANDS = (["ruff", "check"], ["ruff", "format", "--check"])
 
 
 def main(argv: list[str]) -> int:
-    """Run the checks and then pytest; return pytest's status, or ruff's when that failed."""
+    """Run the checks and then pytest; return pytest's status, or theirs when that failed."""
     root = os.environ.get("DIFFBOT_ROOT", "")
     if not root:
         print("diffbot test: run it as ./diffbot test in a checkout, or use colcon test")
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     workers = worker_arguments(pytest_arguments)
     if all_families:
         return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
-    style = _check_style(Path(root), names)
+    style = _check_style(Path(root), names) or _check_types(root)
     status, _ = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
     if not pytest_arguments and (marked := marked_files(folders)):
         quick = ["-n0", "-q", "-m", "kernels", *marked]
@@ -136,6 +136,15 @@ def test_folders(root: Path, names: list[str]) -> list[Path]:
 
 # Not a test, although pytest would take it for one by its name.
 test_folders.__test__ = False  # type: ignore[attr-defined]
+
+
+def _check_types(root: str) -> int:
+    """Types of all packages, as pyproject.toml has it: they depend on each other."""
+    if shutil.which("mypy") is None:
+        print("diffbot test: mypy is not installed, so the types are not checked", flush=True)
+        return 0
+    print("diffbot test: mypy", flush=True)
+    return subprocess.run(["mypy"], cwd=root).returncode
 
 
 def _check_style(root: Path, names: list[str]) -> int:

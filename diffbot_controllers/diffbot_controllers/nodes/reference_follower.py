@@ -13,13 +13,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from rclpy.clock import Clock, ClockType
-
 from arc_odometry import Oddity, OddityKind
 from arc_odometry.odometry_messages import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, KeptTopic, Parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.stamps import create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
 
@@ -226,8 +225,7 @@ class ReferenceFollower(CommandNode):
         self._subscribed = False
         self._said = ""
         self._state_rate = RateLimit(STATE_RATE)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     # What a subclass gives.
 

@@ -17,12 +17,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any, cast
 
-from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble: no clock_type
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from diffbot_node import Parameter, declare, subscribe_to_states
+from diffbot_node.stamps import create_wall_timer
 from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS
@@ -189,8 +189,7 @@ class FaultInjectorNode(Node):
         self._created = time.monotonic()
         self._release_timer = self.create_timer(RELEASE_PERIOD, self._release)
         self._release_timer.cancel()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     # Time.
 

@@ -27,12 +27,12 @@ from std_msgs.msg import Float64
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node import Parameter, declare, pose_from_text, seconds
-from diffbot_node.stamps import answers
+from diffbot_node.stamps import answers, create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.launches import CONTROL_SERVICE, PREFIX, STEP, check_installed, launch_gz
 from diffbot_sim.gz.stepped_robot import NANOSECONDS, GzPose, SteppedRobot, WheelReading
-from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer, create_wall_timer
+from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer
 from diffbot_sim.simulator_parameters import (
     LEAVE_WHEN_ALONE,
     ROBOT,

@@ -16,11 +16,12 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from diffbot_description import load_robot
 from diffbot_node import Parameter, declare, pose_from_text, seconds
+from diffbot_node.stamps import create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.gz_simulator_node import hear_true_motion
 from diffbot_sim.gz.launches import HARDWARE, check_installed, launch_ros2_control
-from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, create_wall_timer
+from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers
 from diffbot_sim.simulator_parameters import (
     LEAVE_WHEN_ALONE,
     ROBOT,
