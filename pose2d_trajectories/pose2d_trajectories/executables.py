@@ -25,7 +25,7 @@ def trajectory_publisher() -> int:
 
 def velocity_steps() -> int:
     """Run the velocity_steps node; returns the exit status."""
-    return _run("velocity_steps_node", "VelocityStepsNode")
+    return _run("trajectory_node", "VelocityStepsNode")
 
 
 def pose2d_to_pose_stamped() -> int:

@@ -90,7 +90,9 @@ class Graph:
 
     def begin(self, heard, stamp):
         """Say the first joint state, as a simulator in lock-step, until somebody answers."""
+        deadline = time.monotonic() + PATIENCE
         while not heard:
+            assert time.monotonic() < deadline, "nobody answered the first joint state"
             self.say(stamp)
             self.spin_for(0.05)
         self.spin_for(0.2)
