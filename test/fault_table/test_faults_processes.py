@@ -1,6 +1,7 @@
 """Faults on real processes over DDS: some rows of the table, and what measures them."""
 
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -58,6 +59,7 @@ def alive(number):
 
 
 @pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.real_time
 def test_a_row_with_real_processes_passes(name, domain, graph_closed):
     (row,) = [row for row in ROWS if row.name == name]
     verdict = row.judged("ideal")
@@ -152,7 +154,8 @@ def test_a_command_that_is_killed_outright_leaves_no_process(tmp_path, domain):
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
     command = [sys.executable, str(script), str(tmp_path / "log")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as process:
         number = int(process.stdout.readline())
         assert alive(number)
         process.send_signal(signal.SIGKILL)
@@ -162,6 +165,7 @@ def test_a_command_that_is_killed_outright_leaves_no_process(tmp_path, domain):
     assert not alive(number)
 
 
+@pytest.mark.real_time
 def test_without_the_watchdog_the_last_torque_stays_on(domain, graph_closed):
     """The known limit, and proof that a missing zero is noticed."""
     alone, first = watchdog_killed("ideal")

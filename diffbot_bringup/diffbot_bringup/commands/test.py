@@ -35,7 +35,9 @@ def main(argv: list[str]) -> int:
     workers = worker_arguments(pytest_arguments)
     if all_families:
         return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
-    style = _check_style(Path(root), names) or _check_types(root)
+    style = _check_style(Path(root), names)
+    if not names:
+        style = _check_types(root) or style
     status, _ = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
     if not pytest_arguments and (marked := marked_files(folders)):
         quick = ["-n0", "-q", "-m", "kernels", *marked]
