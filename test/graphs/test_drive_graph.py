@@ -195,12 +195,12 @@ def test_who_is_killed_fails_the_launch_and_leaves_zero_torque(tmp_path, domain,
 @pytest.mark.parametrize(
     ("name", "argument", "says"),
     [
-        ("backstepping", "parameters:=/no/such.yaml", "parameters '/no/such.yaml': No such file"),
+        ("backstepping", "parameters:=/no/such.yaml", "'parameters' is '/no/such.yaml', neither"),
         ("backstepping", "torque_limit:=99.0", "'torque_limit' = 99.0 N m: must be <= 5.0 N m"),
-        ("backstepping", "start:=1,2", "start = '1,2': must be 3 numbers"),
+        ("backstepping", "start:=1,2", "argument 'start' is '1,2', not three numbers"),
         ("backstepping", "law:=best", "law"),
         ("backstepping", "trajectory:=spiral", "figure_eight"),
-        ("pose", "goal:=1,0,north", "theta = 'north' must be a finite number in rad"),
+        ("pose", "goal:=1,0,north", "'goal' is '1,0,north', not three numbers"),
         ("linearizing", "settling_time:=0.0", "'settling_time' = 0.0: must be finite and > 0"),
     ],
 )
