@@ -29,10 +29,10 @@ sys.exit(Supervisor(resolver.processes, "test", grace=(0.5, 0.5)).run())
 """
 # SIGKILL does not reach anybody.
 UNKILLABLE = """
-from diffbot_bringup.xml_launch import guard, process
-def harmless(group, number, send=guard.signal_group):
+from diffbot_bringup.xml_launch import process
+def harmless(group, number, send=process.signal_group):
     return send(group, 0 if number == 9 else number)
-guard.signal_group = process.signal_group = harmless
+process.signal_group = harmless
 """
 # Announces itself in the file named by its first argument, then waits for signals.
 WAIT = """
