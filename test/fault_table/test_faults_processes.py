@@ -20,6 +20,8 @@ from faults.row import LONGEST_TIME_TO_ZERO, WATCHDOG_TIME_TO_ZERO  # noqa: E402
 
 # One of each kind; `./diffbot faults` runs all of them. Who is killed comes last: the graph is
 # spent after that.
+# The rows share a graph at real-time priority, which ends with the last test.
+pytestmark = pytest.mark.real_time
 CHOSEN = (
     "pressed, released and enabled over DDS",
     "a foreign node commands, too",
@@ -59,7 +61,6 @@ def alive(number):
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-@pytest.mark.real_time
 def test_a_row_with_real_processes_passes(name, domain, graph_closed):
     (row,) = [row for row in ROWS if row.name == name]
     verdict = row.judged("ideal")
@@ -165,7 +166,6 @@ def test_a_command_that_is_killed_outright_leaves_no_process(tmp_path, domain):
     assert not alive(number)
 
 
-@pytest.mark.real_time
 def test_without_the_watchdog_the_last_torque_stays_on(domain, graph_closed):
     """The known limit, and proof that a missing zero is noticed."""
     alone, first = watchdog_killed("ideal")
