@@ -18,10 +18,11 @@ from faults.process_record import ZERO, Record  # noqa: E402
 from faults.process_rows import ROWS, close  # noqa: E402
 from faults.row import LONGEST_TIME_TO_ZERO, WATCHDOG_TIME_TO_ZERO  # noqa: E402
 
-# One of each kind; `./diffbot faults` runs all of them. Who is killed comes last: the graph is
-# spent after that.
 # The rows share a graph at real-time priority, which ends with the last test.
 pytestmark = pytest.mark.real_time
+
+# One of each kind; `./diffbot faults` runs all of them. Who is killed comes last: the graph is
+# spent after that.
 CHOSEN = (
     "pressed, released and enabled over DDS",
     "a foreign node commands, too",
