@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import DynamicParameters, closed_form
+from diffbot_description.dynamics import accelerations, acting_torque
 from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 from diffbot_study.recorded_runs import (
@@ -79,12 +80,8 @@ class ManyRobots:
             self.angles = self.angles + h * self._wheels @ (u + 0.5 * h * a)
 
     def _acceleration(self, u: Array, torque: Array, sign: Array) -> Array:
-        left, right = torque - self._viscous * (self._wheels @ u) - self._coulomb * sign
-        v, omega = u
-        k = self._k
-        return np.array(
-            [k.k5 * omega**2 + k.k7 * (left + right), k.k6 * v * omega + k.k8 * (left - right)]
-        )
+        acting = acting_torque(torque, self._wheels @ u, self._viscous, self._coulomb, sign)
+        return np.array(accelerations(self._k, *u, *acting))
 
 
 def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[Run]:

@@ -20,9 +20,9 @@ DEEPEST = 50  # values inside one another
 _VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that somebody may have meant; None where none is close."""
-    return next(iter(get_close_matches(word, list(known), 1)), None)
+def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that somebody may have meant; None where none is as close, from 0 to 1."""
+    return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:

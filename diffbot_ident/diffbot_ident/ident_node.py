@@ -13,7 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import JointSample
 from arc_odometry.odometry_messages import RateLimit
@@ -29,6 +28,7 @@ from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import EffortNode, KeptTopic, Parameter, results_folder, to_stamp
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.stopping import LATCHED
 
 PARAMETERS = (
     Parameter("duration", 60.0, "robot time to excite the robot for at most, s", above=0.0),
@@ -136,8 +136,7 @@ class IdentNode(EffortNode):
         resume = self.resume if values.lock_step else None
         self._parameters_topic = KeptTopic(self, DynamicParameters, "~/dynamic_parameters", resume)
         self._status_topic = KeptTopic(self, IdentStatus, "~/status", resume)
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._verification_topic = self.create_publisher(Verification, "~/verification", latched)
+        self._verification_topic = self.create_publisher(Verification, "~/verification", LATCHED)
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
 
     def _make_run(self) -> Identification:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_description.dynamics import accelerations, acting_torque
 from diffbot_ident.torque.estimate import Array, Estimate, Four
 from diffbot_ident.torque.integral_rows import delayed, turns
 
@@ -56,17 +57,12 @@ class Model:
 
     def _acceleration(self, velocity: Array, torque: Array, geometry: WheelGeometry) -> Array:
         """[dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
-        k5, k6, k7, k8 = self.values
         v, omega = velocity
         viscous, coulomb = np.array(self.friction[:2]), np.array(self.friction[2:])
         speed: Array = np.array(geometry.wheel_velocity(v, omega))
-        acting = torque - viscous[:, None] * speed - coulomb[:, None] * np.tanh(speed / FADE)
-        return np.array(
-            [
-                k5 * omega**2 + k7 * (acting[0] + acting[1]),
-                k6 * v * omega + k8 * (acting[0] - acting[1]),
-            ]
-        )
+        sign = np.tanh(speed / FADE)
+        left, right = acting_torque(torque, speed, viscous[:, None], coulomb[:, None], sign)
+        return np.array(accelerations(np.array(self.values), v, omega, left, right))
 
     def predict(self, start: Array, torque: Array, period: float, geometry: WheelGeometry) -> Array:
         """Velocities [v, omega] after m periods, shape (2, n).

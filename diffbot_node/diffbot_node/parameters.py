@@ -7,13 +7,14 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
+
+from diffbot_description.files import closest
 
 Value = bool | int | float | str | tuple[float, ...]
 # Parameters of every node, which ROS declares itself.
@@ -157,12 +158,10 @@ def _look_for_misspelt(node: Node, names: Sequence[str]) -> None:
     for name in given:
         if name in names or name.startswith(OF_ROS):
             continue
-        if near := get_close_matches(
-            name, [own for own in names if own not in given], n=1, cutoff=0.8
-        ):
+        if near := closest(name, (own for own in names if own not in given), cutoff=0.8):
             raise ValueError(
                 f"parameter '{name}' = {given[name].value!r}: {node.get_name()} has none of this "
-                f"name; did you mean '{near[0]}'?"
+                f"name; did you mean '{near}'?"
             )
         node.get_logger().warning(
             f"parameter '{name}' is not one of this node's and is ignored; `ros2 param list "

@@ -41,7 +41,6 @@ from faults.bus_topics import (
     profile,
 )
 
-# ---
 # What stands between a node of the suite and rclpy while it is on a bus.
 
 # A service that rclpy would make over DDS.

@@ -86,7 +86,6 @@ class BusTime:
         self._patched.clear()
 
 
-# ---
 # One node on a bus, with what it was given, what it says and how it ended.
 
 

@@ -218,7 +218,6 @@ def greet(publisher: BusPublisher, subscription: BusSubscription) -> list[Any]:
     return []
 
 
-# ---
 # A network for the in-process graph: discovery that takes time, messages that are late or lost.
 #
 # What it imitates of DDS: a publisher and a subscription find each other at different times, and a
@@ -326,7 +325,6 @@ class Network:
         return self._bus.now_ns < self._ghosts.get(id(end), 0)
 
 
-# ---
 # Topics and services of the in-process graph: who is there, and what is under way.
 
 LOOK_PERIOD = 1_000_000  # ns between two looks at what injectors hold back

@@ -22,7 +22,6 @@ from faults.bus import Bus
 from faults.bus_time import nanoseconds
 from faults.bus_topics import BusTimer
 
-# ---
 # What a robot was commanded, and what follows from it for the table.
 
 Pair = tuple[float, float]
@@ -191,7 +190,6 @@ class BusRobot:
             self.states.publish(each)
 
 
-# ---
 # A simulated robot on a bus that takes velocity commands and tells its odometry.
 
 SIGMA = (0.35, 0.25, 1.0, 1.0)  # sigma1, sigma2 in s, sigma3, sigma4
@@ -250,7 +248,6 @@ class BusVelocityRobot:
             self.states.publish(each)
 
 
-# ---
 # References that keep a robot's wheels under torque all the time.
 
 # v = SPEED sin(2 pi t / SPEED_PERIOD), omega = TURN sin(2 pi t / TURN_PERIOD): m/s, rad/s, s.

@@ -19,7 +19,6 @@ from faults.bus import BEGINNING, Bus
 from faults.robots import PERIOD, ZERO, BusRobot, BusVelocityRobot, ReferenceSource
 from faults.row import Outcome
 
-# ---
 # The nodes that drive a robot in the fault table, and what each needs for that.
 
 

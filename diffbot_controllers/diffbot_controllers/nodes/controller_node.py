@@ -15,7 +15,6 @@ from typing import Any
 
 from geometry_msgs.msg import Pose2D, TransformStamped
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
@@ -32,6 +31,7 @@ from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, Parameter, pose_from_text, to_stamp
+from diffbot_node.stopping import LATCHED
 
 CONTROLLER_PARAMETERS = (
     Parameter(
@@ -105,7 +105,6 @@ class Telemetry:
     """
 
     def __init__(self, node: CommandNode, values: SimpleNamespace, status_type: type) -> None:
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.status: Any = status_type()
         self.status.header.frame_id = values.odom_frame
         self.state = ControllerState(duration=values.duration, parameters_source=values.parameters)
@@ -117,7 +116,7 @@ class Telemetry:
         self._rate = RateLimit(values.odom_rate)
         resume = node.resume if values.wait_for_reference else None
         self.status_topic = KeptTopic(node, status_type, "~/status", resume)
-        self._state_topic = node.create_publisher(ControllerState, "~/state", latched)
+        self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
         self._odom_topic = node.create_publisher(Odometry, "~/odom", 10)
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
 

@@ -18,7 +18,6 @@ from types import SimpleNamespace
 import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_messages import heading
@@ -59,6 +58,7 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
+from diffbot_node.stopping import LATCHED
 from pose2d_trajectories import Reference
 
 FROM_PARAMETER = "sigma"
@@ -185,7 +185,6 @@ class TrackingTelemetry:
     """
 
     def __init__(self, node: CommandNode, frame: str, settings: TrackerSettings) -> None:
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.state = ControllerState()
         self.state.header.frame_id = "base_link"
         self._status = status = VelocityTrackingStatus()
@@ -199,8 +198,8 @@ class TrackingTelemetry:
         self._parameters.dead_time[:] = [float(settings.dead_time)] * 2
         resume = node.resume if node.values.wait_for_reference else None
         self.status_topic = KeptTopic(node, VelocityTrackingStatus, "~/status", resume)
-        self._state_topic = node.create_publisher(ControllerState, "~/state", latched)
-        self._parameters_topic = node.create_publisher(VelocityParameters, "~/parameters", latched)
+        self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
+        self._parameters_topic = node.create_publisher(VelocityParameters, "~/parameters", LATCHED)
 
     def publish_status(
         self,

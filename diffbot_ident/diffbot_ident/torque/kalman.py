@@ -46,6 +46,7 @@ from dataclasses import replace
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_description.dynamics import accelerations, acting_torque
 from diffbot_ident.torque.estimate import Array, Estimate, Friction, State
 from diffbot_ident.torque.integral_estimator import FLOOR, IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import DELAYS, MotionScale
@@ -135,10 +136,10 @@ class KalmanModel:
         v, omega = u.tolist()
         k5, k6, k7, k8, c_left, c_right, f_left, f_right = state[THETA].tolist()
         w_left, w_right = (self.wheels @ u).tolist()
-        left = torque[0] - c_left * w_left - f_left * sign[0]
-        right = torque[1] - c_right * w_right - f_right * sign[1]
+        left = acting_torque(torque[0], w_left, c_left, f_left, sign[0])
+        right = acting_torque(torque[1], w_right, c_right, f_right, sign[1])
         total, difference = left + right, left - right
-        a = np.array([k5 * omega * omega + k7 * total, k6 * v * omega + k8 * difference])
+        a = np.array(accelerations((k5, k6, k7, k8), v, omega, left, right))
         lost = np.array([[-c_left], [-c_right]]) * self.wheels
         du = np.array([[0.0, 2.0 * k5 * omega], [k6 * omega, k6 * v]]) + _gains(state) @ lost
         dtheta = np.array(

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from diffbot_description.files import parse_yaml, read_text
+from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.robot import Quantity
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
@@ -383,6 +382,6 @@ def _entry(data: Any, where: str, kind: type[Entry]) -> Entry:
 def _check_keys(data: dict[Any, Any], known: Sequence[str]) -> None:
     for key in data:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            advice = f"did you mean {near[0]}? " if near else ""
+            near = closest(str(key), known)
+            advice = f"did you mean {near}? " if near else ""
             raise ValueError(f"{key!r}: is not known; {advice}known are {', '.join(known)}")

@@ -19,10 +19,11 @@ from typing import Any, cast
 
 from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 
 from diffbot_node import Parameter, declare, subscribe_to_states
 from diffbot_node.stamps import create_wall_timer
+from diffbot_node.stopping import LATCHED
 from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS
@@ -96,7 +97,7 @@ class RelayedTopic:
         self._met = False
         take = partial(on_message, self)
         if relay.latched:
-            qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+            qos = LATCHED
             self._input = node.create_subscription(message_type, relay.input, take, qos)
         else:
             qos = QoSProfile(depth=DEPTH)

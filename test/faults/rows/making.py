@@ -11,7 +11,6 @@ from diffbot_sim.faults.fault import Fault
 from faults.row import LONGEST_TIME_TO_ZERO, Outcome, Promise, Row
 from faults.scene import FAULT, TRACKING, Scene, Subject
 
-# ---
 # Several cases in one row.
 
 
