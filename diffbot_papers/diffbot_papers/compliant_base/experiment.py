@@ -14,15 +14,15 @@ import numpy as np
 
 from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.model import Array, BaseParameters, SensorNoise, mean_error
-from diffbot_papers.compliant_base.planning import (
+from diffbot_papers.compliant_base.estimation import (
     FACTOR,
-    METRICS,
-    ExcitationPlanner,
+    ErrorsInVariables,
+    Estimator,
     KalmanEstimator,
     Prior,
     draw_prior,
-    shares,
 )
+from diffbot_papers.compliant_base.planning import METRICS, ExcitationPlanner, shares
 from diffbot_papers.compliant_base.simulation import (
     CONSTANT,
     REST,
@@ -36,6 +36,9 @@ from diffbot_papers.compliant_base.simulation import (
 # What a state of the base is made of, in the order that predictions take it.
 STATE = (model.POSITION, model.ANGLE, model.VELOCITY, model.RATE)
 
+# Half the width of a 95 % interval in standard deviations.
+NORMAL_95 = 1.959964
+
 
 @dataclass(frozen=True)
 class Run:
@@ -44,7 +47,7 @@ class Run:
     Attributes:
         times: ends of the intervals, s, shape (k,).
         estimates: of the parameters then, shape (k, 22).
-        deviations: their standard deviations as the filter has them, shape (k, 22).
+        deviations: their standard deviations as the estimator has them, shape (k, 22).
         shares: I / I_max of (15) and (16), shape (k, 22).
         sinusoids: excitation of each interval.
         motion: of the arm at all samples, each (n,).
@@ -83,7 +86,8 @@ def run(
         raise ValueError(f"metric = {metric!r}: must be None or one of {list(METRICS)}")
     random = np.random.default_rng([seed, 0])
     base = CompliantBase(truth, settings.arm, REST, settings.period)
-    estimator = KalmanEstimator(prior, settings.window)
+    kind = KalmanEstimator if settings.published_filter else ErrorsInVariables
+    estimator: Estimator = kind(prior, settings.window)
     planner = None
     if metric is not None:
         planner = ExcitationPlanner(METRICS[metric], prior, REST, settings, seed)
@@ -156,6 +160,17 @@ class Ensemble:
         """Mean over the runs of each |error| at the end, in the parameters' units, shape (22,)."""
         errors = np.array([np.abs(run.estimates[-1] - self.truth) for run in self.runs])
         return np.asarray(errors.mean(axis=0))
+
+    @property
+    def scores(self) -> Array:
+        """Errors at the end in the estimator's own standard deviations, shape (seeds, 22)."""
+        ends = [(run.estimates[-1] - self.truth) / run.deviations[-1] for run in self.runs]
+        return np.asarray(ends)
+
+    @property
+    def coverage(self) -> Array:
+        """Share of the runs whose 95 % interval holds the truth at the end, shape (22,)."""
+        return np.asarray((np.abs(self.scores) < NORMAL_95).mean(axis=0))
 
 
 def ensemble(

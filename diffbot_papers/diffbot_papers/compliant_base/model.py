@@ -42,6 +42,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -308,41 +309,33 @@ def small_motion_rows(measured: Array) -> Array:
     return a
 
 
-def regressor_variance(deviation: Array) -> Array:
-    """Variance of the noise in each entry of A, shape (..., 6, 22).
+@cache
+def channel_rows() -> Array:
+    """How [A, -F] answers to each channel by itself, for small motions, shape (6, 24, 23).
 
-    Noise of the products of two rates, (theta' x I theta'), is left out: it is small of second
-    order. Within one row no two entries have the same channel's noise.
-
-    Args:
-        deviation: of the channels, shape (..., 8, 3).
+    A x - F of channels y, shape (24,), is then y @ channel_rows() @ [x, 1].
     """
-    squares = deviation**2
-    v = np.zeros((*deviation.shape[:-2], 6, SIZE))
-    angle = squares[..., ANGLE, :]
-    # d(R'g) = g x theta for small turns: pitch and roll let gravity act along y and x.
-    tilt = GRAVITY[2] ** 2 * angle[..., [1, 0, 2]] * np.array([1.0, 1.0, 0.0])
-    v[..., :3, MASS] = squares[..., ACCELERATION, :] + tilt
-    v[..., 3:, INERTIA] = inertia_matrix(squares[..., ANGULAR_ACCELERATION, :])
-    v[..., 3:, ARM_BASE] = np.abs(cross_matrix(squares[..., FORCE, :]))
-    _set_diagonals(v, squares[..., VELOCITY, :], squares[..., POSITION, :], 0)
-    _set_diagonals(v, squares[..., RATE, :], angle, 3)
-    return v
+    channels = np.eye(3 * len(QUANTITIES)).reshape(-1, len(QUANTITIES), 3)
+    a = small_motion_rows(channels)
+    f = np.concatenate((channels[:, FORCE], channels[:, MOMENT]), axis=-1)
+    return np.moveaxis(np.concatenate((a, -f[..., None]), axis=-1), 0, 1)
 
 
-def row_variance(deviation: Array, estimate: Array) -> Array:
-    """Variance of A x - F from the noise of all channels, shape (..., 6).
+def row_covariance(deviation: Array, estimate: Array) -> Array:
+    """Covariance of A x - F from the noise of all channels, shape (..., 6, 6).
 
-    The noise of the regressors counts with the parameters that they belong to.
+    The noise of the regressors counts with the parameters that they belong to. Rows share
+    channels: the force is an output of (4) and, with c, a regressor of the moments; the angle
+    tilts gravity and turns springs. Noise of products of two rates or angles is left out: it is
+    small of second order.
 
     Args:
         deviation: of the channels, shape (..., 8, 3).
         estimate: of the parameters, shape (22,).
     """
-    own = deviation[..., [FORCE, MOMENT], :] ** 2
-    outputs = own.reshape(*own.shape[:-2], 6)
-    # In the rows of forces dF12 is the output alone; in those of moments c x dF12 is a regressor.
-    return outputs + regressor_variance(deviation) @ estimate**2
+    gain = channel_rows() @ np.append(estimate, 1.0)
+    variance = deviation.reshape(*deviation.shape[:-2], 1, -1) ** 2
+    return np.asarray((gain * variance) @ gain.T)
 
 
 def gravity_change(angle: Array) -> Array:
