@@ -70,20 +70,28 @@ class Prior:
             raise ValueError(f"deviation = {self.deviation.tolist()}: all must be finite and > 0")
 
 
-def draw_prior(truth: Array, seed: int, factor: float = FACTOR) -> Prior:
+def draw_prior(
+    truth: Array,
+    seed: int,
+    factor: float = FACTOR,
+    arm_base: float = ARM_BASE,
+    product: float = PRODUCT,
+) -> Prior:
     """A rough guess for a simulated base, drawn from the seed.
 
     Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
-    the arm's base by up to ARM_BASE along each axis, and products of inertia are taken for zero.
+    the arm's base by up to `arm_base` along each axis, and products of inertia are taken for zero.
     The deviations are those of these draws.
 
     Args:
         truth: shape (22,).
         seed: >= 0.
         factor: > 1.
+        arm_base: m, > 0.
+        product: deviation of the products of inertia, kg m^2, > 0.
 
     Raises:
-        ValueError: the factor is not above 1.
+        ValueError: the factor is not above 1, or another number not above 0.
     """
     if not factor > 1.0:
         raise ValueError(f"factor = {factor}: must be > 1")
@@ -91,9 +99,9 @@ def draw_prior(truth: Array, seed: int, factor: float = FACTOR) -> Prior:
     width = math.log(factor)
     start = truth * np.exp(random.uniform(-width, width, SIZE))
     deviation = start * width / math.sqrt(3.0)
-    start[model.PRODUCTS], deviation[model.PRODUCTS] = 0.0, PRODUCT
-    start[model.ARM_BASE] = truth[model.ARM_BASE] + random.uniform(-ARM_BASE, ARM_BASE, 3)
-    deviation[model.ARM_BASE] = ARM_BASE / math.sqrt(3.0)
+    start[model.PRODUCTS], deviation[model.PRODUCTS] = 0.0, product
+    start[model.ARM_BASE] = truth[model.ARM_BASE] + random.uniform(-arm_base, arm_base, 3)
+    deviation[model.ARM_BASE] = arm_base / math.sqrt(3.0)
     return Prior(start, deviation)
 
 
@@ -128,26 +136,53 @@ class Estimator(Protocol):
 EXACT = 1e-12
 
 
+@dataclass(frozen=True)
+class PublishedFilter:
+    """What the paper leaves open of its Kalman filter.
+
+    Attributes:
+        drift: of the parameters as Q assumes, in deviations beforehand per square root of an
+            update, >= 0.
+        outputs_only: R is the noise of F alone.
+        caution: standard deviations that R has for one of the noise, > 0.
+
+    Raises:
+        ValueError: the drift or the caution is not finite, or too small.
+    """
+
+    drift: float = 0.0
+    outputs_only: bool = False
+    caution: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.drift) and self.drift >= 0.0):
+            raise ValueError(f"drift = {self.drift}: must be finite and >= 0")
+        if not (math.isfinite(self.caution) and self.caution > 0.0):
+            raise ValueError(f"caution = {self.caution}: must be finite and > 0")
+
+
 class KalmanEstimator:
-    """The paper's filter; all rows of an update at once, which for Q = 0 is the same.
+    """The paper's filter; all rows of an update at once, which is the same without drift.
 
     Args:
         prior: what it begins with.
         window: samples whose rows are averaged, >= 1.
+        kind: of filter.
 
     Raises:
         ValueError: the window is not >= 1.
     """
 
-    def __init__(self, prior: Prior, window: int = 1) -> None:
-        self._prior, self._window = prior, _checked(window)
-        self._information, self._sum = np.eye(SIZE), np.zeros(SIZE)
+    def __init__(
+        self, prior: Prior, window: int = 1, kind: PublishedFilter = PublishedFilter()
+    ) -> None:
+        self._prior, self._window, self._kind = prior, _checked(window), kind
+        self._theta, self._information = np.zeros(SIZE), np.eye(SIZE)
 
     @property
     def estimate(self) -> Array:
         """Parameters, shape (22,)."""
-        theta = np.linalg.solve(self._information, self._sum)
-        return np.asarray(self._prior.start + self._prior.deviation * theta)
+        return self._prior.start + self._prior.deviation * self._theta
 
     @property
     def deviation(self) -> Array:
@@ -162,12 +197,16 @@ class KalmanEstimator:
     def update(self, measured: Array, noise: Array) -> None:
         """See `Estimator.update`."""
         a, f = (averaged(each, self._window) for each in rows(measured))
-        variance = np.diag(row_covariance(noise, self.estimate)) / self._window
+        known = np.zeros(SIZE) if self._kind.outputs_only else self.estimate
+        variance = self._kind.caution**2 * np.diag(row_covariance(noise, known)) / self._window
         root = np.sqrt(np.maximum(variance, EXACT * (f * f).mean(axis=(0, 1))))
-        outputs = ((f - a @ self._prior.start) / root).ravel()
+        surprise = ((f - a @ self.estimate) / root).ravel()
         regressors = (a * self._prior.deviation / root[:, None]).reshape(-1, SIZE)
+        if self._kind.drift > 0.0:
+            drifted = np.linalg.inv(self._information) + self._kind.drift**2 * np.eye(SIZE)
+            self._information = np.linalg.inv(drifted)
         self._information = self._information + regressors.T @ regressors
-        self._sum = self._sum + regressors.T @ outputs
+        self._theta = self._theta + np.linalg.solve(self._information, regressors.T @ surprise)
 
 
 # Steps of Gauss and Newton per update, halvings of a step, and the step, in deviations of the

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffbot_papers.compliant_base import model
-from diffbot_papers.compliant_base.model import Array, BaseParameters, SensorNoise, mean_error
 from diffbot_papers.compliant_base.estimation import (
     FACTOR,
     ErrorsInVariables,
@@ -22,6 +21,7 @@ from diffbot_papers.compliant_base.estimation import (
     Prior,
     draw_prior,
 )
+from diffbot_papers.compliant_base.model import Array, BaseParameters, SensorNoise, mean_error
 from diffbot_papers.compliant_base.planning import METRICS, ExcitationPlanner, shares
 from diffbot_papers.compliant_base.simulation import (
     CONSTANT,
@@ -52,6 +52,7 @@ class Run:
         sinusoids: excitation of each interval.
         motion: of the arm at all samples, each (n,).
         measured: channels, see model.QUANTITIES, shape (3 modes, n, 8, 3).
+        noise: standard deviations of the channels in each interval, shape (k, 8, 3).
     """
 
     times: Array
@@ -61,6 +62,18 @@ class Run:
     sinusoids: Sequence[Sinusoid]
     motion: ArmMotion
     measured: Array
+    noise: Array
+
+    def estimate_again(self, estimator: Estimator, measured: Array | None = None) -> None:
+        """Give the measurements of the run to another estimator, interval by interval.
+
+        Args:
+            estimator: which has seen nothing yet.
+            measured: channels in place of the run's, shape (3 modes, n, 8, 3).
+        """
+        whole = self.measured if measured is None else measured
+        for part, noise in zip(np.split(whole, len(self.times), axis=1), self.noise, strict=True):
+            estimator.update(part, noise)
 
 
 def run(
@@ -86,8 +99,7 @@ def run(
         raise ValueError(f"metric = {metric!r}: must be None or one of {list(METRICS)}")
     random = np.random.default_rng([seed, 0])
     base = CompliantBase(truth, settings.arm, REST, settings.period)
-    kind = KalmanEstimator if settings.published_filter else ErrorsInVariables
-    estimator: Estimator = kind(prior, settings.window)
+    estimator = make_estimator(prior, settings)
     planner = None
     if metric is not None:
         planner = ExcitationPlanner(METRICS[metric], prior, REST, settings, seed)
@@ -95,7 +107,7 @@ def run(
     largest, state = np.zeros((8, 3)), np.zeros((3, 12))
     times = settings.period * np.arange(1.0, settings.samples + 1)
     sinusoids, motions, measurements = [], [], []
-    estimates, deviations, known = [], [], []
+    estimates, deviations, known, noises = [], [], [], []
     for _ in range(settings.intervals):
         if planner is not None:
             new = planner.choose(old, estimator, state, largest)
@@ -103,7 +115,8 @@ def run(
         true = base.follow(motion)
         largest = np.maximum(largest, np.abs(true).max(axis=(0, 1)))
         measured = settings.noise.disturb(true, largest, random)
-        estimator.update(measured, settings.noise.deviation(largest))
+        noises.append(settings.noise.deviation(largest))
+        estimator.update(measured, noises[-1])
         state = measured[:, -1, STATE].reshape(3, 12)
         sinusoids.append(new)
         motions.append(motion)
@@ -124,7 +137,15 @@ def run(
             np.concatenate([motion.acceleration for motion in motions]),
         ),
         measured=np.concatenate(measurements, axis=1),
+        noise=np.array(noises),
     )
+
+
+def make_estimator(prior: Prior, settings: ExperimentSettings) -> Estimator:
+    """The estimator of the settings, which has seen nothing yet."""
+    if settings.published_filter is None:
+        return ErrorsInVariables(prior, settings.window)
+    return KalmanEstimator(prior, settings.window, settings.published_filter)
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:
@@ -173,6 +194,20 @@ class Ensemble:
         return np.asarray((np.abs(self.scores) < NORMAL_95).mean(axis=0))
 
 
+def trust(scores: Array) -> tuple[float, float]:
+    """How far intervals can be trusted.
+
+    Args:
+        scores: errors in the estimator's own standard deviations, any shape.
+
+    Returns:
+        Share of 95 % intervals that hold the truth, and the root mean square of the scores; 0.95
+        and 1 where the deviations are right.
+    """
+    held = float((np.abs(scores) < NORMAL_95).mean())
+    return held, float(np.sqrt(np.square(scores).mean()))
+
+
 def ensemble(
     truth: Array,
     metric: str | None,
@@ -209,4 +244,4 @@ def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSetti
     silent = replace(settings, noise=SensorNoise(0.0))
     (one,) = ensemble(truth, None, [0], silent).runs
     largest = np.abs(one.measured).max(axis=(0, 1))
-    return replace(settings, noise=SensorNoise(settings.noise.share, largest))
+    return replace(settings, noise=replace(settings.noise, full_scale=largest))

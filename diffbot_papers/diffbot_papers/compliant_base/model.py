@@ -243,15 +243,15 @@ class SensorNoise:
     """White, uniform noise of every channel.
 
     Attributes:
-        share: bound of the noise as a share of the scale, >= 0.
+        share: bound of the noise as a share of the scale, >= 0; of all channels or shape (8, 3).
         full_scale: of every channel, shape (8, 3); None for the largest value sensed so far.
     """
 
-    share: float = 0.1
+    share: float | Array = 0.1
     full_scale: Array | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.share) and self.share >= 0.0):
+        if not (np.isfinite(self.share).all() and np.min(self.share) >= 0.0):
             raise ValueError(f"share = {self.share}: must be finite and >= 0")
 
     def deviation(self, largest: Array) -> Array:
@@ -261,7 +261,7 @@ class SensorNoise:
             largest: largest value of each channel so far, shape (..., 8, 3).
         """
         scale = largest if self.full_scale is None else self.full_scale
-        return self.share / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest))
+        return np.asarray(self.share / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest)))
 
     def disturb(self, values: Array, largest: Array, random: np.random.Generator) -> Array:
         """Values with noise.
@@ -338,15 +338,22 @@ def row_covariance(deviation: Array, estimate: Array) -> Array:
     return np.asarray((gain * variance) @ gain.T)
 
 
+# v @ _TURN_GRAVITY = v x g.
+_TURN_GRAVITY = cross_matrix(GRAVITY)
+
+
 def gravity_change(angle: Array) -> Array:
     """R'g - g in the base's axes, m/s^2, for rotation vectors: (..., 3) -> (..., 3).
 
     Rodrigues' formula: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
     """
-    size: Array = np.sqrt((angle * angle).sum(axis=-1, keepdims=True))
-    once = cross(angle, GRAVITY)
+    square = (angle * angle).sum(axis=-1, keepdims=True)
+    size = np.sqrt(square)
     half = np.sinc(size / (2.0 * np.pi))
-    return 0.5 * half * half * cross(angle, once) - np.sinc(size / np.pi) * once
+    once = angle @ _TURN_GRAVITY
+    twice = angle * (angle @ GRAVITY)[..., None] - square * GRAVITY
+    # sin(t) / t = sinc(t / 2) cos(t / 2), without the cost of a second sinc.
+    return np.asarray(0.5 * half * half * twice - half * np.cos(0.5 * size) * once)
 
 
 def inertia_matrix(vector: Array) -> Array:

@@ -277,9 +277,7 @@ class ExcitationPlanner:
         self._steps = step * np.arange(settings.samples // settings.thin + 1.0)
         self._samples = settings.period * np.arange(1.0, settings.samples + 1)
 
-    def choose(
-        self, old: Sinusoid, estimator: Estimator, state: Array, largest: Array
-    ) -> Sinusoid:
+    def choose(self, old: Sinusoid, estimator: Estimator, state: Array, largest: Array) -> Sinusoid:
         """The motion that takes the place of the old one.
 
         Args:

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
+from diffbot_papers.compliant_base.estimation import PublishedFilter
 from diffbot_papers.compliant_base.model import (
     AXIS,
     GRAVITY,
@@ -337,7 +338,7 @@ class ExperimentSettings:
             s; 0: it starts from rest, as the paper's.
         blend: how long the arm takes from one excitation to the next, that start included, s.
         window: samples that the estimator averages, see `estimation`; 1 is the paper's way.
-        published_filter: estimate by the Kalman filter of the paper, not by errors in variables.
+        published_filter: the Kalman filter of the paper estimates; None: errors in variables do.
         thin: sampling periods per step of a prediction.
         population: candidates of the optimiser per number that it chooses.
         generations: of candidates.
@@ -355,7 +356,7 @@ class ExperimentSettings:
     settled: float = 0.0
     blend: float = 0.2
     window: int = 4
-    published_filter: bool = False
+    published_filter: PublishedFilter | None = None
     thin: int = 2
     population: int = 6
     generations: int = 6
