@@ -2,8 +2,9 @@
 
 A row holds a published value, ours, and what follows from the two. No verdict is typed in:
 `matches` and `improves` compare the numbers, `lies_within` compares one with an ensemble, `shows`
-takes the outcome of a test. Only `cannot_be` is a statement, and it must give the reason. A paper's module makes a `Section` of tables and
-pictures, and `page` one HTML file of the sections that needs no other file.
+takes the outcome of a test. Only `cannot_be` is a statement, and it must give the reason. A paper's
+module makes a `Section` of tables and pictures, and `page` one HTML file of the sections that needs
+no other file.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ EVALUATION = 0.075
 # What ours are made with.
 
 _SEEDS = range(8)
-_READING_SEEDS = range(24)
+_READING_SEEDS = range(30)
 _OPTIMISED = "sum of bits"
 _METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
 # Fewer generations than the benchmark's.

@@ -17,7 +17,8 @@ from diffbot_report.summary import strict, versions, write_summary
 
 _EPILOG = """\
 Writes index.html, which needs no other file, the pictures by themselves, and summary.json. Values
-that are not reached, or outside the spread of all that an experiment may have been, are listed; the exit status is 0 when the page could be made."""
+that are not reached, or are outside the spread of what an experiment may have been, are listed;
+the exit status is 0 when the page could be made."""
 
 
 def main(argv: list[str]) -> int:

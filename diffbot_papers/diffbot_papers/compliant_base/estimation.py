@@ -177,7 +177,8 @@ class KalmanEstimator:
         self, prior: Prior, window: int = 1, kind: PublishedFilter = PublishedFilter()
     ) -> None:
         self._prior, self._window, self._kind = prior, _checked(window), kind
-        self._theta, self._information = np.zeros(SIZE), np.eye(SIZE)
+        self._theta: Array = np.zeros(SIZE)
+        self._information: Array = np.eye(SIZE)
 
     @property
     def estimate(self) -> Array:
@@ -204,7 +205,7 @@ class KalmanEstimator:
         regressors = (a * self._prior.deviation / root[:, None]).reshape(-1, SIZE)
         if self._kind.drift > 0.0:
             drifted = np.linalg.inv(self._information) + self._kind.drift**2 * np.eye(SIZE)
-            self._information = np.linalg.inv(drifted)
+            self._information = np.asarray(np.linalg.inv(drifted), dtype=float)
         self._information = self._information + regressors.T @ regressors
         self._theta = self._theta + np.linalg.solve(self._information, regressors.T @ surprise)
 
@@ -230,7 +231,8 @@ class ErrorsInVariables:
 
     def __init__(self, prior: Prior, window: int = 1) -> None:
         self._prior, self._window = prior, _checked(window)
-        self._theta, self._information = np.zeros(SIZE), np.eye(SIZE)
+        self._theta: Array = np.zeros(SIZE)
+        self._information: Array = np.eye(SIZE)
         self._channels = self._in_units(channel_rows())
         self._moments = np.zeros((0, 6, 6, SIZE + 1, SIZE + 1))
         self._variances, self._floors = np.zeros((0, 1, 24)), np.zeros((0, 6, 6))

@@ -21,7 +21,7 @@ from diffbot_papers.compliant_base.estimation import (
     Prior,
     draw_prior,
 )
-from diffbot_papers.compliant_base.model import Array, BaseParameters, SensorNoise, mean_error
+from diffbot_papers.compliant_base.model import Array, BaseParameters, mean_error
 from diffbot_papers.compliant_base.planning import METRICS, ExcitationPlanner, shares
 from diffbot_papers.compliant_base.simulation import (
     CONSTANT,
@@ -64,15 +64,14 @@ class Run:
     measured: Array
     noise: Array
 
-    def estimate_again(self, estimator: Estimator, measured: Array | None = None) -> None:
+    def estimate_again(self, estimator: Estimator) -> None:
         """Give the measurements of the run to another estimator, interval by interval.
 
         Args:
             estimator: which has seen nothing yet.
-            measured: channels in place of the run's, shape (3 modes, n, 8, 3).
         """
-        whole = self.measured if measured is None else measured
-        for part, noise in zip(np.split(whole, len(self.times), axis=1), self.noise, strict=True):
+        parts = np.split(self.measured, len(self.times), axis=1)
+        for part, noise in zip(parts, self.noise, strict=True):
             estimator.update(part, noise)
 
 
@@ -241,7 +240,21 @@ def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSetti
         truth: shape (22,).
         settings: with the noise's share.
     """
-    silent = replace(settings, noise=SensorNoise(0.0))
-    (one,) = ensemble(truth, None, [0], silent).runs
-    largest = np.abs(one.measured).max(axis=(0, 1))
+    times = settings.period * np.arange(1.0, settings.samples * settings.intervals + 1)
+    base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
+    true = base.follow(changed(*_settle(base, settings), times, settings.blend))
+    largest = np.abs(true).max(axis=(0, 1))
     return replace(settings, noise=replace(settings.noise, full_scale=largest))
+
+
+def true_channels(truth: Array, motion: ArmMotion, settings: ExperimentSettings) -> Array:
+    """What sensors without noise read in a run, shape (3 modes, n, 8, 3).
+
+    Args:
+        truth: parameters of the base, shape (22,).
+        motion: of the run's arm.
+        settings: of the run.
+    """
+    base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
+    _settle(base, settings)
+    return base.follow(motion)

@@ -13,9 +13,9 @@ from the text. A reading is one draw of everything that is open:
                 motion takes the old one's place within 0.1 to 0.4 s
     guesses     off by a factor of up to 1.5 to 4, the arm's base by up to 0.1 to 1 m, products of
                 inertia by 0.05 to 0.5 kg m^2
-    filter      R of all noise or of F's alone, or more cautious by up to 100 standard deviations for
-                one; Q = 0, or a random walk of the parameters by 0.01 to 1 of the deviations
-                beforehand in 0.4 s
+    filter      R of all noise or of F's alone, with 1 or up to 100 standard deviations for one;
+                Q = 0, or a random walk of the parameters by 0.01 to 1 of the deviations beforehand
+                in 0.4 s
     measure     (16) as printed, or rising with the information, as it is meant
 
 The limits, the blend and the measure matter to the variable
@@ -122,7 +122,8 @@ def simulate_readings(truth: Array, seeds: Iterable[int], settings: ExperimentSe
         settings: see `draw_reading`.
     """
     base = BaseParameters.from_array(truth)
-    constant, variable = [], []
+    constant: list[Array] = []
+    variable: list[Array] = []
     for seed in seeds:
         reading = draw_reading(truth, seed, settings)
         for metric, estimates in ((None, constant), (reading.metric, variable)):
