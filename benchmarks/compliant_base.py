@@ -38,7 +38,6 @@ from diffbot_papers.compliant_base.estimation import (
     KalmanEstimator,
     Prior,
     PublishedFilter,
-    draw_prior,
     pseudo_inverse,
 )
 from diffbot_papers.compliant_base.experiment import (
@@ -112,7 +111,7 @@ def main() -> None:
         print_parameters(ensembles)
     if options.estimators:
         for name, result in ensembles.items():
-            print_estimators(name, result, seeds, settings, options.factor)
+            print_estimators(name, result, settings)
 
 
 def exactness(settings: ExperimentSettings) -> float:
@@ -151,9 +150,7 @@ def print_parameters(ensembles: dict[str, Ensemble]) -> None:
         print(f"{name:18} | {cells} {unit} of {TABLE_1[i]:g}")
 
 
-def print_estimators(
-    name: str, result: Ensemble, seeds: range, settings: ExperimentSettings, factor: float
-) -> None:
+def print_estimators(name: str, result: Ensemble, settings: ExperimentSettings) -> None:
     """Mean errors from the same measurements by other estimators, in sd, intervals that hold."""
     print(f"\n{name}: noise in      | estimator               | error % | in sd | held")
     sources: dict[str, list[int]] = {
@@ -166,8 +163,8 @@ def print_estimators(
         for kind, (make, windows) in ESTIMATORS.items():
             for window in windows:
                 ends = []
-                for seed, run in zip(seeds, runs, strict=True):
-                    estimator = make(draw_prior(TABLE_1, seed, factor), window)
+                for run in runs:
+                    estimator = make(run.prior, window)
                     run.estimate_again(estimator)
                     ends.append((estimator.estimate, estimator.deviation))
                 found, deviations = np.swapaxes(ends, 0, 1)

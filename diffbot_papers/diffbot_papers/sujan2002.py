@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diffbot_ident import figure_style as style
-from diffbot_papers.compliant_base.estimation import KalmanEstimator, draw_prior, pseudo_inverse
+from diffbot_papers.compliant_base.estimation import KalmanEstimator, pseudo_inverse
 from diffbot_papers.compliant_base.experiment import Ensemble, ensemble, trust
 from diffbot_papers.compliant_base.model import NAMES, TABLE_1, UNITS, SensorNoise, mean_error
 from diffbot_papers.compliant_base.planning import MOST_BITS
@@ -185,8 +185,8 @@ def intervals_table(found: Mapping[str, Ensemble]) -> Table:
         beside = []
         for window in _FILTER_WINDOWS:
             scores = []
-            for seed, run in zip(_SEEDS, each.runs, strict=True):
-                kalman = KalmanEstimator(draw_prior(TABLE_1, seed), window)
+            for run in each.runs:
+                kalman = KalmanEstimator(run.prior, window)
                 run.estimate_again(kalman)
                 scores.append((kalman.estimate - TABLE_1) / kalman.deviation)
             share, wide = trust(np.array(scores))

@@ -45,6 +45,7 @@ class Run:
     """An experiment with k intervals of n samples in all.
 
     Attributes:
+        prior: what was known before.
         times: ends of the intervals, s, shape (k,).
         estimates: of the parameters then, shape (k, 22).
         deviations: their standard deviations as the estimator has them, shape (k, 22).
@@ -55,6 +56,7 @@ class Run:
         noise: standard deviations of the channels in each interval, shape (k, 8, 3).
     """
 
+    prior: Prior
     times: Array
     estimates: Array
     deviations: Array
@@ -125,6 +127,7 @@ def run(
         known.append(shares(estimator.information))
         old = new = new.later(settings.interval)
     return Run(
+        prior=prior,
         times=settings.interval * np.arange(1.0, settings.intervals + 1),
         estimates=np.array(estimates),
         deviations=np.array(deviations),
