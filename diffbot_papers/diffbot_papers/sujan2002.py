@@ -94,8 +94,8 @@ _TEXT = (
     "too small, by several of the filter's own standard deviations. Ours takes all channels for "
     "noisy (errors in variables); its 95 % intervals hold the truth about as often as they say. "
     "The bias of least squares points to zero. Printed values that are outside the spread and "
-    "beyond the truth, such as y of the centre of gravity in both tests, come from something that the "
-    "text does not tell.",
+    "beyond the truth, such as y of the centre of gravity in both tests, come from something that "
+    "the text does not tell.",
     "(16) is smallest where a parameter has half of its 10 bits, and beyond that prefers motions "
     "that say less about it. Information cannot be taken away again, so the motions that it picks "
     "then are only not the best ones. The sum of bits and the joint bits (D-optimality) have no "
