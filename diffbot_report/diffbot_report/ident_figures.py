@@ -265,17 +265,20 @@ def trust_figure(recording: IdentRecording, title: str) -> Figure:
         recording: the run; its newest estimate knows its coverage.
         title: what was run.
     """
-    subtitle = "what was seen of the needed motion, what the model leaves over, what was learned"
+    learned = bool(np.nan_to_num(recording.information()[1]).any())
+    subtitle = "what was seen of the needed motion, what the model leaves over"
+    subtitle += ", what was learned" if learned else ""
     figure = style.new_figure(f"Trust in the estimate of {title}", subtitle, 3.6)
     grid = figure.add_gridspec(
-        1, 3, width_ratios=(1.0, 1.0, 1.7), left=0.05, right=0.985, top=0.71, bottom=0.15,
-        wspace=0.34,
+        1, 3 if learned else 2, width_ratios=(1.0, 1.0, 1.7)[: 3 if learned else 2], left=0.05,
+        right=0.985, top=0.71, bottom=0.15, wspace=0.34,
     )  # fmt: skip
-    coverage, correlation, information = (figure.add_subplot(grid[0, i]) for i in range(3))
+    coverage, correlation = (figure.add_subplot(grid[0, i]) for i in range(2))
     if recording.estimate is not None:
         _draw_coverage(coverage, recording.estimate)
         _draw_correlation(correlation, recording.estimate)
-    _draw_information(information, recording)
+    if learned:
+        _draw_information(figure.add_subplot(grid[0, 2]), recording)
     style.legend(figure)
     return figure
 
@@ -338,7 +341,6 @@ def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
 def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     times, rows = recording.information()
     style.quiet(axes)
-    drawn = False
     for column, label, colour, dashes in (
         (1, "predicted", style.ORANGE, DASHES),
         (0, "achieved", style.BLUE, "-"),
@@ -349,11 +351,7 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
                 times[known], rows[known, column], color=colour, linestyle=dashes, linewidth=1.8,
                 label=label,
             )  # fmt: skip
-            drawn = True
-    last = rows[-1, 0] if len(rows) else np.nan
-    style.panel_title(axes, "information", f"{last:.1f} bits" if drawn else "")
-    if not drawn:
-        style.say(axes, "not known")
+    style.panel_title(axes, "information", f"{rows[-1, 0]:.1f} bits")
     axes.set_xlim(0.0, _end(times))
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 

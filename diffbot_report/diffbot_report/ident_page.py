@@ -259,6 +259,8 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
         gap = times[k] - times[k - 1] > 1.5 * period
         if gap or times[k] - times[begin] >= HORIZON:
             begin = k
+            # One measured velocity is coarse by the encoder's counts.
+            found[k] = motion[max(k - 2, 0) : k + 3, :2].mean(axis=0)
             continue
         start = found[k - 1][:, None]
         with np.errstate(over="ignore", invalid="ignore"):

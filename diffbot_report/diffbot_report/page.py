@@ -288,7 +288,7 @@ def _plotly() -> str:
 
 def _json(value: Any) -> str:
     """JSON that may stand inside <script>."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("</", "<\\/")
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
 def _head(page: Page) -> str:
@@ -311,8 +311,8 @@ def _table(table: Table) -> str:
         + "</tr>"
         for row in table.rows
     )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"<div class='table'>{table}</div>"
+    text = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<div class='table'>{text}</div>"
 
 
 def _section(section: Section) -> str:

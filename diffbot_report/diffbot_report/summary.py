@@ -192,7 +192,8 @@ class Findings:
         more: further keys; they never replace others.
         missing: what should have come and did not, in sentences; figures that need it are None.
         pictures: gives what to draw, once matplotlib is loaded; None: nothing was recorded.
-        page: gives report.html's content for the run, its folder and its summary.
+        page: gives report.html's content for the run, its folder and its summary; None: there is
+            none.
     """
 
     duration: float
@@ -201,7 +202,7 @@ class Findings:
     more: Mapping[str, Any]
     missing: Sequence[str]
     pictures: Callable[[], Sequence[Picture]] | None
-    page: Callable[[RunDescription, Path, Mapping[str, Any]], Page]
+    page: Callable[[RunDescription, Path, Mapping[str, Any]], Page] | None = None
 
 
 @dataclass(frozen=True)
@@ -266,6 +267,8 @@ class ReportWriter:
 
     def _write_page(self, findings: Findings, content: Mapping[str, Any]) -> list[str]:
         """Write report.html; returns sentences on what went wrong."""
+        if findings.page is None:
+            return []
         try:
             page = findings.page(self.run, self.directory, content)
             say(self.console, str(write_page(page, self.directory / REPORT)))

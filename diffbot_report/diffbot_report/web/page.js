@@ -10,17 +10,18 @@
   };
   const settings = {
     responsive: true, displaylogo: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   };
 
   function layout(chart) {
     const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), automargin: true };
     return {
-      margin: { l: 56, r: 10, t: 8, b: 40 }, paper_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 56, r: 10, t: 24, b: 40 }, paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("ink"), size: 12 },
       hovermode: "x unified", showlegend: (chart.curves || []).length > 1,
       hoverlabel: { bgcolor: colour("panel") },
-      legend: { orientation: "h", x: 0, y: 1.12 },
+      modebar: { bgcolor: colour("panel"), color: colour("quiet"), activecolor: colour("first") },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       xaxis: { ...axis, title: { text: chart.x_unit || "", standoff: 4 } },
       yaxis: { ...axis, title: { text: chart.unit || "", standoff: 4 } },
     };
@@ -283,7 +284,8 @@
       for (const place of places) {
         if (!place.on) continue;
         place.on("plotly_relayout", (change) => {
-          const range = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+          const range = change["xaxis.range"]
+            || [change["xaxis.range[0]"], change["xaxis.range[1]"]];
           const whole = change["xaxis.autorange"];
           if (busy || (range[0] === undefined && !whole)) return;
           busy = true;
