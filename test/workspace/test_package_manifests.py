@@ -291,6 +291,8 @@ def test_all_packages_and_the_changelog_have_one_version():
     assert len(versions) == 1
     for package in PACKAGES:
         versions |= read_manifest(package.path).versions
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    versions |= set(re.findall(r"^version: ([\d.]+)$", citation, re.MULTILINE))
     assert len(versions) == 1
 
 
