@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from rclpy.qos import QoSProfile
 
-from diffbot_node import Parameter, declare, results_folder
+from diffbot_node import declare, parameter, results_folder
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.polled_node import PolledNode
 
@@ -39,17 +40,25 @@ VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
 DEPTH = 2000  # messages that may wait from one poll to the next
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
 
-PARAMETERS = (
-    Parameter(
-        "topics",
+
+@dataclass(frozen=True)
+class RecorderParameters:
+    """Of recorder."""
+
+    topics: str = parameter(
         "joint_states effort_controller/commands",
         "what is recorded, names with spaces between; TOPIC:PACKAGE/msg/TYPE where the type is not "
         f"known by the name ({', '.join(KNOWN)})",
-    ),
-    Parameter("storage", "mcap", "form of the recording: mcap or sqlite3", choices=tuple(STORAGES)),
-    Parameter("output", "", "folder to make; it must not exist; empty: results/<date>-recording"),
-    Parameter("patience", 20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0),
-)
+    )
+    storage: str = parameter(
+        "mcap", "form of the recording: mcap or sqlite3", choices=tuple(STORAGES)
+    )
+    output: str = parameter(
+        "", "folder to make; it must not exist; empty: results/<date>-recording"
+    )
+    patience: float = parameter(
+        20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0
+    )
 
 
 class Recorder(PolledNode):
@@ -58,7 +67,7 @@ class Recorder(PolledNode):
     def __init__(self) -> None:
         super().__init__("recorder")
         self.exit_code: int | None = None
-        self.values = declare(self, PARAMETERS)
+        self.values = declare(self, RecorderParameters)
         default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
         folder = Path(self.values.output or default).expanduser()
         results_folder(str(folder.parent))

@@ -18,44 +18,49 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
-from diffbot_node import Parameter, declare
+from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.stamps import answers, create_wall_timer
-from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
+from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
-PACING_PARAMETERS = (
-    Parameter("period", 0.01, "control period, s", above=0.0, maximum=0.1),
-    Parameter("lock_step", True, "wait for the command that answers each state of the robot"),
-    Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
-    Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
-    Parameter(
-        "listeners",
+
+@dataclass(frozen=True)
+class PacingParameters(SimulatorParameters):
+    """Of simulators that move a robot themselves."""
+
+    period: float = parameter(0.01, "control period, s", above=0.0, maximum=0.1)
+    lock_step: bool = parameter(True, "wait for the command that answers each state of the robot")
+    speed: float = parameter(
+        0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0
+    )
+    paused: bool = parameter(
+        False, "begin with the robot's time standing still, until ~/set_paused"
+    )
+    listeners: int = parameter(
         0,
         "in lock-step: subscribers of ground_truth to wait for before the first state, and "
         "whenever they fall behind; see kept_topic.py",
         minimum=0,
-    ),
-    Parameter(
-        "parameter_listeners",
-        0,
-        "the same of ground_truth/dynamic_parameters, or velocity_parameters",
-        minimum=0,
-    ),
-    LEAVE_WHEN_ALONE,
-    Parameter(
-        "patience",
+    )
+    parameter_listeners: int = parameter(
+        0, "the same of ground_truth/dynamic_parameters, or velocity_parameters", minimum=0
+    )
+    patience: float = parameter(
         20.0,
         "with leave_when_alone: wall time to wait for the first commands, s; then status 1",
         above=0.0,
-    ),
-)
+    )
+
+
+S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 
 # How often a node looks who is there, and says a state again, s of wall time.
 LOOK_PERIOD = 0.05
@@ -196,12 +201,12 @@ class CommandPublishers:
         return None
 
 
-class PacedSimulator(Node, ABC):
+class PacedSimulator(Node, ABC, Generic[S_co]):
     """Moves a robot period by period.
 
     Args:
         name: name of the node.
-        parameters: all of the node; PACING_PARAMETERS are among them.
+        parameters: of the node.
 
     Attributes:
         exit_code: see RunnableNode.
@@ -218,10 +223,10 @@ class PacedSimulator(Node, ABC):
     paused = False
     """Whether the robot's time is to stand still."""
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, name: str, parameters: type[S_co]) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
-        self.values = declare(self, parameters)
+        self.values: S_co = declare(self, parameters)
         if not self.values.lock_step and self.values.speed == 0.0:
             raise ValueError(
                 "parameter 'speed' = 0.0: must be > 0 without lock_step, which alone can go as "

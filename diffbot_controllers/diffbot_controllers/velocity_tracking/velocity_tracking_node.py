@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
@@ -22,9 +22,9 @@ from nav_msgs.msg import Odometry
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_messages import heading
 from diffbot_controllers.nodes.reference_follower import (
-    REFERENCE_PARAMETERS,
     ReferenceFollower,
     ReferenceInput,
+    ReferenceParameters,
     at_rest,
     reference_fields,
 )
@@ -49,12 +49,11 @@ from diffbot_msgs.msg import (
     VelocityTrackingStatus,
 )
 from diffbot_node import (
-    COMMAND_PARAMETERS,
     CommandNode,
     KeptTopic,
     PairLimiter,
-    Parameter,
     RobotInterface,
+    parameter,
     seconds,
     to_stamp,
 )
@@ -64,46 +63,44 @@ from pose2d_trajectories import Reference
 FROM_PARAMETER = "sigma"
 DEFAULTS = TrackerSettings()
 
-TRACKING_PARAMETERS = (
-    *COMMAND_PARAMETERS,
-    *REFERENCE_PARAMETERS,
-    Parameter("stamped", True, "whether cmd_vel is a TwistStamped; else a Twist"),
-    Parameter("odom_frame", "odom", "frame of odometry and references"),
-    Parameter(
-        "parameters",
+
+@dataclass(frozen=True)
+class TrackingParameters(ReferenceParameters):
+    """Of velocity_tracking_controller."""
+
+    stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
+    odom_frame: str = parameter("odom", "frame of odometry and references")
+    parameters: str = parameter(
         FROM_PARAMETER,
         "sigma of the robot: 'sigma' (the parameter of that name), or the path of a "
         "velocity_parameters.yaml, which holds the dead time too",
-    ),
-    Parameter(
-        "sigma", (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
-    ),
-    Parameter("adaptive", False, "whether sigma is identified while driving, from that on"),
-    Parameter("damping", DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0),
-    Parameter("b", DEFAULTS.b, "b of (11), 1/m^2", above=0.0),
-    Parameter("k_v", DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0),
-    Parameter("k_w", DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0),
-    Parameter(
-        "dead_time",
+    )
+    sigma: tuple[float, ...] = parameter(
+        (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
+    )
+    adaptive: bool = parameter(False, "whether sigma is identified while driving, from that on")
+    damping: float = parameter(DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0)
+    b: float = parameter(DEFAULTS.b, "b of (11), 1/m^2", above=0.0)
+    k_v: float = parameter(DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0)
+    k_w: float = parameter(DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0)
+    dead_time: float = parameter(
         -1.0,
         "time from a command to its effect, s; negative: that of the file of `parameters`, else 0",
         maximum=1.0,
-    ),
-    Parameter("linear_velocity", 0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3),
-    Parameter("angular_velocity", 3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3),
-    Parameter(
-        "linear_acceleration", 0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
-    ),
-    Parameter(
-        "angular_acceleration",
-        0.0,
-        "largest |domega/dt| asked for, rad/s^2; 0: no limit",
-        minimum=0.0,
-    ),
-)
+    )
+    linear_velocity: float = parameter(0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3)
+    angular_velocity: float = parameter(
+        3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3
+    )
+    linear_acceleration: float = parameter(
+        0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
+    )
+    angular_acceleration: float = parameter(
+        0.0, "largest |domega/dt| asked for, rad/s^2; 0: no limit", minimum=0.0
+    )
 
 
-def identified(values: SimpleNamespace) -> IdentifiedSigma:
+def identified(values: TrackingParameters) -> IdentifiedSigma:
     """What the parameters tell of the robot.
 
     Raises:
@@ -119,11 +116,11 @@ def identified(values: SimpleNamespace) -> IdentifiedSigma:
         ) from None
 
 
-def tracker_settings(values: SimpleNamespace, known: IdentifiedSigma) -> TrackerSettings:
+def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
     """Settings of the tracker.
 
     Args:
-        values: of TRACKING_PARAMETERS.
+        values: the node's parameters.
         known: of the robot. The law looks ahead by one dead time, the mean of both axes.
     """
     dead_time = values.dead_time if values.dead_time >= 0.0 else 0.5 * sum(known.dead_time)
@@ -144,14 +141,14 @@ def tracker_settings(values: SimpleNamespace, known: IdentifiedSigma) -> Tracker
     )
 
 
-def fastest(values: SimpleNamespace, known: IdentifiedSigma) -> Velocity:
+def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
     """Speeds that the robot reaches at the limits of its commands, m/s and rad/s.
 
     By (3) a command leads to a speed of command / sigma3 or sigma4. It counts as a speed itself
     where that is less: a sigma that is still to be identified may be wrong.
 
     Args:
-        values: of TRACKING_PARAMETERS.
+        values: the node's parameters.
         known: of the robot.
     """
     (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
@@ -184,7 +181,9 @@ class TrackingTelemetry:
         status_topic: `~/status`.
     """
 
-    def __init__(self, node: CommandNode, frame: str, settings: TrackerSettings) -> None:
+    def __init__(
+        self, node: CommandNode[TrackingParameters], frame: str, settings: TrackerSettings
+    ) -> None:
         self.state = ControllerState()
         self.state.header.frame_id = "base_link"
         self._status = status = VelocityTrackingStatus()
@@ -307,7 +306,7 @@ class VelocityInterface(RobotInterface):
         return message
 
 
-class VelocityTrackingNode(ReferenceFollower):
+class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
     """ROS side of the tracker.
 
     Raises:
@@ -315,7 +314,7 @@ class VelocityTrackingNode(ReferenceFollower):
     """
 
     def __init__(self) -> None:
-        super().__init__("velocity_tracking_controller", TRACKING_PARAMETERS)
+        super().__init__("velocity_tracking_controller", TrackingParameters)
         values = self.values
         self._known = identified(values)
         self._settings = tracker_settings(values, self._known)

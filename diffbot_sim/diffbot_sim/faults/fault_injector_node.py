@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -21,28 +22,27 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from diffbot_node import Parameter, declare, subscribe_to_states
+from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.stamps import create_wall_timer
 from diffbot_node.stopping import LATCHED
 from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS
 
-PARAMETERS = (
-    Parameter("script", "", "path of the YAML that says which topics and which faults"),
-    Parameter("seed", -1, "seed of all chances; -1: the script's", minimum=-1),
-    Parameter(
-        "leave_when_alone",
-        False,
-        "end with status 0 when a topic has lost its publisher or its subscriber",
-    ),
-    Parameter(
-        "patience",
-        20.0,
-        "with leave_when_alone: wall time to wait for them, s; then status 1",
-        above=0.0,
-    ),
-)
+
+@dataclass(frozen=True)
+class FaultInjectorParameters:
+    """Of fault_injector."""
+
+    script: str = parameter("", "path of the YAML that says which topics and which faults")
+    seed: int = parameter(-1, "seed of all chances; -1: the script's", minimum=-1)
+    leave_when_alone: bool = parameter(
+        False, "end with status 0 when a topic has lost its publisher or its subscriber"
+    )
+    patience: float = parameter(
+        20.0, "with leave_when_alone: wall time to wait for them, s; then status 1", above=0.0
+    )
+
 
 # How often it is looked whether messages are due, s of the node's clock, while some wait.
 RELEASE_PERIOD = 0.002
@@ -170,7 +170,7 @@ class FaultInjectorNode(Node):
     def __init__(self) -> None:
         super().__init__("fault_injector")
         self.exit_code: int | None = None
-        self.values = declare(self, PARAMETERS)
+        self.values = declare(self, FaultInjectorParameters)
         if not self.values.script:
             raise ValueError("parameter 'script' = '': must be the path of a script of faults")
         script = load_script(self.values.script)
