@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
 
-from diffbot_msgs.msg import (
-    DynamicParameters,
-    IdentStatus,
-    Verification,
-)
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import KEPT_LATCHED, parameter
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import identification_findings, identification_table

@@ -18,11 +18,7 @@ from diffbot_msgs.srv import SetPayload
 from diffbot_node import parameter, pose_from_text
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
-from diffbot_sim.simulator_parameters import (
-    SensorParameters,
-    make_actuator,
-    make_encoders,
-)
+from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.simulator_topics import (
     COMMANDS,
     CommandTopic,

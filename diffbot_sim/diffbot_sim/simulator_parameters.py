@@ -26,7 +26,7 @@ class NoiseParameters:
 
 @dataclass(frozen=True)
 class SensorParameters(NoiseParameters):
-    """Of robots whose encoders and motors this package simulates."""
+    """Of simulators whose encoders and motors this package simulates."""
 
     encoder_counts: int = parameter(
         -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
@@ -39,7 +39,7 @@ class SensorParameters(NoiseParameters):
 
 @dataclass(frozen=True)
 class ExternalParameters(SimulatorParameters):
-    """Of simulators that are programs of their own: they can do neither, and say so."""
+    """Of simulators that are programs of their own, which can do neither, and say so."""
 
     paused: bool = parameter(False, "must be false: time goes on as soon as all is ready")
     camera: bool = parameter(False, "must be false: there is none")

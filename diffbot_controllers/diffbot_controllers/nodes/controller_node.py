@@ -22,27 +22,17 @@ from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transf
 from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source
-from diffbot_controllers.nodes.reference_follower import (
-    ReferenceFollower,
-    ReferenceInput,
-)
+from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
-from diffbot_node import (
-    CommandNode,
-    EffortNode,
-    KeptTopic,
-    parameter,
-    pose_from_text,
-    to_stamp,
-)
+from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
 
 
 @dataclass(frozen=True)
 class ControllerParameters(DynamicsParameters):
-    """Of nodes that command torque."""
+    """Of controllers of wheel torque."""
 
     start: str = parameter("0,0,0", "pose at the first joint state, x,y,theta in m, m, rad")
     velocity_source: str = parameter(

@@ -31,7 +31,7 @@ AUTO, ALWAYS, NEVER = "auto", "always", "never"
 
 @dataclass(frozen=True)
 class DynamicsParameters(ReferenceParameters, EffortParameters):
-    """Of nodes that command torque by K5..K8: where these come from, and the gates of live ones."""
+    """Of controllers that use K5..K8: where these come from, and the gates of live ones."""
 
     parameters: str = parameter(
         "robot",

@@ -24,10 +24,7 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.gz_simulator_node import hear_true_motion
 from diffbot_sim.gz.launches import HARDWARE, check_installed, launch_ros2_control
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers
-from diffbot_sim.simulator_parameters import (
-    ExternalParameters,
-    refuse_unsupported,
-)
+from diffbot_sim.simulator_parameters import ExternalParameters, refuse_unsupported
 from diffbot_sim.simulator_topics import COMMANDS, TruthTopics, closed_form_message
 
 
