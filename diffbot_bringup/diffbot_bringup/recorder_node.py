@@ -16,6 +16,7 @@ from typing import Any, Literal
 from rclpy.qos import QoSProfile
 
 from diffbot_node import declare, parameter, results_folder
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.polled_node import PolledNode
 
@@ -86,8 +87,8 @@ class Recorder(PolledNode):
             connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
             self._feeds.append((feed, connection))
         self._count = 0
-        self._met = self._closed = False
-        self._since = time.monotonic()
+        self._others = Presence(self.values.patience)
+        self._closed = False
         create_wall_timer(self, POLL_PERIOD, self._poll)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
@@ -114,11 +115,10 @@ class Recorder(PolledNode):
 
     def _look_around(self) -> None:
         """Leave with the others."""
-        if any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds):
-            self._met = True
-        elif self._met:
+        there = any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds)
+        if self._others.have_left(there) and self._others.met:
             self.exit_code = 0
-        elif 0.0 < self.values.patience < time.monotonic() - self._since:
+        elif self._others.gave_up and not self._others.met:
             self.get_logger().error(
                 f"nobody published what is to be recorded within {self.values.patience:g} s of "
                 "wall time: start the robot's driver, or correct `topics`"

@@ -9,7 +9,6 @@ any more.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 
 DEFAULT = LiveSettings()
@@ -119,8 +119,7 @@ class EstimatorNode(Node):
         self._said: deque[DynamicParameters] = deque(maxlen=REPEATED)
         self._newest: float | None = None
         self._published = -values.period
-        self._met = False
-        self._since = time.monotonic()
+        self._robot = Presence(values.patience)
         self._joint_states = self.create_subscription(
             JointState, "joint_states", self._on_joint_state, 100
         )
@@ -174,18 +173,12 @@ class EstimatorNode(Node):
 
     def _look_around(self) -> None:
         """Leave with the robot."""
-        if self.count_publishers(self._joint_states.topic_name):
-            self._met = True
-            return
-        if not self.values.leave_when_alone:
-            return
-        waited = time.monotonic() - self._since
-        if self._met:
-            self.get_logger().info("nobody publishes joint states any more")
-            self.exit_code = 0
-        elif 0.0 < self.values.patience < waited:
-            self.get_logger().error(
-                f"nobody published {self._joint_states.topic_name} within {waited:.1f} s of wall "
-                "time: start the simulator or the robot's driver"
+        topic = self._joint_states.topic_name
+        if self.values.leave_when_alone and self.exit_code is None:
+            self.exit_code = self._robot.leave(
+                self.count_publishers(topic) > 0,
+                self.get_logger(),
+                "nobody publishes joint states any more",
+                f"nobody published {topic} within {self._robot.waited:.1f} s of wall time: start "
+                "the simulator or the robot's driver",
             )
-            self.exit_code = 1

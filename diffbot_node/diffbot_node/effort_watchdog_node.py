@@ -142,19 +142,14 @@ class EffortWatchdogNode(Node):
 
     def _leave(self) -> None:
         """End when nobody publishes commands any more, or never did."""
-        controllers = self._controllers
-        left = controllers.have_left(self.count_publishers(self._topic) > 0)
-        if not (left and self.values.leave_when_alone):
-            return
-        if controllers.met:
-            self.get_logger().info("nobody publishes commands any more")
-            self.exit_code = 0
-        elif controllers.gave_up:
-            self.get_logger().error(
-                f"nobody published {self._topic} within {controllers.waited:.1f} s of wall time: "
-                "start a controller with effort_controller/commands remapped to it"
+        if self.values.leave_when_alone:
+            self.exit_code = self._controllers.leave(
+                self.count_publishers(self._topic) > 0,
+                self.get_logger(),
+                "nobody publishes commands any more",
+                f"nobody published {self._topic} within {self._controllers.waited:.1f} s of wall "
+                "time: start a controller with effort_controller/commands remapped to it",
             )
-            self.exit_code = 1
 
     def _report(self) -> None:
         if self.watchdog.holds is not self._told_holds:

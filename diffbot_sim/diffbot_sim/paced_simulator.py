@@ -27,6 +27,7 @@ from std_srvs.srv import SetBool
 
 from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import answers, create_wall_timer
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
@@ -143,6 +144,9 @@ class CommandPublishers:
         topic: name of the topic, relative to the node's namespace.
         patience: wall time to wait for the first one, s.
         quantity: that is commanded, for messages.
+
+    Attributes:
+        presence: of those who publish it.
     """
 
     def __init__(self, node: Node, topic: str, patience: float, quantity: str = "torque") -> None:
@@ -150,13 +154,8 @@ class CommandPublishers:
         self._topic = node.resolve_topic_name(topic)
         self._patience = patience
         self._quantity = quantity
-        self._met = False
-        self._since = time.monotonic()
+        self.presence = Presence(patience)
         self._heard: dict[object, float] = {}  # when each sender last commanded, s of wall time
-
-    def restart_patience(self) -> None:
-        """Wait anew: what has to come before the first one is still on its way."""
-        self._since = time.monotonic()
 
     def heard(self, sender: object) -> None:
         """Note who has commanded; None where the middleware does not tell."""
@@ -184,21 +183,13 @@ class CommandPublishers:
 
     def exit_code(self) -> int | None:
         """Exit status when nobody commands any more (0) or never did (1); None to go on."""
-        if self.count:
-            self._met = True
-            return None
-        if self._met:
-            self._node.get_logger().info(
-                f"nobody commands {self._quantity} any more; the simulation ends"
-            )
-            return 0
-        if time.monotonic() - self._since > self._patience:
-            self._node.get_logger().error(
-                f"nobody commanded {self._quantity} within {self._patience:g} s of wall time: "
-                f"start a node that publishes {self._topic}"
-            )
-            return 1
-        return None
+        return self.presence.leave(
+            self.count > 0,
+            self._node.get_logger(),
+            f"nobody commands {self._quantity} any more; the simulation ends",
+            f"nobody commanded {self._quantity} within {self._patience:g} s of wall time: "
+            f"start a node that publishes {self._topic}",
+        )
 
 
 class PacedSimulator(Node, ABC, Generic[S_co]):

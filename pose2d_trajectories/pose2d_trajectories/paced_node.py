@@ -13,7 +13,6 @@ or, with `leave_when_alone`, when nobody listens any more.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -29,6 +28,7 @@ from sensor_msgs.msg import JointState
 
 from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import stamp_problem
 
 NANOSECONDS = 1_000_000_000
@@ -38,7 +38,6 @@ STATES = {"joint_states": JointState, "odom": Odometry}
 DISORDER = NANOSECONDS // 10
 # How often the node looks who is there, s of wall time.
 LOOK_PERIOD = 0.05
-WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited
 # How long the last message may take to arrive, s of wall time: the process waits for it.
 ARRIVAL_PATIENCE = 1.0
 
@@ -107,8 +106,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
         self._newest = 0  # stamp, ns
         self._ended = False
         self._complaints = Complaints()
-        self._met = False
-        self._created = self._reminded = time.monotonic()
+        self._listeners = Presence(self.values.patience)
         if self.values.driven_by == "clock":
             self.create_timer(1.0 / self.values.rate, self._on_timer)
         else:
@@ -190,19 +188,16 @@ class PacedNode(Node, ABC, Generic[P_co]):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        count, now = self._count_listeners(), time.monotonic()
-        self._met = self._met or count >= max(self.values.listeners, 1)
+        count, wanted = self._count_listeners(), max(self.values.listeners, 1)
         if self.values.leave_when_alone:
-            if self._met and not count:
-                self.get_logger().info(f"nobody listens any more; {self.title} ends")
-                self.exit_code = 0
-            elif not self._met and now - self._created > self.values.patience:
-                self.get_logger().error(
-                    f"waited {self.values.patience:g} s of wall time in vain for {self._wanted()}"
-                )
-                self.exit_code = 1
-        if self._start is None and self.exit_code is None and now - self._reminded > WAITING_PERIOD:
-            self._reminded = now
+            # Who has had all of them goes on with one.
+            self.exit_code = self._listeners.leave(
+                count >= (1 if self._listeners.met else wanted),
+                self.get_logger(),
+                f"nobody listens any more; {self.title} ends",
+                f"waited {self.values.patience:g} s of wall time in vain for {self._wanted()}",
+            )
+        if self._start is None and self.exit_code is None and self._listeners.reminds():
             self.get_logger().info(f"waiting for {self._missing()}")
 
     def _wanted(self) -> str:

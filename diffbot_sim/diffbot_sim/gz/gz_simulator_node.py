@@ -337,7 +337,7 @@ class GzSimulatorNode(Node):
             return
         if self._phase is Phase.STARTING:
             self._send()  # zero; how the torques' way is known to be open
-            self._commanders.restart_patience()
+            self._commanders.presence.keep_waiting()
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
         silence = time.monotonic() - self._progress

@@ -91,7 +91,7 @@ class Ros2ControlSimulatorNode(Node):
             self.exit_code = 1
             return
         if not self._launch.is_ready:
-            self._commanders.restart_patience()
+            self._commanders.presence.keep_waiting()
             return
         if not self._said_ready:
             self._said_ready = True
