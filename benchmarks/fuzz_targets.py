@@ -81,9 +81,8 @@ def _faults(path: Path) -> object:
 def _launch(path: Path) -> object:
     from diffbot_bringup.xml_launch import substitutions
     from diffbot_bringup.xml_launch.arguments import Arguments, describe
-    from diffbot_bringup.xml_launch.document import read
+    from diffbot_bringup.xml_launch.document import check, read
     from diffbot_bringup.xml_launch.resolver import Resolver
-    from diffbot_bringup.xml_launch.schema import check
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no programs here")

@@ -10,9 +10,8 @@ import yaml
 from ament_index_python.packages import get_package_share_directory
 
 from diffbot_bringup.xml_launch.arguments import Arguments
-from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.document import check, read
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.schema import check
 from diffbot_description import load_robot, urdf
 from diffbot_node.parameters import table
 from diffbot_sim.gz import launches
