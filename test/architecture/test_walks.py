@@ -152,5 +152,5 @@ def test_a_launch_from_the_shell_to_its_processes(tmp_path):
     files = ran("diffbot", *words) | ran("-m", "diffbot_bringup.cli", *words)
     # With a sourced ROS 2 there are fewer.
     heading = "A launch from the shell to its processes"
-    assert "diffbot_bringup/xml_launch/supervisor.py" in files
+    assert "diffbot_bringup/xml_launch/processes.py" in files
     check(heading, files | listed(heading), MOST_FILES_OF_A_LAUNCH)
