@@ -15,7 +15,7 @@ from pathlib import Path
 from diagnostic_msgs.msg import DiagnosticArray
 
 from arc_odometry import JointSample
-from arc_odometry.odometry_messages import RateLimit
+from arc_odometry.joints import RateLimit
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import Identification, Limits, Phase

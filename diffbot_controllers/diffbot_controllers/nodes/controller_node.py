@@ -18,7 +18,8 @@ from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
-from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform
+from arc_odometry.joints import RateLimit
+from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source

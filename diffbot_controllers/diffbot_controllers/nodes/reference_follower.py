@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from arc_odometry import Oddity, OddityKind
-from arc_odometry.odometry_messages import RateLimit
+from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
