@@ -1,4 +1,4 @@
-"""The two wheels' samples: picked by name from joint states, unwrapped, decimated by their stamps."""
+"""The two wheels' samples: picked by name from joint states, unwrapped, decimated by stamp."""
 
 from __future__ import annotations
 
