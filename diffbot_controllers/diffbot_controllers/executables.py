@@ -8,5 +8,5 @@ linearizing_controller = executable("diffbot_controllers.nodes.linearizing_node"
 pose_controller = executable("diffbot_controllers.nodes.pose_node", "PoseNode")
 backstep_controller = executable("diffbot_controllers.nodes.backstep_node", "BackstepNode")
 velocity_tracking_controller = executable(
-    "diffbot_controllers.velocity_tracking.velocity_tracking_node:VelocityTrackingNode"
+    "diffbot_controllers.velocity_tracking.velocity_tracking_node", "VelocityTrackingNode"
 )

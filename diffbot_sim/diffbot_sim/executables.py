@@ -7,7 +7,7 @@ from diffbot_node.executables import executable
 simulator = executable("diffbot_sim.simulator_node", "SimulatorNode")
 gz_simulator = executable("diffbot_sim.gz.gz_simulator_node", "GzSimulatorNode")
 ros2_control_simulator = executable(
-    "diffbot_sim.gz.ros2_control_simulator_node:Ros2ControlSimulatorNode"
+    "diffbot_sim.gz.ros2_control_simulator_node", "Ros2ControlSimulatorNode"
 )
 velocity_simulator = executable("diffbot_sim.velocity_simulator_node", "VelocitySimulatorNode")
 fault_injector = executable("diffbot_sim.faults.fault_injector_node", "FaultInjectorNode")
