@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from arc_odometry.geometry import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
@@ -13,6 +14,7 @@ from diffbot_controllers.laws.backstepping_standard import (
     VelocityServo,
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_description import DynamicParameters
 
@@ -31,6 +33,7 @@ LATERAL = 5.0  # m/s^2, default of the largest lateral acceleration
 # Share of the wheels' torque that f(u) may take at the largest omega, and at the largest |v omega|.
 # Where K5 omega^2 takes all of it, nothing holds v; twil at 1 N m was 9 % too fast for its limit.
 DRIFT = 0.35
+LARGEST_FRICTION = 0.8  # of the torque limit
 
 
 def approach_gains(
@@ -94,6 +97,24 @@ def servo_limits(
     return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
 
+def torque_left(torque_limit: float, wheels: Wheels | None) -> float:
+    """What friction at rest leaves of a wheel's torque for accelerations, N m.
+
+    Raises:
+        ValueError: friction takes so much that nothing is left to drive with.
+    """
+    if wheels is None:
+        return torque_limit
+    most = max(law.sliding(way) for law in wheels.friction for way in (1.0, -1.0))
+    if not most <= LARGEST_FRICTION * torque_limit:
+        raise ValueError(
+            f"Coulomb friction = {most:g} N m: must be <= {LARGEST_FRICTION:g} of the torque limit "
+            f"of {torque_limit:g} N m, else the robot hardly moves; raise torque_limit, or correct "
+            "the friction in the robot's YAML"
+        )
+    return torque_limit - most
+
+
 def tuned_backstepping(
     dynamics: DynamicParameters,
     torque_limit: float,
@@ -105,6 +126,7 @@ def tuned_backstepping(
     gamma1: float | None = None,
     gamma2: float | None = None,
     ratio: float | None = None,
+    wheels: Wheels | None = None,
 ) -> StandardBackstepping:
     """The standard backstepping law with gains for a robot.
 
@@ -125,13 +147,15 @@ def tuned_backstepping(
         gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: tuned.
+        wheels: what is known of them: friction, encoders, delay; None: nothing.
 
     Raises:
         ValueError: names a number that is not > 0, or the direction.
     """
+    left = torque_left(torque_limit, wheels)
     gains = approach_gains(
         dynamics,
-        torque_limit,
+        left,
         linear_velocity,
         angular_velocity,
         lateral_acceleration,
@@ -144,10 +168,14 @@ def tuned_backstepping(
         gains,
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
         VelocityServo(
-            limits=servo_limits(dynamics, torque_limit, linear_velocity, angular_velocity)
+            limits=replace(
+                servo_limits(dynamics, left, linear_velocity, angular_velocity),
+                torque=torque_limit,
+            )
         ),
         direction,
         mean_velocity=mean_velocity,
+        wheels=wheels,
     )
 
 
@@ -163,6 +191,7 @@ def tuned_polar_pose(
     ratio: float | None = None,
     settling_time: float = 0.05,
     damping: float = 1.0,
+    wheels: Wheels | None = None,
 ) -> PolarPoseController:
     """The polar pose law over velocity loops, (61)-(83) of Lages (2017), with gains for a robot.
 
@@ -174,7 +203,7 @@ def tuned_polar_pose(
     """
     gains = approach_gains(
         dynamics,
-        torque_limit,
+        torque_left(torque_limit, wheels),
         linear_velocity,
         angular_velocity,
         gamma1=gamma1,
@@ -182,6 +211,6 @@ def tuned_polar_pose(
         ratio=ratio,
     )
     loops = LinearizingController(
-        dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity
+        dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels
     )
     return PolarPoseController(loops, gains, direction)
