@@ -33,6 +33,8 @@ LATERAL = 5.0  # m/s^2, default of the largest lateral acceleration
 # Share of the wheels' torque that f(u) may take at the largest omega, and at the largest |v omega|.
 # Where K5 omega^2 takes all of it, nothing holds v; twil at 1 N m was 9 % too fast for its limit.
 DRIFT = 0.35
+# A robot that friction holds has arrived within NEAREST m, or so many counts of its encoders.
+NEAREST, READINGS = 1e-3, 3.0
 LARGEST_FRICTION = 0.8  # of the torque limit
 
 
@@ -45,6 +47,7 @@ def approach_gains(
     gamma1: float | None = None,
     gamma2: float | None = None,
     ratio: float | None = None,
+    near: float = ApproachGains.near,
 ) -> ApproachGains:
     """Gains of the approach for a robot.
 
@@ -58,6 +61,7 @@ def approach_gains(
         gamma1: 1/s, > 0, as in ApproachGains; None: tuned. It does not depend on gamma2 given.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
+        near: distance at which the robot has arrived, m, > 0.
 
     Raises:
         ValueError: a limit or a gain is not > 0.
@@ -81,7 +85,19 @@ def approach_gains(
         deceleration=BRAKE * limits.linear_acceleration,
         angular_deceleration=BRAKE * limits.angular_acceleration,
         lateral_acceleration=lateral_acceleration,
+        near=near,
     )
+
+
+def arrival(wheels: Wheels | None) -> float:
+    """Distance at which a robot has arrived, m; see ApproachGains.near.
+
+    What friction holds at its goal does not swing with the encoders' noise there: it may come
+    nearer, as near as its encoders can tell the way to the goal.
+    """
+    if wheels is None or not wheels.hold:
+        return ApproachGains.near
+    return min(ApproachGains.near, max(NEAREST, READINGS * wheels.resolution))
 
 
 def servo_limits(
@@ -162,6 +178,7 @@ def tuned_backstepping(
         gamma1,
         gamma2,
         ratio,
+        arrival(wheels),
     )
     return StandardBackstepping(
         dynamics,
@@ -209,6 +226,7 @@ def tuned_polar_pose(
         gamma1=gamma1,
         gamma2=gamma2,
         ratio=ratio,
+        near=arrival(wheels),
     )
     loops = LinearizingController(
         dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels

@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Velocity, WheelGeometry
+from arc_odometry.geometry import check_finite, check_positive
 from diffbot_controllers.laws.motion import Motion, within
 from diffbot_description import DynamicParameters, FrictionLaw, Torque
 
@@ -49,6 +50,29 @@ class Wheels:
     torque: float
     counts: int = 0
     delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive("wheels", torque=self.torque)
+        check_finite("wheels", counts=self.counts, delay=self.delay)
+        for name, value in (("counts", self.counts), ("delay", self.delay)):
+            if value < 0.0:
+                raise ValueError(f"wheels: {name} = {value}: must be >= 0")
+
+    @property
+    def resolution(self) -> float:
+        """Way of a wheel in one count, m; 0 with exact encoders."""
+        radius = max(self.geometry.left_radius, self.geometry.right_radius)
+        return radius * math.tau / self.counts if self.counts else 0.0
+
+    @property
+    def hold(self) -> bool:
+        """Whether friction holds both wheels at rest."""
+        return holds(self.friction)
+
+
+def holds(laws: Laws) -> bool:
+    """Whether dry friction holds both wheels at rest."""
+    return all(law.breakaway(way) > 0.0 for law in laws for way in (1.0, -1.0))
 
 
 def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tuple[Torque, Torque]:
@@ -207,11 +231,9 @@ class Standstill:
 
     def __init__(self, wheels: Wheels) -> None:
         self.laws = wheels.friction
-        geometry = wheels.geometry
-        count = COUNTS * math.tau / wheels.counts if wheels.counts else 0.0
-        rim = max(geometry.left_radius, geometry.right_radius) * count
-        self._along = max(ALONG, rim)
-        self._turned = max(TURNED, rim / geometry.half_track)
+        least = COUNTS * wheels.resolution
+        self._along = max(ALONG, least)
+        self._turned = max(TURNED, least / wheels.geometry.half_track)
         self.reset()
 
     def reset(self) -> None:
@@ -227,7 +249,7 @@ class Standstill:
             motion: of the robot.
             stop: accelerations with which friction stops it, m/s^2 and rad/s^2, >= 0.
         """
-        if min(law.breakaway(way) for law in self.laws for way in (1.0, -1.0)) <= 0.0:
+        if not holds(self.laws):
             self.rests = False
             return False
         factor = LEAVE if self.rests else 1.0

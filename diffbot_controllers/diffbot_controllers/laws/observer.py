@@ -24,7 +24,7 @@ from diffbot_description import DynamicParameters, Torque
 
 # Standard deviation, as a share of what all torque gives, of accelerations that the model does not
 # know, if they change every BASE s.
-NOISE, BASE = 0.02, 0.01
+NOISE, BASE = 0.01, 0.01
 MEMORY = 0.3  # s
 # Exact encoders count so many, so that the observer of one does not follow what is no motion.
 FINEST = 65536
