@@ -248,9 +248,7 @@ class StandardBackstepping:
         check_reference(reference)
         check_period(dt)
         motion = self._drivetrain.motion(state, dt)
-        wanted = reference
-        if self._drivetrain.delay > 0.0:
-            wanted = reference.after(self._drivetrain.delay)
+        wanted = self._drivetrain.reference(reference, dt)
         u = motion.velocity
         self._mode = self._next_mode(motion.pose, wanted)
         if self._mode == Mode.TRACK:

@@ -7,11 +7,14 @@ the torque holds friction, and, with `integral`, what the model has not explaine
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from arc_odometry import REST, Velocity
 from diffbot_controllers.laws.friction import FrictionFeedforward, Laws, Standstill, Wheels
 from diffbot_controllers.laws.motion import Motion, State, VelocityEstimate
 from diffbot_controllers.laws.observer import MotionObserver
 from diffbot_description import DynamicParameters, Torque
+from pose2d_trajectories import Reference
 
 
 class Drivetrain:
@@ -40,6 +43,7 @@ class Drivetrain:
             if mean and wheels is not None
             else VelocityEstimate(dynamics, mean)
         )
+        self._ahead = ReferenceAhead()
         self._bias = REST
 
     @property
@@ -68,15 +72,22 @@ class Drivetrain:
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
         self._estimate.reset()
+        self._ahead.reset()
         self._bias = REST
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
 
-    @property
-    def delay(self) -> float:
-        """How far `motion` is ahead of the State, s: the reference has to be, too."""
-        return self._estimate.wheels.delay if isinstance(self._estimate, MotionObserver) else 0.0
+    def reference(self, reference: Reference, dt: float) -> Reference:
+        """The reference for the time of `motion`.
+
+        Args:
+            reference: for now.
+            dt: time since the update before, s.
+        """
+        estimate = self._estimate
+        delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
+        return self._ahead.at(reference, delay, dt)
 
     def motion(self, state: State, dt: float) -> Motion:
         """When the torque that is commanded now will act.
@@ -136,3 +147,55 @@ class Drivetrain:
     def command(self, torque: Torque) -> None:
         """Remember the torque of the period that begins, N m."""
         self._estimate.command(torque)
+
+
+class ReferenceAhead:
+    """The reference when the torque that is commanded now will act.
+
+    Its accelerations go on changing as they did over the last two periods, where these agree in
+    their sign: by the smaller rate. Constant accelerations would make the robot lag in a curve that
+    becomes tighter.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self._before: Velocity | None = None
+        self._jerk = REST
+
+    def at(self, reference: Reference, delay: float, dt: float) -> Reference:
+        """The reference a delay later.
+
+        Args:
+            reference: for now.
+            delay: s; 0: the reference as it is.
+            dt: time since the update before, s.
+        """
+        if delay <= 0.0:
+            return reference
+        now, before, last = reference.acceleration, self._before, self._jerk
+        self._before = now
+        self._jerk = REST
+        if before is not None:
+            self._jerk = Velocity((now.v - before.v) / dt, (now.omega - before.omega) / dt)
+        dv, domega = (
+            _smaller(a, b) * delay for a, b in zip(self._jerk, last, strict=True)
+        )
+        end = reference.after(delay)
+        return replace(
+            end,
+            theta=end.theta + domega * delay * delay / 6.0,
+            v=end.v + 0.5 * dv * delay,
+            omega=end.omega + 0.5 * domega * delay,
+            dv=end.dv + dv,
+            domega=end.domega + domega,
+        )
+
+
+def _smaller(a: float, b: float) -> float:
+    """The smaller of two numbers of one sign; else 0."""
+    if a * b <= 0.0:
+        return 0.0
+    return a if abs(a) < abs(b) else b

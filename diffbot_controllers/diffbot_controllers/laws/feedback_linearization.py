@@ -183,7 +183,7 @@ class LinearizingController:
     ) -> None:
         check_limit("linearizing controller", torque_limit=torque_limit)
         # The integral part is that of the PI.
-        self._drivetrain = Drivetrain(dynamics, mean_velocity, wheels, integral=False)
+        self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels, integral=False)
         self._gains = gains
         self._limit = torque_limit
         self._published = published
@@ -197,24 +197,24 @@ class LinearizingController:
     @property
     def dynamics(self) -> DynamicParameters:
         """K5..K8 in use; they may be replaced between two updates."""
-        return self._drivetrain.dynamics
+        return self.drivetrain.dynamics
 
     @dynamics.setter
     def dynamics(self, dynamics: DynamicParameters) -> None:
-        self._drivetrain.dynamics = dynamics
+        self.drivetrain.dynamics = dynamics
 
     @property
     def friction(self) -> Laws | None:
         """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
-        return self._drivetrain.friction
+        return self.drivetrain.friction
 
     @friction.setter
     def friction(self, laws: Laws) -> None:
-        self._drivetrain.friction = laws
+        self.drivetrain.friction = laws
 
     def reset(self) -> None:
         """Forget the past; the integral part is 0."""
-        self._drivetrain.reset()
+        self.drivetrain.reset()
         self._integral = REST
         self.record: LinearizingRecord | None = None
 
@@ -238,36 +238,18 @@ class LinearizingController:
         """
         check_finite("velocity reference", v=reference.v, omega=reference.omega)
         check_period(dt)
-        motion = self.motion(state, dt)
-        rests = reference == REST and self._drivetrain.rests(0.0, 0.0, motion)
+        motion = self.drivetrain.motion(state, dt)
+        rests = reference == REST and self.drivetrain.rests(0.0, 0.0, motion)
         return self.driven(state, motion, reference, dt, rests)
-
-    def motion(self, state: State, dt: float) -> Motion:
-        """How the robot moves when the torque that is commanded now will act.
-
-        Args:
-            state: of the robot now.
-            dt: time since the update before, s, > 0.
-        """
-        return self._drivetrain.motion(state, dt)
-
-    def rests(self, ahead: float, turn: float, motion: Motion) -> bool:
-        """Whether the robot may rest; arguments as of Drivetrain.rests."""
-        return self._drivetrain.rests(ahead, turn, motion)
-
-    @property
-    def delay(self) -> float:
-        """How far `motion` is ahead of the State, s."""
-        return self._drivetrain.delay
 
     def driven(
         self, state: State, motion: Motion, reference: Velocity, dt: float, rests: bool = False
     ) -> LinearizingRecord:
-        """As `recorded`, by a motion of `motion` for this update.
+        """As `recorded`, for a law on top that needs the motion, too.
 
         Args:
             state: of the robot now.
-            motion: of it.
+            motion: what `drivetrain` made of it, once per update.
             reference: wanted velocity u_r, m/s and rad/s.
             dt: time since the update before, s, > 0.
             rests: whether friction holds the robot where it is to be: there is no torque then, and
@@ -284,11 +266,11 @@ class LinearizingController:
             gains.kp * (gains.weight * reference.omega - u.omega) + integral.omega,
         )
         drift = self.dynamics.drift(u) if self._published else self._mean_drift(u, nu, dt)
-        unlimited = self._drivetrain.torque(u, reference, nu, drift, dt)
+        unlimited = self.drivetrain.torque(u, reference, nu, drift, dt)
         if rests:
             unlimited = (0.0, 0.0)
         torque = limit_torque(unlimited, self._limit)
-        self._drivetrain.command(torque)
+        self.drivetrain.command(torque)
         self._integral = integral
         self.record = LinearizingRecord(
             reference=reference,
@@ -330,7 +312,7 @@ class LinearizingController:
         missing = REST
         if not self._published:
             asked = self.dynamics.input_acceleration(last.unlimited)
-            acted = self.dynamics.input_acceleration(self._drivetrain.acted(state))
+            acted = self.dynamics.input_acceleration(self.drivetrain.acted(state))
             missing = Velocity(acted.v - asked.v, acted.omega - asked.omega)
         scale = 1.0 / (gains.kp * gains.weight)
         return Velocity(

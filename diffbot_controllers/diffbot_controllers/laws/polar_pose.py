@@ -103,15 +103,13 @@ class PolarPoseController:
         """
         check_reference(reference)
         check_period(dt)
-        if self.loops.delay > 0.0:
-            reference = reference.after(self.loops.delay)
-        goal = reference.pose
-        motion = self.loops.motion(state, dt)
+        goal = self.loops.drivetrain.reference(reference, dt).pose
+        motion = self.loops.drivetrain.motion(state, dt)
         x, y, theta = moving_offset(motion.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
         wanted = Velocity(linear.value, angular.value)
         ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
-        rests = self.loops.rests(ahead, turn, motion)
+        rests = self.loops.drivetrain.rests(ahead, turn, motion)
         loops = self.loops.driven(state, motion, wanted, dt, rests)
         self.record = PolarPoseRecord(
             reference=goal,
