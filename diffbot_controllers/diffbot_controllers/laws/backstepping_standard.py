@@ -156,9 +156,7 @@ class VelocityServo:
     ) -> Torque:
         """(5) with the mean of f over the period, within the limit, [left, right], N m."""
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
-        return limit_torque(
-            drivetrain.torque(u, eta, acceleration, drift, dt), self.limits.torque
-        )
+        return limit_torque(drivetrain.torque(u, eta, acceleration, drift, dt), self.limits.torque)
 
 
 STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest

@@ -37,10 +37,10 @@ class Drivetrain:
     ) -> None:
         self._feedforward = None if wheels is None else FrictionFeedforward(wheels)
         self._standstill = None if wheels is None else Standstill(wheels)
-        self._integral = integral
+        self._integral = integral and (wheels is None or wheels.integral)
         self._estimate: VelocityEstimate | MotionObserver = (
             MotionObserver(dynamics, wheels)
-            if mean and wheels is not None
+            if mean and wheels is not None and wheels.observer
             else VelocityEstimate(dynamics, mean)
         )
         self._ahead = ReferenceAhead()
@@ -180,9 +180,7 @@ class ReferenceAhead:
         self._jerk = REST
         if before is not None:
             self._jerk = Velocity((now.v - before.v) / dt, (now.omega - before.omega) / dt)
-        dv, domega = (
-            _smaller(a, b) * delay for a, b in zip(self._jerk, last, strict=True)
-        )
+        dv, domega = (_smaller(a, b) * delay for a, b in zip(self._jerk, last, strict=True))
         end = reference.after(delay)
         return replace(
             end,

@@ -42,7 +42,12 @@ class Wheels:
         friction: laws of the wheels [left, right].
         torque: largest of a wheel, N m, > 0: the observer's noise is a share of it.
         counts: of the encoders, per revolution; 0: exact.
-        delay: from a command to its torque, s, >= 0.
+        delay: from a command to its torque, s, >= 0; predicted by the observer only.
+        observer: whether the motion is observed; else it is as the State says.
+        integral: whether what the observer cannot explain is made up for.
+
+    Raises:
+        ValueError: a number is outside its range.
     """
 
     geometry: WheelGeometry
@@ -50,6 +55,8 @@ class Wheels:
     torque: float
     counts: int = 0
     delay: float = 0.0
+    observer: bool = True
+    integral: bool = True
 
     def __post_init__(self) -> None:
         check_positive("wheels", torque=self.torque)
@@ -73,6 +80,12 @@ class Wheels:
 def holds(laws: Laws) -> bool:
     """Whether dry friction holds both wheels at rest."""
     return all(law.breakaway(way) > 0.0 for law in laws for way in (1.0, -1.0))
+
+
+def without_static(laws: Laws) -> Laws:
+    """The same with viscous and Coulomb friction only."""
+    left, right = (FrictionLaw(law.viscous, law.coulomb) for law in laws)
+    return left, right
 
 
 def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tuple[Torque, Torque]:

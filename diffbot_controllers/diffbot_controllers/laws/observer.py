@@ -6,7 +6,9 @@ correct that. One Kalman filter per axis (v and omega, which the model couples b
 with the state [p, u, d]: path or turn, velocity, and an acceleration that the model does not
 know, such as that of friction that is larger than described:
 
-    p' = u,    u' = model(u, tau) + d + white noise of intensity q,    d' = white noise, q / MEMORY^2
+    p' = u
+    u' = model(u, tau) + d + white noise of intensity q
+    d' = white noise of intensity q / MEMORY^2
 
 and the reading p plus the rounding of the counts, a variance of count^2 / 12 per wheel.
 Its gain follows from counts, period and q alone; d comes round within MEMORY.
@@ -206,9 +208,9 @@ class MotionObserver:
         for torque, duration in steps:
             rate, held = self._rate(u, torque, duration)
             end = Velocity(u.v + duration * rate.v, u.omega + duration * rate.omega)
-            pose = Arc(
-                0.5 * duration * (u.v + end.v), 0.5 * duration * (u.omega + end.omega)
-            ).end(pose)
+            pose = Arc(0.5 * duration * (u.v + end.v), 0.5 * duration * (u.omega + end.omega)).end(
+                pose
+            )
             u = end
         return Motion(pose, u, motion.bias, held)
 

@@ -20,8 +20,14 @@ from tf2_msgs.msg import TFMessage
 from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
 from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
+from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, WheelFeedback
-from diffbot_controllers.nodes.live_dynamics import ADAPTATION_PARAMETERS, dynamics_source
+from diffbot_controllers.nodes.live_dynamics import (
+    ADAPTATION_PARAMETERS,
+    KNOWN_FRICTION,
+    NO_FRICTION,
+    dynamics_source,
+)
 from diffbot_controllers.nodes.reference_follower import (
     REFERENCE_PARAMETERS,
     ReferenceFollower,
@@ -33,6 +39,7 @@ from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, Parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
 
+OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
 CONTROLLER_PARAMETERS = (
     Parameter(
         "parameters",
@@ -45,9 +52,37 @@ CONTROLLER_PARAMETERS = (
     *REFERENCE_PARAMETERS,
     Parameter(
         "velocity_source",
-        "position",
-        "velocities from differences of the wheels' angles, or as the joint states report them",
-        choices=("position", "velocity"),
+        OBSERVER,
+        "pose and velocities by an observer from the wheels' angles, torques and the model; from "
+        "differences of the angles; or velocities as the joint states report them",
+        choices=(OBSERVER, POSITION, VELOCITY),
+    ),
+    Parameter(
+        "encoder_counts",
+        -1,
+        "counts per wheel revolution, which the observer's gain follows; 0: exact; -1: the robot's",
+        minimum=-1,
+        maximum=2**31 - 1,
+    ),
+    Parameter(
+        "friction",
+        KNOWN_FRICTION,
+        "friction of the wheels that is made up for: known (of the robot's description, or as "
+        "identified where `parameters` is a file or live), or none",
+        choices=(KNOWN_FRICTION, NO_FRICTION),
+    ),
+    Parameter(
+        "integral_action",
+        True,
+        "whether the standard backstepping law makes up for accelerations that the observer cannot "
+        "explain, at most 30 % of what all torque gives; the others have PI loops, or none",
+    ),
+    Parameter(
+        "torque_delay",
+        0.0,
+        "time from a command to its torque, s, over which the observer predicts the motion",
+        minimum=0.0,
+        maximum=0.5,
     ),
     Parameter(
         "path_noise",
@@ -167,7 +202,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
             self.geometry,
             pose_from_text("start", values.start),
             values.path_noise,
-            values.velocity_source == "position",
+            values.velocity_source != VELOCITY,
         )
         self._dt = 0.0  # s since the sample before; 0: the law was not asked
         self._telemetry = Telemetry(self, values, status_type)
@@ -183,8 +218,8 @@ class ControllerNode(ReferenceFollower, EffortNode):
         """Where references go."""
 
     @abstractmethod
-    def make_law(self, dynamics: DynamicParameters) -> Any:
-        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> Any:
+        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`, `friction`."""
 
     @property
     @abstractmethod
@@ -197,11 +232,25 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     # Dynamic parameters.
 
-    def _on_dynamics(self, dynamics: DynamicParameters) -> None:
+    def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if self._start is None:
-            self.law = self.make_law(dynamics)  # with gains that suit them
+            self.law = self.make_law(dynamics, self._wheels(friction))  # with gains that suit them
         else:
             self.law.dynamics = dynamics
+            self.law.friction = friction
+
+    def _wheels(self, friction: Laws) -> Wheels:
+        values = self.values
+        counts = values.encoder_counts
+        return Wheels(
+            self.geometry,
+            friction,
+            self.robot.limits.torque,
+            self.robot.encoder.counts if counts < 0 else counts,
+            values.torque_delay,
+            observer=values.velocity_source == OBSERVER,
+            integral=values.integral_action,
+        )
 
     @property
     def kept_topics(self) -> tuple[KeptTopic, ...]:
@@ -223,7 +272,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     def required_fields(self) -> tuple[str, ...]:
         """Angles, and speeds where the velocity is taken from them."""
-        speeds = self.values.velocity_source == "velocity"
+        speeds = self.values.velocity_source == VELOCITY
         return ("position", "velocity") if speeds else ("position",)
 
     def awaits(self, sample: JointSample) -> str:

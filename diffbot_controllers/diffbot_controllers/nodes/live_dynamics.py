@@ -18,14 +18,21 @@ from diffbot_controllers.adaptation import (
     Judgement,
     LiveEstimate,
 )
-from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics
-from diffbot_description import DynamicParameters, closed_form
+from diffbot_controllers.friction_adaptation import (
+    FrictionAdaptation,
+    friction_laws,
+    friction_values,
+)
+from diffbot_controllers.laws.friction import Laws, without_static
+from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics, read_friction
+from diffbot_description import DynamicParameters, closed_form, wheel_friction
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, KeptTopic, Parameter, seconds, to_stamp
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
+KNOWN_FRICTION, NO_FRICTION = "known", "none"
 
 ADAPTATION_PARAMETERS = (
     Parameter(
@@ -125,8 +132,11 @@ def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSe
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
 
 
+Use = Callable[[DynamicParameters, Laws], None]
+
+
 class DynamicsSource:
-    """K5..K8 for a law; here those that stay as they are.
+    """K5..K8 and friction for a law; here those that stay as they are.
 
     Args:
         dynamics: the parameters.
@@ -166,7 +176,7 @@ class DynamicsSource:
         """Keep what was learnt."""
 
 
-def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) -> DynamicsSource:
+def dynamics_source(node: EffortNode, use: Use) -> DynamicsSource:
     """The source that a controller's parameters ask for.
 
     Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
@@ -176,9 +186,9 @@ def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) 
 
     Args:
         node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
-        use: called with each that may be used, and once before this returns: for a topic with the
-            nominal ones, so that what is wrong with a law is said at the start. A ValueError
-            refuses them.
+        use: called with each that may be used and the friction, and once before this returns:
+            for a topic with the nominal ones, so that what is wrong with a law is said at the
+            start. A ValueError refuses them.
 
     Raises:
         ValueError: a file does not hold parameters that may be used, or a setting is wrong.
@@ -187,7 +197,7 @@ def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) 
     adaptive = values.parameters == ADAPTIVE
     if not adaptive and values.parameters != FROM_TOPIC:
         dynamics = _read(node, values.parameters)
-        use(dynamics)
+        use(dynamics, known_friction(node, values.parameters))
         return DynamicsSource(dynamics)
     settings = adaptation_settings(values, adaptive)
     nominal, half_track = _read(node, values.nominal_parameters), node.geometry.half_track
@@ -203,8 +213,16 @@ def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) 
                 node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {start}")
         except ValueError as error:
             node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
-    use(adaptation.in_use)
-    return LiveDynamics(node, adaptation, use, checkpoint)
+    known = known_friction(node, values.nominal_parameters)
+    limits, geometry = node.robot.limits, node.geometry
+    friction = FrictionAdaptation(
+        friction_values(known),
+        limits.torque,
+        max(geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity)),
+        settings,
+    )
+    use(adaptation.in_use, known)
+    return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
 
 def _read(node: EffortNode, source: str) -> DynamicParameters:
@@ -212,6 +230,29 @@ def _read(node: EffortNode, source: str) -> DynamicParameters:
     if source == FROM_ROBOT:
         return closed_form(node.robot.model)
     return read_dynamics(source, node.robot.name)
+
+
+def known_friction(node: EffortNode, source: str) -> Laws:
+    """Friction of the wheels [left, right]: as described, or identified where a file says so.
+
+    Args:
+        node: of the controller.
+        source: FROM_ROBOT or the path of a file.
+
+    Raises:
+        ValueError: the file's friction is not that of a robot.
+    """
+    described = wheel_friction(node.robot)
+    if node.values.friction == NO_FRICTION:
+        return friction_laws(without_static(described), (0.0,) * 4)
+    if source == FROM_ROBOT:
+        return described
+    found = read_friction(source)
+    values = (
+        known if value is None else value
+        for known, value in zip(friction_values(described), found, strict=True)
+    )
+    return friction_laws(described, tuple(values))
 
 
 TOPIC = "dynamic_parameters"
@@ -233,6 +274,8 @@ class LiveDynamics(DynamicsSource):
     Args:
         node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
         adaptation: the gates.
+        friction: those of the wheels' friction.
+        known: friction as described or identified before.
         use: called with parameters that change. A ValueError refuses the estimate, and those of
             before stay.
         checkpoint: where they are kept; None: nowhere.
@@ -242,10 +285,14 @@ class LiveDynamics(DynamicsSource):
         self,
         node: EffortNode,
         adaptation: Adaptation,
-        use: Callable[[DynamicParameters], None],
+        friction: FrictionAdaptation,
+        known: Laws,
+        use: Use,
         checkpoint: ParameterCheckpoint | None,
     ) -> None:
         self._adaptation = adaptation
+        self._friction = friction
+        self._known_friction = known
         self._node = node
         self._use = use
         self._checkpoint = checkpoint
@@ -357,7 +404,7 @@ class LiveDynamics(DynamicsSource):
 
     def _judge(self, estimate: LiveEstimate) -> None:
         self._judged = max(self._judged, estimate.stamp)
-        judgement = self._used(self._adaptation.judge(estimate))
+        judgement = self._used(estimate, self._adaptation.judge(estimate))
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
@@ -367,12 +414,21 @@ class LiveDynamics(DynamicsSource):
         if not judgement.refused:
             self._keep(lambda checkpoint: checkpoint.keep(self._adaptation.in_use, estimate.stamp))
 
-    def _used(self, judgement: Judgement) -> Judgement:
+    def _friction_for(self, estimate: LiveEstimate) -> Laws:
+        """The friction in use after an estimate whose set has passed its gates."""
+        if self._node.values.friction == NO_FRICTION:
+            return self._known_friction
+        self._friction.judge(
+            estimate.friction, estimate.friction_variances, self._adaptation.elapsed
+        )
+        return friction_laws(self._known_friction, self._friction.in_use)
+
+    def _used(self, estimate: LiveEstimate, judgement: Judgement) -> Judgement:
         """Hand what an estimate gave to the law, or take it back."""
         if judgement.refused:
             return judgement
         try:
-            self._use(self._adaptation.in_use)
+            self._use(self._adaptation.in_use, self._friction_for(estimate))
         except ValueError as error:
             return self._adaptation.take_back(judgement, str(error))
         return judgement
@@ -401,6 +457,8 @@ def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
         reason=message.reason,
         verified=VERIFIED.get(message.verification),
         coverage=(c5, c6, c7, c8),
+        friction=tuple(message.friction.tolist()),
+        friction_variances=tuple(message.friction_variance.tolist()),
     )
 
 

@@ -12,8 +12,14 @@ from typing import Any
 from geometry_msgs.msg import Pose2D
 
 from arc_odometry import Velocity
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
-from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
+from diffbot_controllers.nodes.controller_node import (
+    VELOCITY,
+    ControllerNode,
+    fill_polar,
+    fill_pose,
+)
 from diffbot_controllers.nodes.linearizing_node import LOOP_PARAMETERS, fill_linearizing_status
 from diffbot_controllers.nodes.reference_follower import ReferenceInput, at_rest, reference_fields
 from diffbot_controllers.tuning import tuned_polar_pose
@@ -117,7 +123,7 @@ class PoseTrackingNode(ControllerNode):
             "linear_velocity": bounds.v,
             "angular_velocity": bounds.omega,
             "direction": self.values.direction,
-            "mean_velocity": self.values.velocity_source == "position",
+            "mean_velocity": self.values.velocity_source != VELOCITY,
             "gamma1": gamma1,
             "gamma2": gamma2,
             "ratio": lambdas[1] / lambdas[0] if lambdas else None,
@@ -148,11 +154,15 @@ class PoseNode(PoseTrackingNode):
         """Which law it is."""
         return "polar"
 
-    def make_law(self, dynamics: DynamicParameters) -> PolarPoseController:
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(
-            dynamics, **self.tuning(), settling_time=values.settling_time, damping=values.damping
+            dynamics,
+            **self.tuning(),
+            settling_time=values.settling_time,
+            damping=values.damping,
+            wheels=wheels,
         )
 
     def fill_status(
