@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from arc_odometry import Velocity, WheelGeometry
 from arc_odometry.geometry import check_finite, check_positive
 from diffbot_controllers.laws.motion import Motion, within
-from diffbot_description import DynamicParameters, FrictionLaw, Torque
+from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
 
 Laws = tuple[FrictionLaw[float], FrictionLaw[float]]
 
@@ -64,6 +64,23 @@ class Wheels:
         for name, value in (("counts", self.counts), ("delay", self.delay)):
             if value < 0.0:
                 raise ValueError(f"wheels: {name} = {value}: must be >= 0")
+
+    @classmethod
+    def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> Wheels:
+        """As the robot's file describes them.
+
+        Args:
+            robot: the robot.
+            counts: of its encoders; None: the robot's own.
+            delay: from a command to its torque, s.
+        """
+        return cls(
+            robot.geometry,
+            wheel_friction(robot),
+            robot.limits.torque,
+            robot.encoder.counts if counts is None else counts,
+            delay,
+        )
 
     @property
     def resolution(self) -> float:
