@@ -31,7 +31,7 @@ from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, Drive, Law, dynamics_of, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 LAP = 20.0  # s
@@ -68,8 +68,8 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
         "mass": mass,
         "center_of_mass": {"x": offset, "z": 0.9 * radius},
         "inertia": {
-            "roll": mass * track**2 / 16.0,
-            "pitch": mass * track**2 / 12.0,
+            "roll": mass * track**2 / 10.0,
+            "pitch": mass * track**2 / 8.0,
             "yaw": float(mass * track**2 * draw.uniform(0.1, 0.2)),
         },
         "shape": {
@@ -115,7 +115,7 @@ def wheels_of(robot: Robot, factor: float | None, counts: int, delay: float = 0.
     return replace(known, friction=friction_laws(known.friction, values))
 
 
-def law_of(name: str, engine: Simulator, robot: Robot, wheels: Wheels | None):  # noqa: ANN201
+def law_of(name: str, engine: Simulator, robot: Robot, wheels: Wheels | None) -> Law:
     """A new law, as the nodes make it."""
     limits = robot.limits
     return LAWS[name](
@@ -215,12 +215,12 @@ def parking(arguments: argparse.Namespace, folder: Path) -> None:
                     limits.append(robot.limits.torque)
                 engine.close()
             late = [run.true.largest(9.5) for run in runs]
-            lost = sum(math.isinf(run.true.settling_time) for run in runs)
+            times = [run.true.settling_time for run in runs]
             pairs = list(zip(runs, limits, strict=True))
             print(
                 f"{law:12} {name:9} | {spread(1e3 * e[0] for e in late)} | "
                 f"{spread(math.degrees(e[1]) for e in late)} | "
-                f"{spread((run.true.settling_time for run in runs), '5.2f')} | {lost}/{len(runs)} | "
+                f"{spread(times, '5.2f')} | {sum(map(math.isinf, times))}/{len(runs)} | "
                 f"{spread((100.0 * run.chatter(t) for run, t in pairs), '5.2f')} | "
                 f"{spread((100.0 * run.chatter(t, 5.0) for run, t in pairs), '5.2f')} | "
                 f"{spread((run.sign_changes(3.0) for run in runs), '5.2f')}",

@@ -162,7 +162,8 @@ def simulate_drive(
             return simulate_drive(
                 made, robot, law, reference, duration,
                 start=start, encoder_counts=encoder_counts, torque_limit=torque_limit,
-                torque_noise=torque_noise, torque_delay=torque_delay, seed=seed, period=period, on_sample=on_sample,
+                torque_noise=torque_noise, torque_delay=torque_delay, seed=seed,
+                period=period, on_sample=on_sample,
             )  # fmt: skip
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
