@@ -48,6 +48,7 @@ def approach_gains(
     gamma2: float | None = None,
     ratio: float | None = None,
     near: float = ApproachGains.near,
+    friction: float = 0.0,
 ) -> ApproachGains:
     """Gains of the approach for a robot.
 
@@ -62,6 +63,7 @@ def approach_gains(
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
         near: distance at which the robot has arrived, m, > 0.
+        friction: torque of a wheel that it leaves nothing of for accelerations, N m, >= 0.
 
     Raises:
         ValueError: a limit or a gain is not > 0.
@@ -75,6 +77,7 @@ def approach_gains(
         angular_velocity = min(angular_velocity, math.sqrt(drive / abs(dynamics.k5)))
     if dynamics.k6 != 0.0:
         lateral_acceleration = min(lateral_acceleration, turn / abs(dynamics.k6))
+    limits = servo_limits(dynamics, torque_limit - friction)
     tuned = min(FASTEST, FIRMNESS * math.sqrt(limits.angular_acceleration))
     return ApproachGains(
         gamma1=tuned / GAMMA_RATIO if gamma1 is None else gamma1,
@@ -113,14 +116,14 @@ def servo_limits(
     return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
 
-def torque_left(torque_limit: float, wheels: Wheels | None) -> float:
-    """What friction at rest leaves of a wheel's torque for accelerations, N m.
+def friction_at_rest(torque_limit: float, wheels: Wheels | None) -> float:
+    """What dry friction takes of a wheel's torque, N m.
 
     Raises:
         ValueError: friction takes so much that nothing is left to drive with.
     """
     if wheels is None:
-        return torque_limit
+        return 0.0
     most = max(law.sliding(way) for law in wheels.friction for way in (1.0, -1.0))
     if not most <= LARGEST_FRICTION * torque_limit:
         raise ValueError(
@@ -128,7 +131,7 @@ def torque_left(torque_limit: float, wheels: Wheels | None) -> float:
             f"of {torque_limit:g} N m, else the robot hardly moves; raise torque_limit, or correct "
             "the friction in the robot's YAML"
         )
-    return torque_limit - most
+    return most
 
 
 def tuned_backstepping(
@@ -168,10 +171,10 @@ def tuned_backstepping(
     Raises:
         ValueError: names a number that is not > 0, or the direction.
     """
-    left = torque_left(torque_limit, wheels)
+    friction = friction_at_rest(torque_limit, wheels)
     gains = approach_gains(
         dynamics,
-        left,
+        torque_limit,
         linear_velocity,
         angular_velocity,
         lateral_acceleration,
@@ -179,6 +182,7 @@ def tuned_backstepping(
         gamma2,
         ratio,
         arrival(wheels),
+        friction,
     )
     return StandardBackstepping(
         dynamics,
@@ -186,7 +190,7 @@ def tuned_backstepping(
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
         VelocityServo(
             limits=replace(
-                servo_limits(dynamics, left, linear_velocity, angular_velocity),
+                servo_limits(dynamics, torque_limit - friction, linear_velocity, angular_velocity),
                 torque=torque_limit,
             )
         ),
@@ -220,13 +224,14 @@ def tuned_polar_pose(
     """
     gains = approach_gains(
         dynamics,
-        torque_left(torque_limit, wheels),
+        torque_limit,
         linear_velocity,
         angular_velocity,
         gamma1=gamma1,
         gamma2=gamma2,
         ratio=ratio,
         near=arrival(wheels),
+        friction=friction_at_rest(torque_limit, wheels),
     )
     loops = LinearizingController(
         dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels
