@@ -15,8 +15,10 @@ import yaml
 
 from diffbot_description import DynamicParameters, Sigma
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
+from diffbot_ident.torque.estimate import FRICTION_NAMES
 
 NAMES = DynamicParameters._fields
+FRICTION_SIGMAS = 4.0  # how many standard deviations of friction may be below 0
 SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
 ADVICE = "identify the robot anew: launch ident"
 HEADER = """\
@@ -99,6 +101,49 @@ def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
     if state == "estimated" and all(variance == math.inf for variance in variances[:2]):
         values[:2], variances = (0.0, 0.0), [0.0, 0.0, *variances[2:]]
     return usable_dynamics(values, variances)
+
+
+def read_friction(path: str) -> tuple[float | None, ...]:
+    """Friction of the wheels in a file of read_dynamics, as the identification writes it.
+
+    Args:
+        path: of the file; `~` is expanded.
+
+    Returns:
+        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None for what the file does
+        not say, or what was not identifiable. A value below 0 within its uncertainty is 0.
+
+    Raises:
+        ValueError: as read_dynamics, or a value is not finite or below 0 beyond its uncertainty.
+    """
+    section = read_section(path, NAMES, ADVICE).get("friction")
+    if section is None:
+        return (None,) * len(FRICTION_NAMES)
+    try:
+        if not isinstance(section, dict):
+            raise ValueError(f"friction = {section!r}: must hold {', '.join(FRICTION_NAMES)}")
+        return tuple(_friction_value(name, section.get(name)) for name in FRICTION_NAMES)
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
+
+
+def _friction_value(name: str, entry: Any) -> float | None:
+    """One value of the friction; None where it is not known."""
+    if entry is None:
+        return None
+    value, variance = entry, 0.0
+    if isinstance(entry, dict):
+        value, variance = entry.get("value"), entry.get("variance", 0.0)
+    for what, number in (("", value), ("variance of ", variance)):
+        if type(number) not in (int, float):
+            raise ValueError(f"{what}friction {name} = {number!r}: must be a number")
+    if variance == math.inf or math.isnan(value):
+        return None
+    if not (math.isfinite(value) and variance >= 0.0):
+        raise ValueError(f"friction {name} = {value}, variance {variance}: must be finite, >= 0")
+    if value < -FRICTION_SIGMAS * math.sqrt(variance):
+        raise ValueError(f"friction {name} = {value}: must be >= 0, no wheel drives itself")
+    return max(float(value), 0.0)
 
 
 def _check_verified(verification: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import fill_polar, fill_pose
 from diffbot_controllers.nodes.pose_node import PoseTrackingNode, PoseTrackingParameters
@@ -52,16 +53,20 @@ class BackstepNode(PoseTrackingNode[BackstepParameters]):
         """Which law it is."""
         return self.values.law
 
-    def make_law(self, dynamics: DynamicParameters) -> StandardBackstepping | PublishedBackstepping:
+    def make_law(
+        self, dynamics: DynamicParameters, wheels: Wheels
+    ) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
         if self.law_name == "standard":
-            return tuned_backstepping(dynamics, **self.tuning())
+            return tuned_backstepping(dynamics, **self.tuning(), wheels=wheels)
         default = NonsmoothGains()
         gains = NonsmoothGains(
             self.numbers("lambdas", 5) or default.lambdas,
             self.numbers("gammas", 4) or default.gammas,
         )
-        return PublishedBackstepping(dynamics, gains, self.values.time_step, self.torque_limit)
+        return PublishedBackstepping(
+            dynamics, gains, self.values.time_step, self.torque_limit, wheels
+        )
 
     def drive(self, state: State, reference: Reference, dt: float) -> Torque:
         """The law's torque, N m.

@@ -21,6 +21,7 @@ from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
 from arc_odometry.joints import RateLimit
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
+from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source
 from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
@@ -30,6 +31,8 @@ from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
 
+OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
+
 
 @dataclass(frozen=True)
 class ControllerParameters(DynamicsParameters):
@@ -37,9 +40,27 @@ class ControllerParameters(DynamicsParameters):
 
     start: str = parameter("0,0,0", "pose at the first joint state, x,y,theta in m, m, rad")
     velocity_source: str = parameter(
-        "position",
-        "velocities from differences of the wheels' angles, or as the joint states report them",
-        choices=("position", "velocity"),
+        OBSERVER,
+        "pose and velocities by an observer from the wheels' angles, torques and the model; from "
+        "differences of the angles; or velocities as the joint states report them",
+        choices=(OBSERVER, POSITION, VELOCITY),
+    )
+    encoder_counts: int = parameter(
+        -1,
+        "counts per wheel revolution, which the observer's gain follows; 0: exact; -1: the robot's",
+        minimum=-1,
+        maximum=2**31 - 1,
+    )
+    integral_action: bool = parameter(
+        True,
+        "whether the standard backstepping law makes up for accelerations that the observer cannot "
+        "explain, at most 30 % of what all torque gives; the others have PI loops, or none",
+    )
+    torque_delay: float = parameter(
+        0.0,
+        "time from a command to its torque, s, over which the observer predicts the motion",
+        minimum=0.0,
+        maximum=0.5,
     )
     path_noise: float = parameter(
         1e-6,
@@ -135,7 +156,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
             self.geometry,
             pose_from_text("start", values.start),
             values.path_noise,
-            values.velocity_source == "position",
+            values.velocity_source != VELOCITY,
         )
         self._dt = 0.0  # s since the sample before; 0: the law was not asked
         self._telemetry = Telemetry(self, status_type)
@@ -151,8 +172,8 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         """Where references go."""
 
     @abstractmethod
-    def make_law(self, dynamics: DynamicParameters) -> Any:
-        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> Any:
+        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`, `friction`."""
 
     @property
     @abstractmethod
@@ -165,11 +186,25 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
 
     # Dynamic parameters.
 
-    def _on_dynamics(self, dynamics: DynamicParameters) -> None:
+    def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if self._start is None:
-            self.law = self.make_law(dynamics)  # with gains that suit them
+            self.law = self.make_law(dynamics, self._wheels(friction))  # with gains that suit them
         else:
             self.law.dynamics = dynamics
+            self.law.friction = friction
+
+    def _wheels(self, friction: Laws) -> Wheels:
+        values = self.values
+        counts = values.encoder_counts
+        return Wheels(
+            self.geometry,
+            friction,
+            self.robot.limits.torque,
+            self.robot.encoder.counts if counts < 0 else counts,
+            values.torque_delay,
+            observer=values.velocity_source == OBSERVER,
+            integral=values.integral_action,
+        )
 
     @property
     def kept_topics(self) -> tuple[KeptTopic, ...]:
@@ -191,7 +226,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
 
     def required_fields(self) -> tuple[str, ...]:
         """Angles, and speeds where the velocity is taken from them."""
-        speeds = self.values.velocity_source == "velocity"
+        speeds = self.values.velocity_source == VELOCITY
         return ("position", "velocity") if speeds else ("position",)
 
     def awaits(self, sample: JointSample) -> str:

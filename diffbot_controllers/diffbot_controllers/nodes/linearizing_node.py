@@ -19,8 +19,9 @@ from diffbot_controllers.laws.feedback_linearization import (
     LinearizingRecord,
     PiDesign,
 )
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State
-from diffbot_controllers.nodes.controller_node import ControllerNode, ControllerParameters
+from diffbot_controllers.nodes.controller_node import VELOCITY, ControllerNode, ControllerParameters
 from diffbot_controllers.nodes.reference_follower import ReferenceInput
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
@@ -98,7 +99,7 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
         """Whether the reference stands."""
         return reference == REST
 
-    def make_law(self, dynamics: DynamicParameters) -> LinearizingController:
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> LinearizingController:
         """The velocity loops that the parameters ask for."""
         values = self.values
         published = values.law == "published"
@@ -106,8 +107,9 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
             dynamics,
             PUBLISHED if published else PiDesign(values.settling_time, values.damping),
             self.torque_limit,
-            mean_velocity=values.velocity_source == "position" and not published,
+            mean_velocity=values.velocity_source != VELOCITY and not published,
             published=published,
+            wheels=wheels,
         )
 
     def drive(self, state: State, reference: Velocity, dt: float) -> Torque:

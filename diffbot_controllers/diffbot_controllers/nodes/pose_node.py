@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 from geometry_msgs.msg import Pose2D
 
 from arc_odometry import Velocity
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.nodes.controller_node import (
+    VELOCITY,
     ControllerNode,
     ControllerParameters,
     fill_polar,
@@ -128,7 +130,7 @@ class PoseTrackingNode(ControllerNode[T_co]):
             "linear_velocity": bounds.v,
             "angular_velocity": bounds.omega,
             "direction": self.values.direction,
-            "mean_velocity": self.values.velocity_source == "position",
+            "mean_velocity": self.values.velocity_source != VELOCITY,
             "gamma1": gamma1,
             "gamma2": gamma2,
             "ratio": lambdas[1] / lambdas[0] if lambdas else None,
@@ -163,11 +165,15 @@ class PoseNode(PoseTrackingNode[PoseParameters]):
         """Which law it is."""
         return "polar"
 
-    def make_law(self, dynamics: DynamicParameters) -> PolarPoseController:
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(
-            dynamics, **self.tuning(), settling_time=values.settling_time, damping=values.damping
+            dynamics,
+            **self.tuning(),
+            settling_time=values.settling_time,
+            damping=values.damping,
+            wheels=wheels,
         )
 
     def fill_status(
