@@ -34,6 +34,7 @@ from diffbot_ident.torque.integral_rows import (
     Flags,
     RowSums,
     V,
+    delay_weights,
     kernels,
 )
 
@@ -51,7 +52,7 @@ class Axis:
 
     Attributes:
         product: column of omega^2 or v omega.
-        torque: columns of the torque's sum or difference, one for each delay.
+        torque: columns of the torque's sum or difference.
         output: column of the gain in v or omega.
     """
 
@@ -59,17 +60,15 @@ class Axis:
     torque: slice
     output: int
 
-    def regressors(self, delay: int) -> list[int]:
-        """[product, torque, v, omega, sign left, sign right]."""
-        return [self.product, self.torque.start + delay, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
+    @property
+    def regressors(self) -> list[int]:
+        """[product, torque, v, omega, sign left, sign right] of what has one torque."""
+        return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
-    def seen(self, rows: Array, delay: float) -> Array:
-        """The regressors in rows (n, COLUMNS) at any delay, shape (n, 6); see RowSums.delayed."""
-        whole = min(int(delay), DELAYS - 1)
-        part = delay - whole
-        found = rows[:, self.regressors(whole)]
-        if part > 0.0:
-            found[:, 1] += part * (rows[:, self.regressors(whole + 1)[1]] - found[:, 1])
+    def seen(self, rows: Array, weights: Array) -> Array:
+        """The regressors in rows (n, columns), shape (n, 6), with the torque's delay_weights."""
+        found = rows[:, self.regressors]
+        found[:, 1] = rows[:, self.torque] @ weights
         return found
 
 
@@ -112,10 +111,11 @@ def residual_sums(
     sums: RowSums, axis: Axis, delays: Sequence[float] | Array = range(DELAYS)
 ) -> Array:
     """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
-    columns = axis.regressors(0)
-    moments = np.array([sums.moments_at(float(delay)) for delay in delays])
-    information, scale = _scaled(moments[:, columns][:, :, columns])
-    b = moments[:, columns, axis.output] / scale
+    moments = sums.moments_at([float(delay) for delay in delays])
+    columns = np.array([axis.regressors] * len(delays))
+    columns[:, 1] += 2 * np.arange(len(delays))
+    information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
+    b = moments[columns, axis.output] / scale
     explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
     left: Array = np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
     return left
@@ -123,7 +123,7 @@ def residual_sums(
 
 def solution(sums: RowSums, axis: Axis) -> Array:
     """Parameters of an axis, delay 0, without their covariance, shape (6,)."""
-    columns = axis.regressors(0)
+    columns = axis.regressors
     information, scale = _scaled(sums.moments[np.ix_(columns, columns)])
     return np.linalg.solve(information, sums.moments[columns, axis.output] / scale) / scale
 
@@ -144,7 +144,7 @@ def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
         axis: LINEAR or ANGULAR.
         prior: what is known beforehand; None: next to nothing.
     """
-    columns = axis.regressors(0)
+    columns = axis.regressors
     block = np.ix_(columns, columns)
     information, scale = _scaled(sums.moments[block])
     b = sums.moments[columns, axis.output] / scale
@@ -187,7 +187,7 @@ def _noise(
     scale: Array,
 ) -> tuple[tuple[float, float], float]:
     """Variances of the two noises from the residuals' autocovariances, and the residuals' own."""
-    columns, window = axis.regressors(0), sums.window
+    columns, window = axis.regressors, sums.window
     full = np.append(-theta, 1.0)
     both = [*columns, axis.output]
     shape = np.outer(scale, scale)
@@ -310,7 +310,7 @@ class ResidualCorrelation:
         self._sums = np.zeros((3, len(LAGS), 2))
         self._pairs = np.zeros(len(LAGS))
         self._theta: tuple[Array, Array] | None = None
-        self._delay = 0.0
+        self._weights = np.empty(0)
         self._unfitted = 0
         self._length = 1
         self.interrupt()
@@ -332,12 +332,12 @@ class ResidualCorrelation:
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
             seen = sums.delayed(delay)
             self._theta = (solution(seen, LINEAR), solution(seen, ANGULAR))
-            self._unfitted, self._delay = 0, delay
+            self._unfitted, self._weights = 0, delay_weights(delay, sums.fine)
         if self._theta is None:
             return
         errors = np.column_stack(
             [
-                rows[:, axis.output] - axis.seen(rows, self._delay) @ theta
+                rows[:, axis.output] - axis.seen(rows, self._weights) @ theta
                 for axis, theta in zip((LINEAR, ANGULAR), self._theta, strict=True)
             ]
         )

@@ -27,11 +27,12 @@ from diffbot_ident.torque.axis_fit import (
     fuse_friction,
     residual_sums,
 )
-from diffbot_ident.torque.estimate import Array, Estimate, Four, State
+from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
 from diffbot_ident.torque.integral_rows import (
     DELAYS,
     DOMEGA,
     DV,
+    SLOW_SHARE,
     Coverage,
     Decimation,
     IntegralRows,
@@ -57,7 +58,9 @@ MIN_PERIOD = 0.008
 RESPONSE_WINDOWS = 5
 # Gain in minus twice the log likelihood that makes a delay sure, and the least part of a control
 # period that is told from none.
-SURE_GAIN, MIN_DELAY_PART = 25.0, 0.05
+SURE_GAIN, SURE_GAIN_PART = 25.0, 16.0
+# Standard deviations beyond which friction is known to be there.
+SURE_FRICTION = 3.0
 # Whole delays farther than this from the one found are other ones, in control periods.
 DELAY_TOLERANCE = 0.75
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
@@ -217,8 +220,9 @@ class IntegralEstimator:
         window = max(2, round(self._window / period))
         smoothing = min(window, max(1, round(self._smoothing / period)))
         self._block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
         return _Regression(
-            IntegralRows(self._geometry, window, smoothing),
+            IntegralRows(self._geometry, window, smoothing, decimation.fine, period, slow),
             decimation,
             period,
             self._geometry,
@@ -294,7 +298,7 @@ class _Regression:
         self._delay = 0.0  # as last estimated, rows
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
-        self.sums = RowSums(rows.window, rows.smoothing, period)
+        self.sums = RowSums(rows.window, rows.smoothing, period, rows.fine)
         self.tail = np.empty((0, 5))
 
     @property
@@ -319,9 +323,11 @@ class _Regression:
         samples = self._decimation.take(samples)
         learnt = False
         # The response is updated at the same samples, whoever asks for an estimate in between.
+        fine = self._rows.fine
         while len(samples):
-            part, samples = samples[: self._until_update], samples[self._until_update :]
-            self._until_update -= len(part)
+            now = fine * self._until_update
+            part, samples = samples[:now], samples[now:]
+            self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
             if not self._until_update:
                 self._update_response()
@@ -330,7 +336,7 @@ class _Regression:
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))
         rows, turning = self._rows.make(samples, self._response)
-        self.tail = samples[-self._rows.overlap :]
+        self.tail = samples[-self._rows.overlap * self._rows.fine :]
         if not len(rows):
             return False
         if self._forgetting < 1.0:
@@ -355,8 +361,10 @@ class _Regression:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
             delay = self._best_delay()[0]
-            k7, k8 = (_known_gain(axis) for axis in self._fit(delay))
-            self._response = TorqueResponse(k7, k8, delay)
+            axes = self._fit(delay)
+            k7, k8 = (_known_gain(axis) for axis in axes)
+            friction = _known_friction(fuse_friction(*axes, self._geometry))
+            self._response = TorqueResponse(k7, k8, delay, friction)
             if self._forgetting == 1.0:
                 self._update_every *= 2
         self._until_update = self._update_every
@@ -398,17 +406,22 @@ class _Regression:
 
     def _best_delay(self) -> tuple[float, bool]:
         """The delay of the torque with the least residuals, in rows, and whether it is sure."""
-        cost = self._cost(range(DELAYS))
+        fine = self._rows.fine
+        whole = np.arange((DELAYS - 1) * fine + 1) / fine
+        cost = self._cost(whole)
         best = int(np.argmin(cost))
-        # Parts of a period count only when they are sure, too: most robots have whole ones.
-        around = np.clip(best + np.arange(-9, 10) / 10.0, 0.0, DELAYS - 1.0)
-        fine = self._cost(around)
-        least = int(np.argmin(fine))
-        found, lowest = float(best), cost[best]
-        if cost[best] - fine[least] > SURE_GAIN and abs(around[least] - best) > MIN_DELAY_PART:
-            found, lowest = float(around[least]), fine[least]
-        others = np.abs(np.arange(DELAYS) - found) > DELAY_TOLERANCE
-        return found, bool((cost[others] - lowest > SURE_GAIN).all())
+        found, lowest = float(whole[best]), float(cost[best])
+        # Parts of a sample count only when they are sure, too: most robots have whole ones.
+        for step in (0.1 / fine, 0.02 / fine):
+            around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
+            costs = self._cost(around)
+            least = int(np.argmin(costs))
+            if lowest - costs[least] < (SURE_GAIN_PART if found == whole[best] else 0.0):
+                break
+            found, lowest = round(float(around[least]), 6), float(costs[least])
+        others = np.abs(whole - found) > DELAY_TOLERANCE
+        sure = cost[others & (whole == np.round(whole))]
+        return found, bool((sure - lowest > SURE_GAIN).all())
 
     def _cost(self, delays: Sequence[float] | Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
@@ -422,6 +435,15 @@ class _Regression:
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
         return fit(sums, LINEAR, linear), fit(sums, ANGULAR, angular)
+
+
+def _known_friction(friction: Friction) -> Four:
+    """Friction as far as it is surely there."""
+    found = [
+        value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
+        for value, variance in zip(friction.values, friction.variances, strict=True)
+    ]
+    return found[0], found[1], found[2], found[3]
 
 
 def _known_gain(axis: AxisFit) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import NORMAL_95, Array, Estimate, State
 from diffbot_ident.torque.integral_rows import (
+    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -296,7 +297,7 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
         return Wiring.RIGHT
-    moments = _without_friction(sums.moments)
+    moments = _without_friction(sums.moments_at(range(DELAYS)))
     found = {
         (output, sign + name): likelihoods
         for output in (DV, DOMEGA)
