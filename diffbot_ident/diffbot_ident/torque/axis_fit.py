@@ -96,7 +96,7 @@ class AxisFit:
     Attributes:
         theta: of [product, torque, v, omega, sign left, sign right], shape (6,).
         covariance: of theta, shape (6, 6).
-        variance: mean square of the residuals of rows in which no wheel turns round.
+        variance: mean square of the residuals.
         noise: variance of the gain in velocity that one period's torque and one reading add that
             the model does not know of, [torque, reading].
     """
@@ -173,7 +173,6 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
     The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
-    # Rows in which a wheel turns round tell nothing about the noise.
     independent = float(sums.pairs[0]) / (sums.window + sums.smoothing)
     return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
 

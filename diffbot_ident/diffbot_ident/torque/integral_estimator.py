@@ -26,6 +26,7 @@ from diffbot_ident.torque.axis_fit import (
     friction_terms,
     fuse_friction,
     residual_sums,
+    solution,
 )
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
 from diffbot_ident.torque.integral_rows import (
@@ -56,9 +57,9 @@ BLOCK_SAMPLES = 2048
 MIN_PERIOD = 0.008
 # Windows that share nothing after which the response to the torques is first taken from the rows.
 RESPONSE_WINDOWS = 5
-# Gain in minus twice the log likelihood that makes a delay sure, and the least part of a control
-# period that is told from none.
-SURE_GAIN, SURE_GAIN_PART = 25.0, 16.0
+# Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
+# whole number of samples, and that makes such a one likely enough to be used.
+SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
 # Standard deviations beyond which friction is known to be there.
 SURE_FRICTION = 3.0
 # Whole delays farther than this from the one found are other ones, in control periods.
@@ -266,6 +267,23 @@ class IntegralEstimator:
         return replace(judged, warnings=regression.warnings(judged.delay))
 
 
+@dataclass(frozen=True)
+class _Delay:
+    """Delay of the torque, in periods of the regression.
+
+    Attributes:
+        value: the likeliest.
+        told: the same where it is surely no whole number of samples, else the likeliest of those.
+        sure: whether it is told from other ones at all.
+        std: standard deviation of the value.
+    """
+
+    value: float
+    told: float
+    sure: bool
+    std: float
+
+
 class _Regression:
     """The regression of both axes, once the control period is known.
 
@@ -295,7 +313,7 @@ class _Regression:
         self._residuals = ResidualCorrelation()
         self._length = rows.window + rows.smoothing
         self._seen = 0  # rows, forgotten ones too
-        self._delay = 0.0  # as last estimated, rows
+        self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
         self.sums = RowSums(rows.window, rows.smoothing, period, rows.fine)
@@ -360,7 +378,7 @@ class _Regression:
     def _update_response(self) -> None:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
-            delay = self._best_delay()[0]
+            delay = self._best_delay().value
             axes = self._fit(delay)
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction = _known_friction(fuse_friction(*axes, self._geometry))
@@ -371,8 +389,9 @@ class _Regression:
 
     def estimate(self, samples: int) -> Estimate:
         """What the rows say; not judged yet."""
-        self._delay, sure = self._best_delay()
-        linear, angular = self._fit(self._delay)
+        delay = self._best_delay()
+        self._delay, self._told = delay.value, delay.told
+        linear, angular = self._with_uncertain(delay, self._fit(delay.value))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
         covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
@@ -385,7 +404,7 @@ class _Regression:
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=self._residuals.correlation(),
             coverage=self._coverage.shares(),
-            delay=self._delay * self._decimation.factor if sure else math.nan,
+            delay=self._told * self._decimation.factor if delay.sure else math.nan,
             friction=fuse_friction(linear, angular, self._geometry),
         ).with_values(values, covariance)
 
@@ -395,33 +414,39 @@ class _Regression:
         if delay > 0.0:
             text = (
                 f"torque acts {delay:g} control periods "
-                f"({1e3 * self._delay * self._period:.0f} ms) after it is reported"
+                f"({1e3 * self._told * self._period:.0f} ms) after it is reported"
             )
             found.append(
                 f"{text} or more; shorten the delay"
-                if self._delay == DELAYS - 1
+                if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
         return (*found, *self._residuals.warnings())
 
-    def _best_delay(self) -> tuple[float, bool]:
-        """The delay of the torque with the least residuals, in rows, and whether it is sure."""
+    def _best_delay(self) -> _Delay:
+        """The delay of the torque with the least residuals."""
         fine = self._rows.fine
         whole = np.arange((DELAYS - 1) * fine + 1) / fine
         cost = self._cost(whole)
         best = int(np.argmin(cost))
-        found, lowest = float(whole[best]), float(cost[best])
-        # Parts of a sample count only when they are sure, too: most robots have whole ones.
+        found, lowest = told, least = float(whole[best]), float(cost[best])
+        # Parts of a sample have to be likely: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
             around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
             costs = self._cost(around)
-            least = int(np.argmin(costs))
-            if lowest - costs[least] < (SURE_GAIN_PART if found == whole[best] else 0.0):
+            if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
                 break
-            found, lowest = round(float(around[least]), 6), float(costs[least])
-        others = np.abs(whole - found) > DELAY_TOLERANCE
-        sure = cost[others & (whole == np.round(whole))]
-        return found, bool((sure - lowest > SURE_GAIN).all())
+            lowest = float(costs.min())
+            found = round(float(around[np.argmin(costs)]), 6)
+        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
+        sure = bool((others - lowest > SURE_GAIN).all())
+        step = 0.1 / fine
+        at = min(max(found, step), DELAYS - 1.0 - step)
+        before, middle, after = self._cost((at - step, at, at + step))
+        # Minus twice the logarithm of a normal likelihood is a parabola.
+        bend = float(before - 2.0 * middle + after) / step**2
+        std = math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
+        return _Delay(found, found if least - lowest > SURE_GAIN_PART else told, sure, std)
 
     def _cost(self, delays: Sequence[float] | Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
@@ -431,6 +456,21 @@ class _Regression:
             left = residual_sums(self.sums, axis, delays)
             cost += n * np.log(left + 1e-12 * self.sums.moments[axis.output, axis.output] + 1e-300)
         return cost
+
+    def _with_uncertain(
+        self, delay: _Delay, axes: tuple[AxisFit, AxisFit]
+    ) -> tuple[AxisFit, AxisFit]:
+        """Fits whose covariances know that the delay is known so well only."""
+        step = 0.05
+        late = min(delay.value + step, DELAYS - 1.0)
+        early = max(delay.value - step, 0.0)
+        seen = (self.sums.delayed(early), self.sums.delayed(late))
+        found = []
+        for fitted, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
+            before, after = (solution(sums, axis) for sums in seen)
+            slope = (after - before) / (late - early) * delay.std
+            found.append(replace(fitted, covariance=fitted.covariance + np.outer(slope, slope)))
+        return found[0], found[1]
 
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
