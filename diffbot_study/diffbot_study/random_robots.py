@@ -38,6 +38,9 @@ MILLISECOND = 1e-3
 """Control periods and delays are whole multiples of it (s), as the engines' inner steps are."""
 
 
+ODDITIES = ("stribeck", "direction", "caster")
+
+
 @dataclass(frozen=True)
 class RandomRobot:
     """A robot with its surroundings.
@@ -68,9 +71,37 @@ class RandomRobot:
         return replace(self, robot=load_robot(path))
 
     def without_friction(self) -> RandomRobot:
-        """The same robot with wheels that turn freely; for the ideal engine."""
+        """The same robot with wheels that turn freely."""
         free = replace(self.robot.friction, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
         return replace(self, robot=replace(self.robot, friction=free))
+
+    def with_oddity(self, name: str) -> RandomRobot:
+        """The same robot with a friction that K5..K8, viscous and Coulomb friction cannot explain.
+
+        Args:
+            name: of ODDITIES: "stribeck", a breakaway torque of 1.5 times the Coulomb friction that
+                falls off within 5 % of the top speed; "direction", Coulomb friction 30 % less
+                backward; "caster", casters that drag with a coefficient of 0.02, for engines with
+                casters.
+
+        Raises:
+            ValueError: there is no such oddity.
+        """
+        robot = self.robot
+        left, right = robot.friction.coulomb
+        if name == "stribeck":
+            slow = 0.05 * robot.excitation.linear_velocity / robot.wheels.radius
+            friction = replace(
+                robot.friction, static=(1.5 * left, 1.5 * right), stribeck_velocity=(slow, slow)
+            )
+        elif name == "direction":
+            friction = replace(robot.friction, coulomb_backward=(0.7 * left, 0.7 * right))
+        elif name == "caster":
+            contact = replace(robot.contact, caster_friction=0.02)
+            return replace(self, robot=replace(robot, contact=contact))
+        else:
+            raise ValueError(f"oddity = {name!r}: must be one of {', '.join(ODDITIES)}")
+        return replace(self, robot=replace(robot, friction=friction))
 
 
 def draw(seed: int) -> RandomRobot:

@@ -94,8 +94,9 @@ class AxisFit:
     """Parameters of one axis.
 
     Attributes:
-        theta: of [product, torque, v, omega, sign left, sign right], shape (6,).
-        covariance: of theta, shape (6, 6).
+        theta: of [product, torque, v, omega, sign left, sign right] and of what was fitted beside
+            them, shape (6 + extra,).
+        covariance: of theta, shape (6 + extra, 6 + extra).
         variance: mean square of the residuals.
         noise: variance of the gain in velocity that one period's torque and one reading add that
             the model does not know of, [torque, reading].
@@ -121,9 +122,9 @@ def residual_sums(
     return left
 
 
-def solution(sums: RowSums, axis: Axis) -> Array:
-    """Parameters of an axis, delay 0, without their covariance, shape (6,)."""
-    columns = axis.regressors
+def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
+    """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
+    columns = [*axis.regressors, *extra]
     information, scale = _scaled(sums.moments[np.ix_(columns, columns)])
     return np.linalg.solve(information, sums.moments[columns, axis.output] / scale) / scale
 
@@ -136,15 +137,18 @@ def _scaled(a: Array) -> tuple[Array, Array]:
     return scaled + WEAK_PRIOR * np.eye(a.shape[-1]), scale
 
 
-def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
-    """Fit one axis to torques without delay; for others give the sums as `delayed`.
+def fit(
+    sums: RowSums, axis: Axis, prior: AxisPrior | None = None, extra: Sequence[int] = ()
+) -> AxisFit:
+    """Fit one axis; the sums are those of one delay, `RowSums.delayed`.
 
     Args:
         sums: of the rows; at least a few windows of them.
         axis: LINEAR or ANGULAR.
         prior: what is known beforehand; None: next to nothing.
+        extra: columns of regressors beside those of the axis, without a prior.
     """
-    columns = axis.regressors
+    columns = [*axis.regressors, *extra]
     block = np.ix_(columns, columns)
     information, scale = _scaled(sums.moments[block])
     b = sums.moments[columns, axis.output] / scale
@@ -153,7 +157,7 @@ def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
     torque, reading = sums.torque[block] / shape, sums.reading[block] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, axis, theta / scale, (torque, reading), p, scale)
+    noise, variance = _noise(sums, [*columns, axis.output], theta / scale, (torque, reading), p, scale)
     omega = (noise[0] * torque + noise[1] * reading) * _small_sample(sums, len(columns))
     # Variance of the noise that rows without correlation would need for the same precision.
     per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)
@@ -179,16 +183,15 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
 def _noise(
     sums: RowSums,
-    axis: Axis,
+    both: list[int],
     theta: Array,
     spread: tuple[Array, Array],
     p: NDArray[np.floating[Any]],
     scale: Array,
 ) -> tuple[tuple[float, float], float]:
     """Variances of the two noises from the residuals' autocovariances, and the residuals' own."""
-    columns, window = axis.regressors, sums.window
+    columns, window = both[:-1], sums.window
     full = np.append(-theta, 1.0)
-    both = [*columns, axis.output]
     shape = np.outer(scale, scale)
     found, expected = np.empty(len(sums.lags)), np.empty((len(sums.lags), 2))
     for i, lag in enumerate(sums.lags):
@@ -257,9 +260,10 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
         gain = fit.theta[1]
         inverse = np.linalg.inv(terms)
         with np.errstate(all="ignore"):
-            values = inverse @ fit.theta[2:] / gain
+            values = inverse @ fit.theta[2:6] / gain
             jacobian = np.column_stack((-values / gain, inverse / gain))
-            own = _inverse(jacobian @ fit.covariance[1:, 1:] @ jacobian.T, NO_NOISE_STD)
+            spread = fit.covariance[1:6, 1:6]
+            own = _inverse(jacobian @ spread @ jacobian.T, NO_NOISE_STD)
         # A wheel that did not turn, or no torque: this axis has nothing to say.
         if own is not None:
             information += own

@@ -41,6 +41,7 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     TorqueResponse,
 )
+from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
     MIN_WINDOWS,
@@ -60,6 +61,9 @@ RESPONSE_WINDOWS = 5
 # Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
 # whole number of samples, and that makes such a one likely enough to be used.
 SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
+# Windows that share nothing before which frictions of another kind are not looked for, and rows, as
+# a multiple of those the last time, after which they are looked for again.
+ODDITY_WINDOWS, TEST_AGAIN = 40.0, 1.1
 # Standard deviations beyond which friction is known to be there.
 SURE_FRICTION = 3.0
 # Whole delays farther than this from the one found are other ones, in control periods.
@@ -313,6 +317,8 @@ class _Regression:
         self._residuals = ResidualCorrelation()
         self._length = rows.window + rows.smoothing
         self._seen = 0  # rows, forgotten ones too
+        self._oddities: tuple[Oddity, ...] = ()
+        self._tested = 0.0  # rows when oddities were last looked for
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
@@ -379,6 +385,7 @@ class _Regression:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
             delay = self._best_delay().value
+            self._look_for_oddities(delay)
             axes = self._fit(delay)
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction = _known_friction(fuse_friction(*axes, self._geometry))
@@ -391,6 +398,7 @@ class _Regression:
         """What the rows say; not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
+        self._look_for_oddities(delay.value)
         linear, angular = self._with_uncertain(delay, self._fit(delay.value))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
@@ -421,6 +429,7 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
+        found += [oddity.warning for oddity in self._oddities]
         return (*found, *self._residuals.warnings())
 
     def _best_delay(self) -> _Delay:
@@ -466,15 +475,26 @@ class _Regression:
         early = max(delay.value - step, 0.0)
         seen = (self.sums.delayed(early), self.sums.delayed(late))
         found = []
-        for fitted, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
-            before, after = (solution(sums, axis) for sums in seen)
+        for fitted, axis, extra in zip(
+            axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True
+        ):
+            before, after = (solution(sums, axis, extra) for sums in seen)
             slope = (after - before) / (late - early) * delay.std
             found.append(replace(fitted, covariance=fitted.covariance + np.outer(slope, slope)))
         return found[0], found[1]
 
+    def _look_for_oddities(self, delay: float) -> None:
+        """Test anew which frictions are there that the model does not know of."""
+        # What is known beforehand knows nothing of them.
+        if self._priors[0] is None and self.sums.rows > TEST_AGAIN * self._tested:
+            self._tested = self.sums.rows
+            enough = self.windows >= ODDITY_WINDOWS
+            self._oddities = likely_oddities(self.sums.delayed(delay)) if enough else ()
+
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
-        return fit(sums, LINEAR, linear), fit(sums, ANGULAR, angular)
+        extra = extra_columns(self._oddities)
+        return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 
 def _known_friction(friction: Friction) -> Four:
