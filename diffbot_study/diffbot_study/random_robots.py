@@ -10,7 +10,8 @@ What is drawn, uniform unless said otherwise:
     mass 0.5 to 500 kg (logarithmic); wheels 2 to 30 cm; centre of mass 0.1 to 0.75 of half the
     track ahead of the axle or behind it; Coulomb friction up to 0.4 of the excitation's amplitude,
     viscous up to a tenth of the amplitude per top speed; 500 to 16384 counts and periods of 2 to
-    40 ms (logarithmic); torque delay none, whole or broken, up to 3.5 periods; torque noise 1 to 5 %.
+    40 ms (logarithmic); torque delay none, whole or broken, up to 3.5 periods; torque noise 1 to
+    5 %.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Friction
 from diffbot_ident.torque.integral_rows import (
-    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -34,9 +33,9 @@ from diffbot_ident.torque.integral_rows import (
     Flags,
     RowSums,
     V,
-    delay_weights,
     kernels,
 )
+from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
 
 # Factor on the standard deviations for what the two noises do not describe, such as the errors of
 # rows in which a wheel turns round: without it 94.3 % of the 95 % intervals held the truth, over
@@ -112,9 +111,10 @@ def residual_sums(
     sums: RowSums, axis: Axis, delays: Sequence[float] | Array = range(DELAYS)
 ) -> Array:
     """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
-    moments = sums.moments_at([float(delay) for delay in delays])
-    columns = np.array([axis.regressors] * len(delays))
-    columns[:, 1] += 2 * np.arange(len(delays))
+    late = [float(delay) for delay in delays]
+    moments = sums.moments_at(late)
+    columns = np.array([axis.regressors] * len(late))
+    columns[:, 1] += 2 * np.arange(len(late))
     information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
     b = moments[columns, axis.output] / scale
     explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
@@ -157,7 +157,9 @@ def fit(
     torque, reading = sums.torque[block] / shape, sums.reading[block] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, [*columns, axis.output], theta / scale, (torque, reading), p, scale)
+    noise, variance = _noise(
+        sums, [*columns, axis.output], theta / scale, (torque, reading), p, scale
+    )
     omega = (noise[0] * torque + noise[1] * reading) * _small_sample(sums, len(columns))
     # Variance of the noise that rows without correlation would need for the same precision.
     per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)

@@ -30,18 +30,14 @@ from diffbot_ident.torque.axis_fit import (
 )
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
 from diffbot_ident.torque.integral_rows import (
-    DELAYS,
     DOMEGA,
     DV,
     SLOW_SHARE,
     Coverage,
-    Decimation,
     IntegralRows,
     MotionScale,
     RowSums,
-    TorqueResponse,
 )
-from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
     MIN_WINDOWS,
@@ -49,6 +45,9 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
+from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
+from diffbot_ident.torque.torque_delay import DELAYS, Decimation
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12

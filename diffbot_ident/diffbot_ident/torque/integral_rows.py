@@ -37,12 +37,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, Four
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights, delayed
+from diffbot_ident.torque.wheel_speeds import (
+    TorqueResponse,
+    WheelSpeeds,
+    level_side,
+    wheel_speeds,
+)
 
 Flags = NDArray[np.bool_]
-
-# Control periods of torque delay that are told apart: 0 to DELAYS - 1.
-DELAYS = 5
 
 # Columns of a row: regressors, which are integrals over the window, and the two outputs.
 OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
@@ -53,30 +57,8 @@ TORQUES = 13
 # Torques of the wheels that acted some time earlier, late ones last; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
-# Time over which angles are taken together to find when a wheel turns round, s, and the most
-# periods of it.
-CROSSING_TIME, MOST_CROSSING = 0.08, 11
-# Least part of the change of a speed that is left after a wheel has turned round.
-SLOWEST = 0.2
 # Speed up to which friction may differ from that at speed, as a share of the speed to expect.
 SLOW_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class TorqueResponse:
-    """What is known of how torques act: where speeds change their slopes and wheels turn round.
-
-    Attributes:
-        k7: m/s^2 per N m of both wheels' sum; 0 while it is not known.
-        k8: rad/s^2 per N m of the wheels' difference; 0 while it is not known.
-        delay: control periods by which torques act late, >= 0.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-    """
-
-    k7: float = 0.0
-    k8: float = 0.0
-    delay: float = 0.0
-    friction: Four = (0.0, 0.0, 0.0, 0.0)
 
 
 class IntegralRows:
@@ -112,7 +94,7 @@ class IntegralRows:
         self.smoothing = smoothing
         self.fine = fine
         self._slow = slow
-        self._side = max(1, min(MOST_CROSSING // 2, round(0.5 * (CROSSING_TIME / period - 1.0))))
+        self._side = level_side(period)
         self._back = max(2, self._side + 1)
         self.overlap = window + smoothing + DELAYS + self._back - 1
         self._delays = delay_columns(fine)
@@ -164,7 +146,9 @@ class IntegralRows:
         steps[:, V] = _halves(length)[at]
         steps[:, OMEGA] = _halves(angle)[at]
         steps[:, ONE] = gap
-        wheels = self._turning(turned / period[:, None], period, late, response)
+        wheels = wheel_speeds(
+            turned / period[:, None], period, late, response, self._geometry, self._side
+        )
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
         self._add_oddities(steps, wheels, at)
@@ -175,30 +159,7 @@ class IntegralRows:
         turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
         return steps, turning[at]
 
-    def _turning(
-        self, speed: Array, period: Array, impulse: Array, response: TorqueResponse
-    ) -> _Turning:
-        """The wheels' speeds (mean ones given, rad/s) where the torques have been heard, too."""
-        geometry = self._geometry
-        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
-        viscous, coulomb = np.array(response.friction[:2]), np.array(response.friction[2:])
-        linear, angular = response.k7 / radius, geometry.half_track * response.k8 / radius
-        # From a wheel's own torque and from the other's to its acceleration.
-        own, other = linear - angular, linear + angular
-        torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
-        found = _Turning.smoothed(speed, np.zeros_like(speed), period, self._side, 0.0)
-        if not own > 0.0:
-            return found
-        for _ in range(2):
-            rising, falling = found.sign_integrals()
-            acting = torque - coulomb * (rising + falling) - viscous * speed * period[:, None]
-            gained = own * acting + other * acting[:, ::-1]
-            found = _Turning.smoothed(speed, gained, period, self._side, own * coulomb)
-            if not (coulomb.any() and (found.begin * found.end < 0.0).any()):
-                break
-        return found
-
-    def _add_oddities(self, steps: Array, wheels: _Turning, at: slice) -> None:
+    def _add_oddities(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
         """Columns of frictions that the model does not know of."""
         speed, period = wheels.middle, wheels.period[:, None]
         slow = np.sign(speed) * np.exp(-np.square(speed / self._slow)) * period
@@ -220,81 +181,6 @@ class IntegralRows:
         cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
         for late in range(self._delays):
             out[:, late] = np.einsum("c,ncw->nw", weights, pair[first * fine - late + cells])
-
-
-@dataclass(frozen=True)
-class _Turning:
-    """Speeds of the wheels [left, right] at both ends of each period, rad/s, shape (n, 2) each.
-
-    Attributes:
-        begin: at the beginning of a period.
-        end: at its end.
-        middle: mean of both.
-        change: what friction takes from the acceleration times the time when a wheel turns
-            forward, rad/s; as much is added when it turns backward. It bends the course of the
-            speed where that is 0.
-        period: s, shape (n,).
-    """
-
-    begin: Array
-    end: Array
-    middle: Array
-    change: Array
-    period: Array
-
-    @classmethod
-    def smoothed(
-        cls, speed: Array, gained: Array, period: Array, side: int, friction: Array | float
-    ) -> _Turning:
-        """Course of the speeds that the torques make, at the level that the angles tell.
-
-        Args:
-            speed: means over the periods by the angles, rad/s, shape (n, 2).
-            gained: in each period, by all torques, rad/s, shape (n, 2).
-            period: s, shape (n,).
-            side: periods on either side that the level is taken from.
-            friction: Coulomb friction as an acceleration, rad/s^2.
-        """
-        after = np.cumsum(gained, axis=0)
-        middle = after - 0.5 * gained
-        level = _centred_mean(speed - middle, side)
-        # A wheel whose angle stays stands, whatever its torque would do to a free one.
-        moves = _centred_mean(np.abs(speed), side) > 0.0
-        return cls(
-            moves * (after - gained + level),
-            moves * (after + level),
-            moves * (middle + level),
-            np.broadcast_to(friction, speed.shape) * period[:, None],
-            period,
-        )
-
-    def sign_integrals(self) -> tuple[Array, Array]:
-        """Of the signs, under a weight that rises over a period to 1 and one that falls, s."""
-        before, after = np.sign(self.begin), np.sign(self.end)
-        turns = before * after < 0.0
-        period = self.period[:, None]
-        if not turns.any():
-            both = 0.5 * np.sign(self.middle) * period
-            return both, both
-        # Friction is with the acceleration before a wheel turns round and against it after.
-        gained = np.where(turns, np.abs(self.end - self.begin), 1.0)
-        lead = np.abs(self.begin) / (gained + self.change)
-        rest = np.abs(self.end) / np.maximum(gained - self.change, SLOWEST * gained)
-        share = np.where(turns, lead / np.where(turns, lead + rest, 1.0), 0.0)
-        before = np.where(turns, before, np.sign(self.middle))
-        after = np.where(turns, after, before)
-        rising = 0.5 * (before * share**2 + after * (1.0 - share**2))
-        falling = before * (share - 0.5 * share**2) + 0.5 * after * (1.0 - share) ** 2
-        return rising * period, falling * period
-
-
-def _centred_mean(values: Array, side: int) -> Array:
-    """Means over as many rows on either side, shape (n, m); at the ends of what is there."""
-    sums = np.concatenate((np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)))
-    index = np.arange(len(values))
-    low, high = np.maximum(index - side, 0), np.minimum(index + side + 1, len(values))
-    mean: Array = (sums[high] - sums[low]) / (high - low)[:, None]
-    return mean
 
 
 @dataclass(frozen=True)
@@ -329,24 +215,6 @@ def _mean_product(x: _Velocity, y: _Velocity) -> Array:
     return near - bent / 12.0 + 5.0 / 12.0 * gained - jump_x * jump_y / 48.0
 
 
-def delayed(torque: Array, delay: float) -> Array:
-    """Torques that act when reported ones act late: (1 - a) tau[k - d] + a tau[k - d - 1].
-
-    Args:
-        torque: as reported for each of n control periods, shape (..., n).
-        delay: d + a control periods, d whole, 0 <= a < 1.
-
-    Returns:
-        Shape (..., n); the first ceil(delay) periods, of which too little is known, are as
-        reported first.
-    """
-    whole = int(delay)
-    part = delay - whole
-    first = np.repeat(torque[..., :1], whole + 1, axis=-1)
-    padded = np.concatenate((first, torque), axis=-1)[..., : torque.shape[-1] + 1]
-    return (1.0 - part) * padded[..., 1:] + part * padded[..., :-1]
-
-
 def turns(angles: Array) -> Array:
     """What the wheels turned from one sample to the next, rad, shape (n - 1, 2), from (n, 2).
 
@@ -365,90 +233,6 @@ def moving_sum(columns: Array, length: int) -> Array:
     sums = np.cumsum(columns, axis=0)
     sums[length:] -= sums[:-length].copy()
     return sums[length - 1 :]
-
-
-class Decimation:
-    """Takes the samples of a fast robot in groups, each of which is one period of the estimator.
-
-    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are nothing but noise,
-    and products of neighbouring ones are biased, since both take the reading between them.
-
-    Args:
-        factor: samples of a group, >= 1.
-
-    Attributes:
-        factor: as given.
-        fine: parts of a group whose torques are told apart, at most FINEST; one that divides the
-            factor.
-    """
-
-    def __init__(self, factor: int) -> None:
-        self.factor = factor
-        self.fine = next(n for n in range(min(factor, FINEST), 0, -1) if factor % n == 0)
-        self.interrupt()
-
-    def interrupt(self) -> None:
-        """The next sample does not follow those before."""
-        self._left = np.empty((0, 5))
-
-    def take(self, samples: Array) -> Array:
-        """Whole groups of samples of nearly even periods, shape (groups x fine, 5).
-
-        Args:
-            samples: stamp, angles and torques, shape (n, 5).
-        """
-        if self.factor == 1:
-            return samples
-        samples = np.concatenate((self._left, samples))
-        whole = len(samples) - len(samples) % self.factor
-        parts = samples[:whole].reshape(-1, self.factor // self.fine, 5)
-        self._left = samples[whole:]
-        kept = parts[:, -1].copy()
-        kept[:, 3:] = parts[:, :, 3:].mean(axis=1)
-        return kept
-
-
-# Most parts of a period whose torques are told apart.
-FINEST = 8
-
-
-def delay_columns(fine: int) -> int:
-    """Columns for each of the torques' sum and difference, with so many samples in a period."""
-    return DELAYS + 1 if fine == 1 else (DELAYS - 1) * fine + 2
-
-
-@lru_cache(maxsize=4096)
-def delay_weights(delay: float, fine: int) -> Array:
-    """Weights of the torque's columns that give it as it acts so many periods late.
-
-    A torque is constant from one sample to the next. Under the triangle over both periods of a
-    step it counts with a part that is quadratic in the delay. With one sample in a period the
-    columns are the torques of periods k + 1, k, ..., and the weights are exact:
-
-        (1 - a)^2 / 2,  1 / 2 + a - a^2,  a^2 / 2,    a = delay - d,  d whole
-
-    With more, the columns are the sums under the triangle itself, a sample later each, and what
-    lies between two of them is interpolated.
-
-    Args:
-        delay: control periods, 0 to DELAYS - 1.
-        fine: samples in a period.
-
-    Returns:
-        Shape (delay_columns(fine),).
-    """
-    weights = np.zeros(delay_columns(fine))
-    whole = min(int(delay * fine + 1e-9), (DELAYS - 1) * fine)
-    part = max(delay * fine - whole, 0.0)
-    if fine > 1:
-        weights[whole] = 1.0 - part
-        weights[whole + 1] = part
-        return weights
-    weights[whole] = 0.5 * (1.0 - part) ** 2
-    weights[whole + 1] = 0.5 + part - part**2
-    if part > 0.0:
-        weights[whole + 2] = 0.5 * part**2
-    return weights
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,6 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import NORMAL_95, Array, Estimate, State
 from diffbot_ident.torque.integral_rows import (
-    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -26,6 +25,7 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     V,
 )
+from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that is called a contradiction: standard deviations, and share of the larger side.
 # Only both together count: a long run tells slight slip of the wheels from none.
