@@ -40,6 +40,7 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights, delayed
 from diffbot_ident.torque.wheel_speeds import (
+    UNKNOWN_RESPONSE,
     TorqueResponse,
     WheelSpeeds,
     level_side,
@@ -101,7 +102,7 @@ class IntegralRows:
         self.columns = TORQUES + 2 * self._delays
 
     def make(
-        self, samples: Array, response: TorqueResponse = TorqueResponse()
+        self, samples: Array, response: TorqueResponse = UNKNOWN_RESPONSE
     ) -> tuple[Array, Flags]:
         """Rows of a stretch of consecutive samples.
 

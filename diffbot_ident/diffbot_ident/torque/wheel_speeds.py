@@ -38,6 +38,9 @@ class TorqueResponse:
     friction: Four = (0.0, 0.0, 0.0, 0.0)
 
 
+UNKNOWN_RESPONSE = TorqueResponse()
+
+
 def level_side(period: float) -> int:
     """Periods (s) before and after one that tell the level of its speed."""
     return max(1, min(MOST_PERIODS // 2, round(0.5 * (LEVEL_TIME / period - 1.0))))
