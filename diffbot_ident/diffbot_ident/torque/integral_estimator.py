@@ -72,6 +72,8 @@ DELAY_TOLERANCE = 0.75
 # FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
 # square for K5 and K6 (benchmarks/trust.py).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
+# The same with a friction whose pattern is known roughly only.
+ODD_FLOOR = 1.5e-3
 
 
 @dataclass(frozen=True)
@@ -404,7 +406,10 @@ class _Regression:
         covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
         covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
-        covariance += np.diag((FLOOR * np.array([slow**2, slow**2, slow, slow]) * values) ** 2)
+        floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
+        if any(not oddity.exact for oddity in self._oddities):
+            floor = np.maximum(floor, ODD_FLOOR)
+        covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         return Estimate(
             samples=samples,
@@ -479,7 +484,14 @@ class _Regression:
         ):
             before, after = (solution(sums, axis, extra) for sums in seen)
             slope = (after - before) / (late - early) * delay.std
-            found.append(replace(fitted, covariance=fitted.covariance + np.outer(slope, slope)))
+            covariance = fitted.covariance + np.outer(slope, slope)
+            if any(not oddity.exact for oddity in self._oddities):
+                # A pattern that is known roughly leaves a part of what it took away.
+                taken = fitted.theta.copy()
+                taken[:6] -= solution(self.sums.delayed(delay.value), axis)
+                taken[6:] = 0.0
+                covariance = covariance + np.outer(taken, taken)
+            found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
 
     def _look_for_oddities(self, delay: float) -> None:

@@ -59,7 +59,7 @@ TORQUES = 13
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
 # Speed up to which friction may differ from that at speed, as a share of the speed to expect.
-SLOW_SHARE = 0.1
+SLOW_SHARE = 0.05
 
 
 class IntegralRows:

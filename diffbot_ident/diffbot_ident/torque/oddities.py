@@ -37,11 +37,13 @@ class Oddity:
         linear: columns that explain it in dv/dt.
         angular: the same in domega/dt.
         warning: what it is and what to do.
+        exact: whether its columns describe it exactly.
     """
 
     linear: tuple[int, ...]
     angular: tuple[int, ...]
     warning: str
+    exact: bool = False
 
 
 DIRECTION = Oddity(
@@ -49,6 +51,7 @@ DIRECTION = Oddity(
     (ONE,),
     "friction differs by direction, or a torque acts that is not reported: the estimate takes it "
     "into account; check the zero of the torques, and gears that run harder one way",
+    exact=True,
 )
 BREAKAWAY = Oddity(
     (SLOW_LEFT, SLOW_RIGHT),
