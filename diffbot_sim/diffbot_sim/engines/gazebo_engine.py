@@ -6,7 +6,7 @@ import math
 import tempfile
 from pathlib import Path
 
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form
+from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, wheel_friction
 from diffbot_description.loading import support_span
 from diffbot_sim.gazebo import server as protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
@@ -67,6 +67,7 @@ class GazeboSimulator:
         try:
             if pictures is not None:
                 self._server.wait_for_picture(pictures)
+            self._set_friction()
             self._settle()
         except BaseException:
             self.close()
@@ -145,6 +146,20 @@ class GazeboSimulator:
         # A joint of a body whose centre of mass moves begins anew at angle 0.
         now = self._raw_angles()
         self._zero = (now[0] - before[0], now[1] - before[1])
+        self._set_friction()
+
+    def _set_friction(self) -> None:
+        """Tell the plugin the wheels' friction under the present load."""
+        mass, x, _, _ = self._payload
+        for side, law in enumerate(wheel_friction(self._robot, mass, x)):
+            directions = (1.0, -1.0)
+            values = (
+                law.viscous,
+                *map(law.sliding, directions),
+                *map(law.breakaway, directions),
+                law.stribeck_velocity or 0.0,
+            )
+            self._server.exchange(protocol.request(protocol.FRICTION, *values, steps=side))
 
     def _check_balance(self, loaded: RobotModel, mass: float, x: float) -> None:
         total = loaded.mass_body + 2.0 * loaded.wheel_mass
