@@ -49,8 +49,8 @@ def request(kind: int, *values: float, steps: int = 0) -> bytes:
 
     Its kind and values:
         LOOK: none; say the state.
-        STEP: torque left, right (N m), length of an inner step (s), force forward and to the left
-            (N) on the ground below base_link and moment (N m); `steps` of them are done.
+        STEP: torque left, right (N m), length of an inner step (s), force forward (N) on
+            the ground below base_link and moment (N m); `steps` of them are done.
         PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
         PAYLOAD: mass (kg), x, z (m), inertia (kg m^2), as of Simulator.set_payload.
         FRICTION: viscous (N m s/rad), Coulomb forward, backward, static forward, backward (N m),

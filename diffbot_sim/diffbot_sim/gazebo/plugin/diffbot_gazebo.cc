@@ -119,15 +119,15 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     return friction.viscous * middle + 0.5 * (forward - backward);
   }
 
-  // Pushes the body on the ground below its origin, in its own directions.
+  // Lets the casters drag: a force along the body, on the ground below its origin, and a moment.
   void Drag() {
-    if (drag_ == Vector3d::Zero) return;
+    if (drag_ == std::array<double, 2>{}) return;
     const auto pose = body_->WorldPose();
-    const double yaw = pose.Rot().Yaw(), c = std::cos(yaw), s = std::sin(yaw);
-    const Vector3d ground(pose.Pos().X(), pose.Pos().Y(), 0.0);
+    const double yaw = pose.Rot().Yaw();
     body_->AddForceAtWorldPosition(
-        Vector3d(c * drag_.X() - s * drag_.Y(), s * drag_.X() + c * drag_.Y(), 0.0), ground);
-    body_->AddTorque(Vector3d(0.0, 0.0, drag_.Z()));
+        Vector3d(std::cos(yaw) * drag_[0], std::sin(yaw) * drag_[0], 0.0),
+        Vector3d(pose.Pos().X(), pose.Pos().Y(), 0.0));
+    body_->AddTorque(Vector3d(0.0, 0.0, drag_[1]));
   }
 
   bool FindRobot() {
@@ -198,12 +198,12 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     return false;
   }
 
-  // Values: torques left and right (N m), length of a step (s), force forward and to the left (N)
-  // and moment (N m) of the casters' drag.
+  // Values: torques left and right (N m), length of a step (s), force (N) and moment (N m) of
+  // the casters' drag.
   void Begin(const Request &request) {
     auto physics = world_->Physics();
     torque_ = {request.values[0], request.values[1]};
-    drag_ = Vector3d(request.values[3], request.values[4], request.values[5]);
+    drag_ = {request.values[3], request.values[4]};
     remaining_ = request.steps;
     {
       std::lock_guard<std::mutex> lock(pausing_);
@@ -306,8 +306,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool moving_ = false;
   bool pause_wanted_ = false;
   bool settled_ = false;  // the contacts are those of where the robot is now
-  std::array<double, 2> torque_{};
-  Vector3d drag_;
+  std::array<double, 2> torque_{}, drag_{};
   std::array<struct Friction, 2> friction_;
   std::array<double, 2> rate_before_{}, limit_{};
   unsigned long drawn_ = 0;

@@ -1,0 +1,93 @@
+"""Casters that drag: dry friction of coefficient x load at the ground points, for contact engines.
+
+The load is that of the robot at rest. The engines' own contact friction is not used: MuJoCo's
+friction lifts what slides (its soft cone couples slip to normal force), so that a caster with
+coefficient 0.2 hops; ODE's has a square and no round cone, which drags harder along the diagonals.
+"""
+
+from __future__ import annotations
+
+import math
+
+from arc_odometry import Velocity
+from diffbot_description import DynamicParameters, Robot
+from diffbot_description.ground_loads import ground_loads
+
+# A caster that holds moves by up to this, m/s.
+CREEP = 1e-9
+# The search for the velocity after a step ends after so many rounds, or changes (relative) below.
+MOST_ROUNDS = 100
+PRECISION = 1e-12
+
+
+class CasterDrag:
+    """Forces of the casters that touch the ground, step by step.
+
+    The velocity u after a step is the one that makes (u - u_free)' M (u - u_free) / 2 +
+    h sum of limit |velocity of the ground point| least, u_free being that without drag: casters
+    that slide are braked by their limit, and a robot that they can hold is stopped within the step
+    as a whole. There is one such u, though not one set of forces where several casters hold. It
+    is found by weighting: each caster is a damper of limit / speed in turn.
+
+    Args:
+        robot: its casters and loads.
+        parameters: K5 to K8, with the payload.
+        mass: of a payload, kg.
+        x: of the payload, m ahead of the axle.
+    """
+
+    def __init__(
+        self, robot: Robot, parameters: DynamicParameters, mass: float = 0.0, x: float = 0.0
+    ) -> None:
+        self._parameters = parameters
+        radius, half = robot.wheels.radius, robot.wheels.half_track
+        self._mass = 1.0 / (radius * parameters.k7)  # M_e
+        self._inertia = -half / (radius * parameters.k8)  # I_e
+        coefficient = robot.contact.caster_friction
+        loads = ground_loads(robot, mass, x).casters
+        self._casters = [
+            (caster.x, caster.y, coefficient * load)
+            for caster, load in zip(robot.casters, loads, strict=True)
+            if coefficient * load > 0.0
+        ]
+
+    @property
+    def exists(self) -> bool:
+        """Whether any caster drags."""
+        return bool(self._casters)
+
+    def wrench(self, u: Velocity, torque: tuple[float, float], step: float) -> tuple[float, float]:
+        """Drag over the next step: force along the robot (N), moment about the axle's middle (N m).
+
+        The wheels hold against the force across, which does nothing.
+
+        Args:
+            u: at the start of the step.
+            torque: of the wheels [left, right] in it, N m.
+            step: s.
+        """
+        drift, push = self._parameters.drift(u), self._parameters.input_acceleration(torque)
+        free_v = u.v + step * (drift.v + push.v)
+        free_omega = u.omega + step * (drift.omega + push.omega)
+        v, omega = free_v, free_omega
+        for _ in range(MOST_ROUNDS):
+            before_v, before_omega = v, omega
+            v, omega = self._damped(v, omega, free_v, free_omega, step)
+            change = abs(v - before_v) + abs(omega - before_omega)
+            if change <= PRECISION * (abs(v) + abs(omega)):
+                break
+        return self._mass * (v - free_v) / step, self._inertia * (omega - free_omega) / step
+
+    def _damped(
+        self, v: float, omega: float, free_v: float, free_omega: float, step: float
+    ) -> tuple[float, float]:
+        """Velocity after a step with dampers of limit / speed, the speeds at v and omega."""
+        a, b, c = self._mass, 0.0, self._inertia
+        for x, y, limit in self._casters:
+            damper = step * limit / max(math.hypot(v - y * omega, x * omega), CREEP)
+            a += damper
+            b -= damper * y
+            c += damper * (x * x + y * y)
+        push, turn = self._mass * free_v, self._inertia * free_omega
+        determinant = a * c - b * b
+        return (c * push - b * turn) / determinant, (a * turn - b * push) / determinant
