@@ -43,7 +43,13 @@ def refuse_unsupported(values: SimpleNamespace) -> None:
 
 def make_actuator(robot: Robot, values: SimpleNamespace) -> Actuator:
     """The robot's motors with SENSORS_AND_MOTORS' values."""
-    return Actuator(robot.limits.torque, values.torque_delay, values.torque_noise, values.seed)
+    return Actuator(
+        robot.limits.torque,
+        values.torque_delay,
+        values.torque_noise,
+        values.seed,
+        robot.drive.dead_band,
+    )
 
 
 def make_encoders(robot: Robot, values: SimpleNamespace) -> Encoders:
