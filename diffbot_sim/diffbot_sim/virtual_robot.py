@@ -33,7 +33,7 @@ class Actuator:
 
     A command is clipped to the limit; that is the reported torque, what joint_states.effort says
     of the interval. The acting torque is the torque reported `delay_samples` earlier (0 before the
-    first), times 1 + noise N(0, 1), drawn anew per wheel and sample; or none, where that command was
+    first), times 1 + noise N(0, 1), drawn anew per wheel and sample; or none, where that one was
     within the dead band of the motor's driver.
 
     Args:

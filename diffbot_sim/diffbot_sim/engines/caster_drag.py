@@ -1,7 +1,7 @@
-"""Casters that drag: dry friction of coefficient x load at the ground points, for contact engines.
+"""Casters that drag: dry friction of coefficient x load at their ground points.
 
-The load is that of the robot at rest. The engines' own contact friction is not used: MuJoCo's
-friction lifts what slides (its soft cone couples slip to normal force), so that a caster with
+The load is that of the robot at rest. Contact engines do not use their own friction for it:
+MuJoCo's lifts what slides (its soft cone couples slip to normal force), so that a caster with
 coefficient 0.2 hops; ODE's has a square and no round cone, which drags harder along the diagonals.
 """
 
@@ -34,6 +34,11 @@ class CasterDrag:
         parameters: K5 to K8, with the payload.
         mass: of a payload, kg.
         x: of the payload, m ahead of the axle.
+
+    Attributes:
+        casters: x, y (m) and limit (N) of each caster that drags.
+        mass: M_e, kg.
+        inertia: I_e, kg m^2.
     """
 
     def __init__(
@@ -41,11 +46,11 @@ class CasterDrag:
     ) -> None:
         self._parameters = parameters
         radius, half = robot.wheels.radius, robot.wheels.half_track
-        self._mass = 1.0 / (radius * parameters.k7)  # M_e
-        self._inertia = -half / (radius * parameters.k8)  # I_e
+        self.mass = 1.0 / (radius * parameters.k7)  # M_e
+        self.inertia = -half / (radius * parameters.k8)  # I_e
         coefficient = robot.contact.caster_friction
         loads = ground_loads(robot, mass, x).casters
-        self._casters = [
+        self.casters = [
             (caster.x, caster.y, coefficient * load)
             for caster, load in zip(robot.casters, loads, strict=True)
             if coefficient * load > 0.0
@@ -54,7 +59,7 @@ class CasterDrag:
     @property
     def exists(self) -> bool:
         """Whether any caster drags."""
-        return bool(self._casters)
+        return bool(self.casters)
 
     def wrench(self, u: Velocity, torque: tuple[float, float], step: float) -> tuple[float, float]:
         """Drag over the next step: force along the robot (N), moment about the axle's middle (N m).
@@ -69,6 +74,14 @@ class CasterDrag:
         drift, push = self._parameters.drift(u), self._parameters.input_acceleration(torque)
         free_v = u.v + step * (drift.v + push.v)
         free_omega = u.omega + step * (drift.omega + push.omega)
+        v, omega = self.after(free_v, free_omega, step)
+        return self.mass * (v - free_v) / step, self.inertia * (omega - free_omega) / step
+
+    def after(self, free_v: float, free_omega: float, step: float) -> Velocity:
+        """Velocity after a step (s) that would be free_v (m/s), free_omega (rad/s) without drag.
+
+        With a step of 1 s the same of accelerations from rest.
+        """
         v, omega = free_v, free_omega
         for _ in range(MOST_ROUNDS):
             before_v, before_omega = v, omega
@@ -76,18 +89,18 @@ class CasterDrag:
             change = abs(v - before_v) + abs(omega - before_omega)
             if change <= PRECISION * (abs(v) + abs(omega)):
                 break
-        return self._mass * (v - free_v) / step, self._inertia * (omega - free_omega) / step
+        return Velocity(v, omega)
 
     def _damped(
         self, v: float, omega: float, free_v: float, free_omega: float, step: float
     ) -> tuple[float, float]:
         """Velocity after a step with dampers of limit / speed, the speeds at v and omega."""
-        a, b, c = self._mass, 0.0, self._inertia
-        for x, y, limit in self._casters:
+        a, b, c = self.mass, 0.0, self.inertia
+        for x, y, limit in self.casters:
             damper = step * limit / max(math.hypot(v - y * omega, x * omega), CREEP)
             a += damper
             b -= damper * y
             c += damper * (x * x + y * y)
-        push, turn = self._mass * free_v, self._inertia * free_omega
+        push, turn = self.mass * free_v, self.inertia * free_omega
         determinant = a * c - b * b
         return (c * push - b * turn) / determinant, (a * turn - b * push) / determinant
