@@ -13,10 +13,11 @@ from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Robot
 from diffbot_description.ground_loads import ground_loads
 
-# A caster that holds moves by up to this, m/s.
+# A speed is sqrt(speed^2 + CREEP^2), m/s: a caster that holds half of what it can moves by half of
+# this.
 CREEP = 1e-9
 # The search for the velocity after a step ends after so many rounds, or changes (relative) below.
-MOST_ROUNDS = 100
+MOST_ROUNDS = 60
 PRECISION = 1e-12
 
 
@@ -27,7 +28,7 @@ class CasterDrag:
     h sum of limit |velocity of the ground point| least, u_free being that without drag: casters
     that slide are braked by their limit, and a robot that they can hold is stopped within the step
     as a whole. There is one such u, though not one set of forces where several casters hold. It
-    is found by weighting: each caster is a damper of limit / speed in turn.
+    is found by Newton's method with steps halved until they lead down.
 
     Args:
         robot: its casters and loads.
@@ -84,23 +85,43 @@ class CasterDrag:
         """
         v, omega = free_v, free_omega
         for _ in range(MOST_ROUNDS):
-            before_v, before_omega = v, omega
-            v, omega = self._damped(v, omega, free_v, free_omega, step)
-            change = abs(v - before_v) + abs(omega - before_omega)
-            if change <= PRECISION * (abs(v) + abs(omega)):
+            dv, domega = self._newton_step(v, omega, free_v, free_omega, step)
+            before = self._cost(v, omega, free_v, free_omega, step)
+            while self._cost(v + dv, omega + domega, free_v, free_omega, step) > before:
+                dv, domega = 0.5 * dv, 0.5 * domega
+            v, omega = v + dv, omega + domega
+            if abs(dv) + abs(domega) <= PRECISION * (abs(v) + abs(omega)):
                 break
         return Velocity(v, omega)
 
-    def _damped(
+    def _cost(self, v: float, omega: float, free_v: float, free_omega: float, step: float) -> float:
+        """What the velocity after a step makes least, J."""
+        a, b = v - free_v, omega - free_omega
+        cost = 0.5 * (self.mass * a * a + self.inertia * b * b)
+        for x, y, limit in self.casters:
+            cost += step * limit * math.hypot(v - y * omega, x * omega, CREEP)
+        return cost
+
+    def _newton_step(
         self, v: float, omega: float, free_v: float, free_omega: float, step: float
-    ) -> tuple[float, float]:
-        """Velocity after a step with dampers of limit / speed, the speeds at v and omega."""
+    ) -> Velocity:
+        """Towards where the derivatives of the cost vanish."""
+        down_v, down_omega = self.mass * (free_v - v), self.inertia * (free_omega - omega)
         a, b, c = self.mass, 0.0, self.inertia
         for x, y, limit in self.casters:
-            damper = step * limit / max(math.hypot(v - y * omega, x * omega), CREEP)
-            a += damper
-            b -= damper * y
-            c += damper * (x * x + y * y)
-        push, turn = self.mass * free_v, self.inertia * free_omega
+            along, across = v - y * omega, x * omega
+            speed = math.hypot(along, across, CREEP)
+            along, across = along / speed, across / speed
+            force, stiff = step * limit, step * limit / speed
+            # By v and by omega: the slopes of the speed, and what it bends.
+            turning = x * across - y * along
+            down_v -= force * along
+            down_omega -= force * turning
+            a += stiff * (1.0 - along * along)
+            b += stiff * (-y - along * turning)
+            c += stiff * (x * x + y * y - turning * turning)
         determinant = a * c - b * b
-        return (c * push - b * turn) / determinant, (a * turn - b * push) / determinant
+        return Velocity(
+            (c * down_v - b * down_omega) / determinant,
+            (a * down_omega - b * down_v) / determinant,
+        )

@@ -24,7 +24,7 @@ HOLDING = 0
 # coefficient below this part of what was added up to it is an exact zero.
 ROUNDING = 1e-12
 # A robot starts when its casters leave more than this part of the acceleration without them.
-STARTS = 1e-8
+STARTS = 1e-6
 
 
 @dataclass(frozen=True)
