@@ -57,7 +57,13 @@ def refuse_unsupported(values: ExternalParameters) -> None:
 
 def make_actuator(robot: Robot, values: SensorParameters) -> Actuator:
     """The robot's motors."""
-    return Actuator(robot.limits.torque, values.torque_delay, values.torque_noise, values.seed)
+    return Actuator(
+        robot.limits.torque,
+        values.torque_delay,
+        values.torque_noise,
+        values.seed,
+        robot.drive.dead_band,
+    )
 
 
 def make_encoders(robot: Robot, values: SensorParameters, period: float) -> Encoders:

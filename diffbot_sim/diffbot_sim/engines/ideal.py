@@ -15,7 +15,10 @@ friction meets its analytic solution to 1e-12 too. One 10 ms step takes about 0.
 
 from __future__ import annotations
 
+import math
+
 from diffbot_description import DynamicParameters, Robot, closed_form, wheel_friction
+from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.motion_series import (
     MOST_PIECES,
     MotionSeries,
@@ -25,6 +28,9 @@ from diffbot_sim.engines.motion_series import (
 )
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
+
+# Of the robot, m/s: slower than this, dragging casters stop it at once or let it start.
+SLOW = 1e-5
 
 
 class IdealSimulator:
@@ -50,14 +56,19 @@ class IdealSimulator:
         self._v = self._omega = 0.0
         self._angles = [0.0, 0.0]
         # A wheel without Coulomb friction never holds; its direction is of no effect.
-        self._modes = [HOLDING if holds else 1 for holds in self._friction.holds]
+        drags = self._friction.drag.exists
+        self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
     def step(self, torque: tuple[float, float], duration: float) -> None:
         """See Simulator.step."""
         torque = check_torque(torque)
         remaining = check_duration(duration)
-        self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
+        self._choose_modes(torque)
         for _ in range(MOST_PIECES):
+            remaining -= self._stop_or_start(torque, remaining)
+            if remaining <= 0.0:
+                self.time += duration
+                return
             dynamics = self._friction.dynamics(torque, self._modes)
             series = motion_series(
                 self._v,
@@ -113,11 +124,13 @@ class IdealSimulator:
         self._load(mass, x, yaw_inertia)
 
     def _load(self, mass: float = 0.0, x: float = 0.0, yaw_inertia: float = 0.0) -> None:
+        parameters = closed_form(self._bare.with_payload(mass, x, yaw_inertia))
         self._friction = WheelFriction(
-            closed_form(self._bare.with_payload(mass, x, yaw_inertia)),
+            parameters,
             self._radius,
             self._half_track,
             wheel_friction(self._robot, mass, x),
+            CasterDrag(self._robot, parameters, mass, x),
         )
 
     def _next_event(
@@ -174,7 +187,44 @@ class IdealSimulator:
             return
         self._modes[wheel] = HOLDING
         self._rest_holding_wheels()
-        self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
+        self._choose_modes(torque)
+
+    def _choose_modes(self, torque: tuple[float, float]) -> None:
+        if not self._is_held_by_casters():
+            self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
+
+    def _is_held_by_casters(self) -> bool:
+        return self._friction.drag.exists and self._modes == [HOLDING, HOLDING]
+
+    def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
+        """Stop a slow robot whose casters drag, or let it start; returns the time taken, s.
+
+        Where it turns as it stops, the directions of the casters turn ever faster, and series hold
+        for ever less: below SLOW the rest of the way, SLOW^2 / acceleration, is left out.
+        """
+        if not self._friction.drag.exists:
+            return 0.0
+        b, held = self._half_track, self._is_held_by_casters()
+        speed = math.hypot(self._v, b * self._omega)
+        if not held and speed >= SLOW:
+            return 0.0
+        departure = self._friction.departure(torque)
+        if departure is None:
+            self._v = self._omega = 0.0
+            self._modes = [HOLDING, HOLDING]
+            return remaining
+        start, modes = departure
+        drag = self._friction.drag
+        along = drag.mass * self._v * start.v + drag.inertia * self._omega * start.omega
+        if held or along <= 0.0:
+            self._v = self._omega = 0.0
+        elif speed >= 0.1 * SLOW:
+            return 0.0
+        time = min(remaining, SLOW / math.hypot(start.v, b * start.omega))
+        self._v += start.v * time
+        self._omega += start.omega * time
+        self._modes = modes
+        return time
 
     def _rest_holding_wheels(self) -> None:
         """Take rounding out of the speeds of wheels at rest; the other wheel keeps its speed."""

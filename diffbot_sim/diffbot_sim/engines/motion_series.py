@@ -166,6 +166,76 @@ class _StribeckExpansion:
             terms.append(sum(map(mul, self._slope, terms[::-1])) / k)
 
 
+@dataclass(frozen=True)
+class Slip:
+    """Direction of the velocity of a ground point, a unit vector forward and to the left.
+
+    Both values are 0 at rest, where there is none.
+
+    Args:
+        x: m ahead of the axle, not 0.
+        y: m to the left.
+    """
+
+    x: float
+    y: float
+
+    def values(self, v: float, omega: float) -> Sequence[float]:
+        """See StateFunction.values."""
+        forward, left = v - self.y * omega, self.x * omega
+        speed = math.hypot(forward, left)
+        return [forward / speed, left / speed] if speed > 0.0 else [0.0, 0.0]
+
+    def expansion(self) -> Expansion:
+        """See StateFunction.expansion."""
+        return _SlipExpansion(self.x, self.y)
+
+    def validity(self, v: float, omega: float) -> list[Row]:
+        """See StateFunction.validity: until it has turned by a right angle, or stops."""
+        forward, left = self.values(v, omega)
+        if forward == left == 0.0:
+            return []
+        return [[0.0, 0.0, forward, left * self.x - forward * self.y, 0.0]]
+
+
+class _SlipExpansion:
+    """a p and b p with p = s^(-1/2), s = a^2 + b^2: s p' = -s' p / 2 gives p term by term."""
+
+    def __init__(self, x: float, y: float) -> None:
+        self._x, self._y = x, y
+        self._forward: list[float] = []
+        self._left: list[float] = []
+        self._square: list[float] = []
+        self._inverse: list[float] = []
+        self._scale = 1.0
+        self.terms = [[], []]
+
+    terms: list[list[float]]
+
+    def extend(self, vs: list[float], ws: list[float]) -> None:
+        """See Expansion.extend."""
+        k = len(self._square)
+        if k == 0:
+            # Speeds relative to the first: their squares would underflow.
+            speed = math.hypot(vs[0] - self._y * ws[0], self._x * ws[0])
+            self._scale = 1.0 / speed if speed > 0.0 else 0.0
+        self._forward.append(self._scale * (vs[k] - self._y * ws[k]))
+        self._left.append(self._scale * self._x * ws[k])
+        self._square.append(
+            sum(map(mul, self._forward, self._forward[::-1]))
+            + sum(map(mul, self._left, self._left[::-1]))
+        )
+        if k == 0:
+            self._inverse.append(1.0)
+        else:
+            total = sum(
+                (0.5 * j - k) * self._square[j] * self._inverse[k - j] for j in range(1, k + 1)
+            )
+            self._inverse.append(total / (k * (self._square[0] or 1.0)))
+        for parts, terms in zip((self._forward, self._left), self.terms, strict=True):
+            terms.append(sum(map(mul, parts, self._inverse[::-1])))
+
+
 def motion_series(
     v: float,
     omega: float,

@@ -42,7 +42,9 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Robot, closed_form, urdf
+from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
@@ -122,6 +124,7 @@ class MujocoSimulator:
         self._wheels = [int(joint.bodyid[0]) for joint in joints]
         self._friction = WheelJointFriction(self._model, robot, self._speed)
         self._friction.load(self.parameters())
+        self._drag = CasterDrag(robot, self.parameters())
         self._stand = self._settled()
         self.paused = False
         self.reset()
@@ -143,7 +146,12 @@ class MujocoSimulator:
         duration = check_duration(duration)
         count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
         self._set_inner_step(duration / count)
-        self._friction.step(self._data, (left, right), count)
+        if self._drag.exists:
+            for _ in range(count):
+                self._pull_casters((left, right))
+                self._friction.step(self._data, (left, right), 1)
+        else:
+            self._friction.step(self._data, (left, right), count)
         if self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
             raise FloatingPointError(
                 f"MuJoCo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
@@ -178,12 +186,26 @@ class MujocoSimulator:
 
     def velocity(self) -> tuple[float, float]:
         """See Simulator.velocity; v lies along the heading, omega about the vertical."""
+        return self._velocity(self._theta)
+
+    def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _, *spin = self._data.qvel[:6].tolist()
         w, x, y, z = self._data.qpos[3:7].tolist()
         # Last row of the rotation matrix: the body's spin about the vertical.
         up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
-        v = vx * math.cos(self._theta) + vy * math.sin(self._theta)
+        v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, sum(a * b for a, b in zip(up, spin, strict=True))
+
+    def _pull_casters(self, torque: tuple[float, float]) -> None:
+        """Let the casters drag for one inner step; torque [left, right] in N m."""
+        yaw = self._yaw()
+        force, moment = self._drag.wrench(
+            Velocity(*self._velocity(yaw)), torque, self._model.opt.timestep
+        )
+        c, s, height = math.cos(yaw), math.sin(yaw), self._bare.wheel_radius
+        # It acts on the ground, below the origin of the free body: a lever, in its frame.
+        lever = -height * force
+        self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
 
     def parameters(self) -> DynamicParameters:
         """See Simulator.parameters."""
@@ -217,6 +239,7 @@ class MujocoSimulator:
         self._payload = (mass, x, z, yaw_inertia)
         set_payload_mass(self._model, *self._payload)
         self._friction.load(self.parameters(), mass, x)
+        self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
 
     def _set_inner_step(self, inner_step: float) -> None:
         set_inner_step(self._model, inner_step, self._settings)
@@ -281,7 +304,8 @@ def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujo
         if geom is not floor and geom.name != FLOOR:
             # Everything meets the floor only: bits of the floor's contype.
             geom.contype, geom.conaffinity = 0, 1
-            geom.condim, geom.friction = _caster_friction(robot)
+            # The casters' drag is CasterDrag's.
+            geom.condim, geom.friction = 1, [0.0, 0.0, 0.0]
             _set_contact(geom, settings)
     for geom in wheels:
         geom.conaffinity = 0
@@ -330,11 +354,6 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
 def _set_contact(element: mujoco.MjsGeom | mujoco.MjsPair, settings: ContactSettings) -> None:
     element.solref[0] = settings.time_constant
     element.solimp[:2] = settings.impedance
-
-
-def _caster_friction(robot: Robot) -> tuple[int, list[float]]:
-    coefficient = robot.contact.caster_friction
-    return (3 if coefficient > 0.0 else 1), [coefficient, 0.0, 0.0]
 
 
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:

@@ -12,8 +12,10 @@ from itertools import product
 
 import numpy as np
 
+from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, FrictionLaw
-from diffbot_sim.engines.motion_series import Stribeck
+from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
 
 HOLDING = 0
 """Mode of a wheel at rest; +1 and -1 are the directions of a turning one."""
@@ -21,6 +23,8 @@ HOLDING = 0
 # Relative. Friction may exceed its limit by so much before a wheel counts as released, and a
 # coefficient below this part of what was added up to it is an exact zero.
 ROUNDING = 1e-12
+# A robot starts when its casters leave more than this part of the acceleration without them.
+STARTS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,13 @@ class WheelFriction:
         radius: wheel radius, m.
         half_track: b, m.
         laws: friction of the wheels [left, right].
+        drag: of the casters.
 
     Attributes:
         parameters: as given.
         wheel_speed: rows of the wheel speeds [left, right], rad/s.
         functions: of the state, which the equations hold besides its powers: the fall of static
-            to Coulomb friction of each wheel that has it.
+            to Coulomb friction of each wheel that has it, the direction of each caster that drags.
         holds: whether a wheel has dry friction at all.
     """
 
@@ -57,18 +62,22 @@ class WheelFriction:
         radius: float,
         half_track: float,
         laws: tuple[FrictionLaw[float], FrictionLaw[float]],
+        drag: CasterDrag,
     ) -> None:
         self.parameters = parameters
+        self.drag = drag
+        self._half_track = half_track
         self._laws = laws
         k7, k8 = parameters.k7, parameters.k8
         self._input = np.array([[k7, k7], [k8, -k8]])  # wheel torques -> [v', omega']
         self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / radius
         self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in laws]
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
-        self.functions = [
+        self.functions: list[StateFunction] = [
             Stribeck(*(self._wheels[i] / laws[i].stribeck_velocity).tolist()) for i in self._falling
         ]
-        self._columns = 5 + len(self.functions)
+        self.functions += [Slip(x, y) for x, y, _ in drag.casters]
+        self._columns = 5 + len(self._falling) + 2 * len(drag.casters)
         self.wheel_speed = [
             [0.0, 0.0, *speeds, *(0.0,) * (self._columns - 4)] for speeds in self._wheels.tolist()
         ]
@@ -84,6 +93,12 @@ class WheelFriction:
             torques[i, column] = -modes[i] * (law.breakaway(modes[i]) - law.sliding(modes[i]))
         drift = np.zeros_like(torques)
         drift[0, 0], drift[1, 1] = self.parameters.k5, self.parameters.k6
+        first = 5 + len(self._falling)
+        for column, (x, y, limit) in enumerate(self.drag.casters):
+            along = first + 2 * column  # after it the column of the direction across
+            drift[0, along] = -limit / self.drag.mass
+            drift[1, along] = limit * y / self.drag.inertia
+            drift[1, along + 1] = -limit * x / self.drag.inertia
         free = drift + self._input @ torques
         holding = np.zeros_like(torques)
         held = [i for i in range(2) if modes[i] == HOLDING]
@@ -133,3 +148,53 @@ class WheelFriction:
             friction: of its sign; one that pushes backward keeps the wheel from turning forward.
         """
         return self._laws[wheel].breakaway(-friction)
+
+    def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
+        """How a robot at rest starts whose casters drag: accelerations and modes; None: it stays.
+
+        The friction of a caster has the direction of the acceleration, which depends on it. Of all
+        choices of wheels that hold only one is consistent, as in choose_modes.
+
+        Args:
+            torque: from now on, N m.
+        """
+        for modes in ([HOLDING, 1], [HOLDING, -1], [1, HOLDING], [-1, HOLDING]):
+            held = modes.index(HOLDING)
+            if self.holds[held]:
+                turn = self._pivoting(torque, held, modes[1 - held])
+                if turn is not None:
+                    return turn, modes
+        for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
+            free = self._input @ [
+                tau - mode * law.breakaway(mode)
+                for tau, mode, law in zip(torque, modes, self._laws, strict=True)
+            ]
+            start = self.drag.after(float(free[0]), float(free[1]), 1.0)
+            speeds = self._wheels @ start
+            if np.abs(speeds).max() > STARTS * np.abs(self._wheels @ free).max() and all(
+                mode * speed > 0.0
+                for mode, speed, holds in zip(modes, speeds, self.holds, strict=True)
+                if holds
+            ):
+                return start, modes
+        return None
+
+    def _pivoting(self, torque: tuple[float, float], held: int, mode: int) -> Velocity | None:
+        """Accelerations about the contact point of a held wheel, if it holds then."""
+        turning = 1 - held
+        b = self._half_track
+        v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
+        net = list(torque)
+        net[turning] -= mode * self._laws[turning].breakaway(mode)
+        mass, inertia = self.drag.mass, self.drag.inertia
+        force, moment = (self._input @ net * (mass, inertia)).tolist()
+        for x, y, limit in self.drag.casters:
+            forward, left = Slip(x, y).values(v, omega)
+            force -= limit * forward
+            moment -= limit * (x * left - y * forward)
+        size = (force * v + moment * omega) / (mass * v * v + inertia * omega * omega)
+        if size <= 0.0:
+            return None
+        start = Velocity(size * v, size * omega)
+        holding = (mass * start.v - force) / (mass * self.parameters.k7)
+        return start if abs(holding) <= self.limit(held, holding) else None

@@ -31,8 +31,21 @@ from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.stamps import answers, create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz.launches import CONTROL_SERVICE, PREFIX, STEP, check_installed, launch_gz
-from diffbot_sim.gz.stepped_robot import NANOSECONDS, GzPose, SteppedRobot, WheelReading
+from diffbot_sim.gz.launches import (
+    CONTROL_SERVICE,
+    PREFIX,
+    STEP,
+    check_installed,
+    launch_gz,
+    left_out,
+)
+from diffbot_sim.gz.stepped_robot import (
+    NANOSECONDS,
+    GzPose,
+    SteppedRobot,
+    WheelReading,
+    moves_at_any_torque,
+)
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer
 from diffbot_sim.simulator_parameters import (
     ExternalParameters,
@@ -229,13 +242,18 @@ class GzSimulatorNode(Node):
         if values.start_gazebo:
             check_installed("gz")
         self.robot = load_robot(values.robot)
+        if absent := left_out(self.robot, "gz"):
+            self.get_logger().warning(
+                f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
+                "sim:=ideal, mujoco and gazebo do"
+            )
         self._start = pose_from_text("start", values.start)
         self._steps = steps_per_period(values.period)
         self._stepped = SteppedRobot(
             make_actuator(self.robot, values),
             make_encoders(self.robot, values, values.period),
             values.period,
-            grips=not any(self.robot.friction.coulomb),
+            grips=moves_at_any_torque(self.robot),
         )
         self._phase = Phase.STARTING
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))

@@ -22,7 +22,7 @@ from diffbot_node.stamps import create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.gz_simulator_node import hear_true_motion
-from diffbot_sim.gz.launches import HARDWARE, check_installed, launch_ros2_control
+from diffbot_sim.gz.launches import HARDWARE, check_installed, launch_ros2_control, left_out
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers
 from diffbot_sim.simulator_parameters import ExternalParameters, refuse_unsupported
 from diffbot_sim.simulator_topics import COMMANDS, TruthTopics, closed_form_message
@@ -57,6 +57,11 @@ class Ros2ControlSimulatorNode(Node):
         self.values = values = declare(self, Ros2ControlParameters)
         refuse_unsupported(values)
         self.robot = load_robot(values.robot)
+        if absent := left_out(self.robot, values.sim):
+            self.get_logger().warning(
+                f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
+                "sim:=ideal, mujoco and gazebo do"
+            )
         start = pose_from_text("start", values.start)
         if values.start_simulator:
             check_installed(values.sim)
