@@ -17,11 +17,13 @@ from tf2_msgs.msg import TFMessage
 
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import load_robot
+from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Parameter, pose_from_text, to_stamp
 from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by
+from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PACING_PARAMETERS, PacedSimulator
 from diffbot_sim.simulator_parameters import ROBOT, SEED, START, encoder_counts
 from diffbot_sim.simulator_topics import OnCommand, TruthTopics
@@ -29,6 +31,7 @@ from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, Velocit
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"
+LARGEST_DEAD_BAND = 10.0  # m/s, rad/s
 
 PARAMETERS = (
     ROBOT,
@@ -43,6 +46,22 @@ PARAMETERS = (
     Parameter(
         "dead_time", 0.0, "from a command to its effect, s", minimum=0.0,
         maximum=VelocityRobot.LONGEST_DEAD_TIME,
+    ),
+    Parameter(
+        "dead_band", (0.0, 0.0), "largest commands of [v, omega] that move nothing, m/s, rad/s",
+        minimum=0.0, maximum=LARGEST_DEAD_BAND,
+    ),
+    Parameter(
+        "wheel_dead_band", (0.0, 0.0), "largest commands of the [left, right] wheel that do not "
+        "move it, m/s at the rim", minimum=0.0, maximum=LARGEST_DEAD_BAND,
+    ),
+    Parameter(
+        "dead_band_kind", DeadBandKind.OFFSET.value, "what is left of larger commands: offset (the "
+        "dead band is lost), threshold (all)", choices=tuple(kind.value for kind in DeadBandKind),
+    ),
+    Parameter(
+        "stiction", 1.0, "command that moves an axis or wheel at rest, over its dead band",
+        minimum=1.0, maximum=10.0,
     ),
     Parameter("linear_velocity", 0.0, "largest |v| taken, m/s; 0: the robot's own", minimum=0.0),
     Parameter(
@@ -80,7 +99,8 @@ PARAMETERS = (
     ),
     Parameter("publish_tf", True, "whether odom -> base_link is sent on /tf"),
 )  # fmt: skip
-LENGTHS = {"sigma": 4, "command_noise": 2, "velocity_noise": 2, "pose_noise": 3}
+PAIRS = ("dead_band", "wheel_dead_band", "command_noise", "velocity_noise")
+LENGTHS = {"sigma": 4, "pose_noise": 3, **dict.fromkeys(PAIRS, 2)}
 
 
 class VelocityTopic:
@@ -181,6 +201,13 @@ class VelocitySimulatorNode(PacedSimulator):
             ),
             dead_time=values.dead_time,
             command_noise=values.command_noise,
+            dead_band=DriveDeadBand(
+                values.dead_band,
+                values.wheel_dead_band,
+                DeadBandKind.named(values.dead_band_kind),
+                values.stiction,
+                robot.geometry.separation,
+            ),
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
@@ -241,5 +268,7 @@ class VelocitySimulatorNode(PacedSimulator):
 
     def _publish_parameters(self) -> None:
         dead_time = [self.values.dead_time] * 2
-        message = VelocityParameters(sigma=self._robot.sigma.as_array(), dead_time=dead_time)
+        message = VelocityParameters(
+            sigma=self._robot.sigma.as_array(), dead_time=dead_time, dead_band=self.values.dead_band
+        )
         self.truth.publish_parameters(self.stamp, message)
