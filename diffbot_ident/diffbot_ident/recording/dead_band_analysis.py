@@ -5,8 +5,10 @@ Both kinds of a dead band are fitted beside the axis and its dead time, an offse
 model, so that it does not bias inertia and drag, where it is beyond doubt; otherwise they are those
 of the model without it, and the interval of the dead band says how large it may be.
 
-Commands that are all large fit any dead band with another gain. So without small commands, of at
-most a quarter of the largest or twice the dead band, it is not identifiable, whatever the fit says.
+What was not tried is not known: without small commands, of at most a quarter of the largest or twice
+the dead band, the smallest that moves the robot is not identifiable. Larger commands may show all the
+same that velocity is no multiple of them, but a multiple less an offset. The model then has it, for
+inertia and drag would be wrong without.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class DeadBandFinding:
         fit: of the axis with the dead band.
         value: the dead band and its interval; infinite deviation where it is not identifiable.
         note: what to say of it.
-        sure: whether there is one beyond doubt.
+        sure: whether the axis has one beyond doubt, at least where commands were tried.
     """
 
     fit: DeadTimeFit
@@ -67,23 +69,22 @@ def find_dead_band(
         for kind in (DeadBandKind.OFFSET, DeadBandKind.THRESHOLD)
     )
     largest = max(float(np.abs(segment.command).max()) for segment in segments)
-    surely = [fit for fit in (offset, threshold) if _sure(fit, plain, largest)]
+    samples = sum(int(np.count_nonzero(segment.counts)) for segment in segments)
+    surely = [fit for fit in (offset, threshold) if _sure(fit, plain, largest, samples)]
     found = min(surely, key=lambda fit: fit.fit.residual_std, default=offset)
     half = NORMAL_95 * found.dead_band_std
     if not _small_commands(segments, max(SMALL * largest, BANDS * found.dead_band)):
         value, note = not_identifiable(
             unit, f"no small commands were tried; hold some of up to {SMALL * largest:.2g} {unit}"
         )
-        return DeadBandFinding(found, value, note, False)
-    if not half <= VAGUE * largest:
+    elif not half <= VAGUE * largest:
         value, note = not_identifiable(
             unit, f"it is known to {half:.2g} {unit} only; drive for longer"
         )
-        return DeadBandFinding(found, value, note, False)
-    value = Value(NAME, max(found.dead_band, 0.0), found.dead_band_std, unit)
-    if not surely:
-        return DeadBandFinding(found, value, "no dead band of the command beyond doubt", False)
-    return DeadBandFinding(found, value, _told(found, unit), True)
+    else:
+        value = Value(NAME, max(found.dead_band, 0.0), found.dead_band_std, unit)
+        note = _told(found, unit) if surely else "no dead band of the command beyond doubt"
+    return DeadBandFinding(found, value, note, bool(surely))
 
 
 def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
@@ -91,11 +92,12 @@ def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
     return Value(NAME, math.nan, math.inf, unit), f"{NAME} not identifiable: {reason}"
 
 
-def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float) -> bool:
+def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int) -> bool:
     # The whole range of a threshold, which is all that is possible, has to be above 0.
     deviations = SURE if fit.kind is DeadBandKind.OFFSET else NORMAL_95 / 0.95
     least = max(deviations * fit.dead_band_std, MATTERS * largest)
-    return fit.dead_band > least and fit.fit.residual_std < plain.fit.residual_std
+    gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
+    return fit.dead_band > least and gained * samples > SURE**2
 
 
 def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
