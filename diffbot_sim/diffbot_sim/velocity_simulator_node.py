@@ -18,11 +18,13 @@ from tf2_msgs.msg import TFMessage
 
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import load_robot
+from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import parameter, pose_from_text, to_stamp
 from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by
+from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.simulator_parameters import NoiseParameters, encoder_counts
 from diffbot_sim.simulator_topics import OnCommand, TruthTopics
@@ -30,6 +32,7 @@ from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, Velocit
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"
+LARGEST_DEAD_BAND = 10.0  # m/s, rad/s
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,29 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
     dead_time: float = parameter(
         0.0, "from a command to its effect, s", minimum=0.0, maximum=VelocityRobot.LONGEST_DEAD_TIME
+    )
+    dead_band: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "largest commands of [v, omega] that move nothing, m/s, rad/s",
+        minimum=0.0,
+        maximum=LARGEST_DEAD_BAND,
+    )
+    wheel_dead_band: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "largest commands of the [left, right] wheel that do not move it, m/s at the rim",
+        minimum=0.0,
+        maximum=LARGEST_DEAD_BAND,
+    )
+    dead_band_kind: str = parameter(
+        DeadBandKind.OFFSET.value,
+        "what is left of larger commands: offset (the dead band is lost), threshold (all)",
+        choices=tuple(kind.value for kind in DeadBandKind),
+    )
+    stiction: float = parameter(
+        1.0,
+        "command that moves an axis or wheel at rest, over its dead band",
+        minimum=1.0,
+        maximum=10.0,
     )
     linear_velocity: float = parameter(
         0.0, "largest |v| taken, m/s; 0: the robot's own", minimum=0.0
@@ -78,7 +104,8 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     publish_tf: bool = parameter(True, "whether odom -> base_link is sent on /tf")
 
 
-LENGTHS = {"sigma": 4, "command_noise": 2, "velocity_noise": 2, "pose_noise": 3}
+PAIRS = ("dead_band", "wheel_dead_band", "command_noise", "velocity_noise")
+LENGTHS = {"sigma": 4, "pose_noise": 3, **dict.fromkeys(PAIRS, 2)}
 
 
 class VelocityTopic:
@@ -179,6 +206,13 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             ),
             dead_time=values.dead_time,
             command_noise=values.command_noise,
+            dead_band=DriveDeadBand(
+                values.dead_band,
+                values.wheel_dead_band,
+                DeadBandKind.named(values.dead_band_kind),
+                values.stiction,
+                robot.geometry.separation,
+            ),
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
@@ -239,5 +273,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def _publish_parameters(self) -> None:
         dead_time = [self.values.dead_time] * 2
-        message = VelocityParameters(sigma=self._robot.sigma.as_array(), dead_time=dead_time)
+        message = VelocityParameters(
+            sigma=self._robot.sigma.as_array(), dead_time=dead_time, dead_band=self.values.dead_band
+        )
         self.truth.publish_parameters(self.stamp, message)
