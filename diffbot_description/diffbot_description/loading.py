@@ -14,6 +14,7 @@ from ament_index_python.packages import get_package_share_directory
 
 from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.robot import Quantity, Robot
+from diffbot_description.urdf_files import URDF_SUFFIXES
 
 PACKAGE = "diffbot_description"
 SUFFIXES = (".yaml", ".yml")
@@ -34,8 +35,8 @@ def known_robots() -> list[str]:
 def load_robot(robot: str | os.PathLike[str]) -> Robot:
     """Return the robot of that name or file.
 
-    ``robot`` is the name of a robot of the package ("twil", "agv") or the path of a YAML file
-    that ends in .yaml or .yml. Raises ValueError for an unknown robot (lists the known ones) and
+    ``robot`` is the name of a robot of the package ("twil", "agv"), the path of a YAML file that
+    ends in .yaml or .yml, or that of a .urdf or .xacro file, of which a robot file is made. Raises ValueError for an unknown robot (lists the known ones) and
     for every fault of a file: names file, field, value, limit and what to change.
     """
     path = _find(robot)
@@ -58,12 +59,16 @@ def _find(robot: str | os.PathLike[str]) -> Path:
         if path.exists():
             return path
         raise ValueError(f"robot file {path} does not exist. Check the path.")
+    if text.endswith(URDF_SUFFIXES):
+        from diffbot_description.described_robot import robot_file_for  # it reads robots with this
+
+        return robot_file_for(path)
     if text in known_robots():
         return share_directory() / "config" / f"{text}.yaml"
     what = f"robot '{text}' is a folder" if path.is_dir() else f"unknown robot '{text}'"
     raise ValueError(
         f"{what}. Known robots: {', '.join(known_robots())}; "
-        "or give the path of your own file, ending in .yaml."
+        "or give the path of your own file, ending in .yaml, .urdf or .xacro."
     )
 
 
