@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import os
+import types
 from collections.abc import Sequence
+from dataclasses import MISSING, fields
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ament_index_python.packages import get_package_share_directory
 
@@ -121,6 +123,7 @@ def robot_from(data: Any, path: Path) -> Robot:
     _check_body(robot)
     _check_casters(robot)
     _check_support(robot)
+    _check_friction(robot)
     _check_names_and_limits(robot)
     return robot
 
@@ -139,8 +142,11 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
         raise ValueError(f"{section} must hold named values, not {data!r}. Copy twil.yaml.")
     kinds = get_type_hints(cls, include_extras=True)
     names = [name for name in kinds if name not in given]
-    _check_keys(data, names, where)
-    values = {name: _read(kinds[name], data[name], _dotted(where, name)) for name in names}
+    optional = [entry.name for entry in fields(cls) if entry.default is not MISSING]  # type: ignore[arg-type]
+    _check_keys(data, [name for name in names if name not in optional], optional, where)
+    values = {
+        name: _read(kinds[name], data[name], _dotted(where, name)) for name in names if name in data
+    }
     return cls(**values, **given)
 
 
@@ -148,9 +154,9 @@ def _dotted(where: str, key: object) -> str:
     return f"{where}.{key}" if where else str(key)
 
 
-def _check_keys(data: dict[Any, Any], expected: list[str], where: str) -> None:
-    unknown = [key for key in data if key not in expected]
-    missing = [key for key in expected if key not in data]
+def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], where: str) -> None:
+    unknown = [key for key in data if key not in needed and key not in optional]
+    missing = [key for key in needed if key not in data]
     problems = []
     if unknown:
         problems.append("unknown: " + ", ".join(_dotted(where, key) for key in unknown))
@@ -158,16 +164,20 @@ def _check_keys(data: dict[Any, Any], expected: list[str], where: str) -> None:
         problems.append("missing: " + ", ".join(_dotted(where, key) for key in missing))
     if not problems:
         return
-    near = next(filter(None, (closest(str(key), missing) for key in unknown)), None)
+    absent = missing + [key for key in optional if key not in data]
+    near = next(filter(None, (closest(str(key), absent) for key in unknown)), None)
     advice = f"Did you mean {_dotted(where, near)}? " if near else ""
     section = where or "the file"
-    raise ValueError(
-        f"wrong keys, {'; '.join(problems)}. {advice}{section} needs exactly {', '.join(expected)}."
-    )
+    needs = f"needs exactly {', '.join(needed)}" if needed else "needs nothing"
+    may = f" and may have {', '.join(optional)}" if optional else ""
+    raise ValueError(f"wrong keys, {'; '.join(problems)}. {advice}{section} {needs}{may}.")
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:
     """A value of a field: a section, a list of sections, or what a Quantity says."""
+    if get_origin(kind) in (Union, types.UnionType):
+        # A key that may be absent; where it is there, it has its value.
+        (kind,) = (part for part in get_args(kind) if part is not type(None))
     if isinstance(kind, type):
         return _read_section(kind, value, where)
     if get_origin(kind) is tuple:
@@ -324,6 +334,35 @@ def _check_support(robot: Robot) -> None:
             f"x = {x:.4g} m, but wheels and casters carry it only from {rear:.4g} to {front:.4g} m:"
             f" it would tip {way}. Change body.center_of_mass.x or casters."
         )
+
+
+SIDES = ("left", "right")
+
+
+def _check_friction(robot: Robot) -> None:
+    friction = robot.friction
+    static, speed = friction.static, friction.stribeck_velocity
+    if (static is None) != (speed is None):
+        there, absent = ("static", "stribeck_velocity")[:: -1 if static is None else 1]
+        raise ValueError(
+            f"friction.{there} = {list(getattr(friction, there))} needs friction.{absent}: static "
+            f"friction falls to Coulomb friction over that speed. Add friction.{absent}, or remove "
+            f"friction.{there}."
+        )
+    for name in ("coulomb", "coulomb_backward"):
+        for i, least in enumerate(getattr(friction, name) or ()):
+            if static is not None and static[i] < least:
+                raise ValueError(
+                    f"friction.static[{i}] = {static[i]} N m must be at least friction.{name}[{i}] "
+                    f"= {least} N m: a wheel does not start more easily than it turns. Raise it, "
+                    "or remove friction.static and friction.stribeck_velocity."
+                )
+    for i, band in enumerate(robot.drive.dead_band):
+        if band >= robot.limits.torque:
+            raise ValueError(
+                f"drive.dead_band[{i}] = {band} N m must be below limits.torque = "
+                f"{robot.limits.torque} N m, or the {SIDES[i]} wheel never turns. Lower it."
+            )
 
 
 def _check_names_and_limits(robot: Robot) -> None:

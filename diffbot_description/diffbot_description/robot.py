@@ -1,7 +1,8 @@
 """The schema of a robot file: every key, its unit, its meaning and its limits.
 
 SI units; x forward from the wheel axle, y to the left, z up from the ground (REP-103). Pairs are
-[left, right]. ``config/twil.yaml`` is the same schema as an example with explanations.
+[left, right]. A field with a default may be absent from the file. ``config/twil.yaml`` is the same
+schema as an example with explanations.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Caster:
-    """A support that slides without friction and has no mass of its own."""
+    """A support that slides on the ground and has no mass of its own."""
 
     x: Annotated[float, Quantity("m", "distance ahead of the axle", minimum=-10, maximum=10)]
     y: Annotated[
@@ -131,7 +132,10 @@ class Joints:
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction of each wheel's bearing and gear, [left, right]."""
+    """Friction of each wheel, [left, right]; `dynamics.FrictionLaw` is the law that it enters.
+
+    What a robot does not have may be absent: None, or 0 for the rolling resistance.
+    """
 
     viscous: Annotated[
         tuple[float, float],
@@ -141,6 +145,53 @@ class Friction:
         tuple[float, float],
         Quantity("N m", "Coulomb friction [left, right]", minimum=0, maximum=1e4),
     ]
+    static: (
+        Annotated[
+            tuple[float, float],
+            Quantity("N m", "breakaway torque [left, right]", minimum=0, maximum=1e4),
+        ]
+        | None
+    ) = None
+    stribeck_velocity: (
+        Annotated[
+            tuple[float, float],
+            Quantity(
+                "rad/s",
+                "wheel speed at which static friction has fallen to Coulomb by 1/e [left, right]",
+                above=0,
+                maximum=1e3,
+            ),
+        ]
+        | None
+    ) = None
+    coulomb_backward: (
+        Annotated[
+            tuple[float, float],
+            Quantity(
+                "N m",
+                "Coulomb friction of a wheel that turns backward [left, right]",
+                minimum=0,
+                maximum=1e4,
+            ),
+        ]
+        | None
+    ) = None
+    rolling_resistance: Annotated[
+        float,
+        Quantity("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1),
+    ] = 0.0
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What lies between a commanded torque and the one that a motor gives, [left, right]."""
+
+    dead_band: Annotated[
+        tuple[float, float],
+        Quantity(
+            "N m", "torque below which the motor gives none [left, right]", minimum=0, maximum=1e4
+        ),
+    ] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -240,6 +291,7 @@ class Robot:
     encoder: Encoder
     contact: Contact
     appearance: Appearance
+    drive: Drive = Drive()
 
     @cached_property
     def geometry(self) -> WheelGeometry:
