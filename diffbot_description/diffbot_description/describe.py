@@ -25,7 +25,7 @@ from diffbot_description.plausible_inertia import (
 )
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_shapes import ShapeReader
-from diffbot_description.urdf_supports import CALLED, Support, find_supports, standing
+from diffbot_description.urdf_supports import CALLED, Stand, Support, find_supports, standing
 from diffbot_description.urdf_tree import Array, PlacedLink, RigidBody, UrdfTree
 from diffbot_description.urdf_wheels import Wheel, find_sides, one_pair
 
@@ -53,7 +53,7 @@ class Description:
 
     content: as `robot_from` takes it. sources: dotted field -> where its value comes from.
     corrected: what the URDF says and was not used. assumed: what it does not say.
-    found: what was found, in a few words.
+    found: what was found, in a few words. has_shapes: whether the URDF has any to show.
     """
 
     content: dict[str, Any]
@@ -61,6 +61,7 @@ class Description:
     corrected: tuple[str, ...]
     assumed: tuple[str, ...]
     found: tuple[str, ...]
+    has_shapes: bool
 
 
 @dataclass
@@ -127,21 +128,14 @@ def describe(
     content["wheels"] = _wheels(geometry, pair, body.mass, findings)
     wheel_mass = content["wheels"]["mass"]
     content["body"] = _body(body, links, shapes, geometry, findings)
-    hull, com_x = content["body"]["shape"], content["body"]["center_of_mass"]["x"]
-    total = content["body"]["mass"] + 2 * wheel_mass
-    stand, changed, added = standing(
-        find_supports(links, shapes, geometry.middle, geometry.radius),
-        content["body"]["mass"] * com_x / total,
-        (hull["rear"], hull["front"]),
-        geometry.radius,
-    )
-    for entry in changed:
+    stand = _stand(content, links, shapes, geometry)
+    for entry in stand.changed:
         findings.corrections.add(*entry)
-    findings.assumed += added
-    content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand)]
+    findings.assumed += stand.added
+    content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand.casters)]
     content["joints"] = {"left": left.joint.name, "right": right.joint.name}
     findings.sources["joints"] = sides.chosen_by
-    _limits(content, geometry, findings)
+    _limits(content, geometry, stand.rocks, findings)
     _rest(content, links, findings)
     if packages.missing:
         names = ", ".join(packages.missing)
@@ -153,6 +147,7 @@ def describe(
         tuple(findings.corrections.entries),
         tuple(findings.assumed),
         _found(content, sides.chosen_by, links),
+        next(tree.element.iter("visual"), None) is not None,
     )
 
 
@@ -209,9 +204,7 @@ def _geometry(left: Wheel, right: Wheel, findings: _Findings) -> _Geometry:
     return _Geometry(left, right, middle, radius, track, width)
 
 
-def _body_links(
-    tree: UrdfTree, left: Wheel, right: Wheel, findings: _Findings
-) -> list[PlacedLink]:
+def _body_links(tree: UrdfTree, left: Wheel, right: Wheel, findings: _Findings) -> list[PlacedLink]:
     """All that does not turn with the two wheels; movable joints count as fixed at zero."""
     stop = (left.joint.name, right.joint.name)
     behind = {link.name for wheel in (left, right) for link in wheel.links}
@@ -364,7 +357,7 @@ def _body(
 def _center_of_mass(
     body: RigidBody, hull: dict[str, float], geometry: _Geometry, findings: _Findings
 ) -> tuple[float, float]:
-    """x ahead of the axle and z above the ground, inside of the hull."""
+    """X ahead of the axle and z above the ground, inside of the hull."""
     say = findings.corrections.add
     findings.sources["body.center_of_mass"] = "of all links of the body"
     if not np.any(body.com) and not np.any(body.inertia):
@@ -375,8 +368,8 @@ def _center_of_mass(
         say(
             "body.center_of_mass",
             f"{1000 * y:.2g} mm to the left of the middle between the wheels",
-            f"0, as the model has it; K5 to K8 leave out what that does, about "
-            f"{abs(2 * y / geometry.track):.1%} of a torque's effect on the other axis",
+            f"0, as the model has it; K5 to K8 leave out that it is {abs(2 * y / geometry.track):.1%} "
+            "of half the track",
         )
     for name, value, low, high in (
         ("x", x, hull["rear"], hull["front"]),
@@ -422,6 +415,19 @@ def _hull(
     }
 
 
+def _stand(
+    content: dict[str, Any], links: Sequence[PlacedLink], shapes: ShapeReader, geometry: _Geometry
+) -> Stand:
+    hull = content["body"]["shape"]
+    return standing(
+        find_supports(links, shapes, geometry.middle, geometry.radius),
+        _whole(content)[1:],
+        (hull["rear"], hull["front"]),
+        geometry.radius,
+        EXCITATION_SHARE * GRIP * GRAVITY,
+    )
+
+
 def _caster(support: Support, index: int, findings: _Findings) -> dict[str, float]:
     findings.sources[f"casters[{index}]"] = support.source
     return {
@@ -432,10 +438,10 @@ def _caster(support: Support, index: int, findings: _Findings) -> dict[str, floa
     }
 
 
-def _limits(content: dict[str, Any], geometry: _Geometry, findings: _Findings) -> None:
+def _limits(content: dict[str, Any], geometry: _Geometry, rocks: bool, findings: _Findings) -> None:
     """Limits, friction and excitation, from the joints and from what the wheels carry."""
     sources = findings.sources
-    traction, reason = _traction(content, geometry)
+    traction, reason = _traction(content, geometry, rocks)
     torque, sources["limits.torque"] = _torque(geometry, traction, findings)
     if torque < traction:
         traction, reason = torque, "limits.torque, which the wheels carry"
@@ -458,19 +464,29 @@ def _limits(content: dict[str, Any], geometry: _Geometry, findings: _Findings) -
     _excitation(content, geometry, findings)
 
 
-def _traction(content: dict[str, Any], geometry: _Geometry) -> tuple[float, str]:
-    """Torque of one wheel up to which it neither slips nor loses its load, N m."""
+def _whole(content: dict[str, Any]) -> tuple[float, float, float]:
+    """Mass [kg] of the whole robot; its centre of mass [m], ahead of the axle and above ground."""
     body, wheels = content["body"], content["wheels"]
     total = body["mass"] + 2 * wheels["mass"]
-    com_x = body["mass"] * body["center_of_mass"]["x"] / total
-    height = (
-        body["mass"] * body["center_of_mass"]["z"] + 2 * wheels["mass"] * geometry.radius
-    ) / total
-    carrying = [c for c in content["casters"] if c["clearance"] == 0.0]
-    lever = max(abs(c["x"]) for c in carrying)
-    load = total * GRAVITY * (1 - abs(com_x) / lever)
-    equivalent = total + 2 * wheels["inertia_spin"] / geometry.radius**2
-    lever = min(abs(c["x"]) for c in content["casters"])
+    x = body["mass"] * body["center_of_mass"]["x"] / total
+    z = body["mass"] * body["center_of_mass"]["z"] + 2 * wheels["mass"] * wheels["radius"]
+    return total, x, z / total
+
+
+def _traction(content: dict[str, Any], geometry: _Geometry, rocks: bool) -> tuple[float, str]:
+    """Torque of one wheel up to which it neither slips nor loses its load, N m."""
+    total, com_x, height = _whole(content)
+    weight = total * GRAVITY
+    if rocks:
+        load = LOAD_KEPT * weight / 2
+        return GRIP * load * geometry.radius, (
+            f"{GRIP} x a quarter of the weight ({load:.3g} N) x radius: the grip of rubber; the "
+            "casters carry the other half"
+        )
+    lever = max(abs(caster["x"]) for caster in content["casters"] if caster["clearance"] == 0.0)
+    load = weight * (1 - abs(com_x) / lever)
+    equivalent = total + 2 * content["wheels"]["inertia_spin"] / geometry.radius**2
+    lever = min(abs(caster["x"]) for caster in content["casters"])
     shift = LOAD_KEPT * load * lever / (total * height)  # m/s^2
     slip, lift = GRIP * load / 2 * geometry.radius, equivalent * shift * geometry.radius / 2
     if slip <= lift:
@@ -506,7 +522,9 @@ def _speed(geometry: _Geometry, findings: _Findings) -> tuple[float, str]:
     fallback = min(max(WHEEL_SPEED * radius, low), high)
     rule = f"{WHEEL_SPEED:g} rad/s of the wheel, from {low} to {high} m/s"
     if given and RIM_SPEEDS[0] <= min(given) * radius <= RIM_SPEEDS[1]:
-        return min(given) * radius, f"velocity limit of the joints, {min(given):.4g} rad/s, x radius"
+        return min(
+            given
+        ) * radius, f"velocity limit of the joints, {min(given):.4g} rad/s, x radius"
     if given:
         findings.corrections.add(
             f"joint '{geometry.left.joint.name}'",
@@ -582,6 +600,7 @@ def _rest(content: dict[str, Any], links: Sequence[PlacedLink], findings: _Findi
     content["appearance"] = {"body": _colour(links), "accent": [0.1, 0.75, 0.85]}
     findings.sources |= {
         "encoder.counts": "assumed; only simulated encoders use it",
+        "appearance.urdf": "its shapes and meshes are shown",
         "contact.wheel_friction": "the wheels roll without slip, as K5 to K8 have it",
         "contact.caster_friction": "K5 to K8 have no drag of casters",
     }
@@ -612,9 +631,7 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.7g}") + 0.0 if isinstance(value, float) else value
 
 
-def _found(
-    content: dict[str, Any], chosen_by: str, links: Sequence[PlacedLink]
-) -> tuple[str, ...]:
+def _found(content: dict[str, Any], chosen_by: str, links: Sequence[PlacedLink]) -> tuple[str, ...]:
     wheels, body, joints = content["wheels"], content["body"], content["joints"]
     total = body["mass"] + 2 * wheels["mass"]
     return (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from diffbot_description.described_robot import Described, described_from, file_text
-from diffbot_description.files import write_atomically
+from diffbot_description.described_robot import Described, described_from, write_robot_file
 from diffbot_description.show_parameters import format_rows, parameter_rows
 from diffbot_description.urdf_files import URDF_SUFFIXES, xacro_arguments
 
@@ -60,12 +60,11 @@ def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
         if output is None:
             print(f"nothing written; to write the robot file: {prog} ... --output my_robot.yaml")
             return 0
-        command = " ".join([prog, *words])
-        write_atomically(output, file_text(found.description, path, command))
+        written = write_robot_file(found, output, shlex.join([*prog.split(), *words]))
     except (ValueError, OSError) as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
-    print(f"written: {output}")
+    print(f"written: {', '.join(map(str, written))}")
     print(f"next: diffbot launch ident robot:={output}")
     return 0
 
@@ -89,5 +88,9 @@ def _summary(found: Described) -> str:
     ):
         if entries:
             lines += ["", title, *(f"  - {entry}" for entry in entries)]
-    lines += ["", "closed form (no friction, no slip):", format_rows(parameter_rows(found.robot.model))]
+    lines += [
+        "",
+        "closed form (no friction, no slip):",
+        format_rows(parameter_rows(found.robot.model)),
+    ]
     return "\n".join(lines)

@@ -7,20 +7,23 @@ it derived once, when the file is new.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
+import re
 import tempfile
 import textwrap
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from diffbot_description.describe import Description, describe
-from diffbot_description.files import write_atomically
+from diffbot_description.files import read_text, write_atomically
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Quantity, Robot
-from diffbot_description.urdf_files import Packages, read_urdf
+from diffbot_description.urdf_files import Packages, read_urdf, with_absolute_meshes
 
 LINE = 100
 _SHOWN = 3  # corrections and assumptions that are said of a robot made on the fly
@@ -29,11 +32,16 @@ FOLDER_VARIABLE = "XDG_CACHE_HOME"
 
 @dataclass(frozen=True)
 class Described:
-    """A robot from a URDF: its description, the robot, and its URDF without xacro."""
+    """A robot from a URDF file.
 
+    path: of that file; expanded: its text without xacro and with the meshes' paths, None where
+    the file is a plain URDF.
+    """
+
+    path: Path
     description: Description
     robot: Robot
-    urdf_text: str
+    expanded: str | None
 
 
 def described_from(
@@ -59,10 +67,12 @@ def described_from(
     packages = Packages(path)
     text = read_urdf(path, arguments, packages)
     try:
-        description = describe(
-            text, packages, wheels=wheels, wheel_radius=wheel_radius, mass=mass
+        description = describe(text, packages, wheels=wheels, wheel_radius=wheel_radius, mass=mass)
+        robot = robot_from(description.content, path)
+        plain = text == read_text(path)
+        return Described(
+            path, description, robot, None if plain else with_absolute_meshes(text, packages)
         )
-        return Described(description, robot_from(description.content, path), text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -75,13 +85,45 @@ def robot_file_for(path: Path) -> Path:
         OSError: it cannot be written.
     """
     found = described_from(path)
-    text = file_text(found.description, path)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
-    target = _folder() / f"{found.robot.name}-{digest}.yaml"
-    if target.exists() or not _first(target, text):
-        return target
-    logging.getLogger(__name__).warning("%s", "\n".join(_said(found.description, path, target)))
+    folder = _folder()
+    name = found.robot.name
+    shapes = str(path)
+    if found.expanded is not None:
+        shapes = f"{name}-{_digest(found.expanded)}.urdf"
+        if not (folder / shapes).exists():
+            write_atomically(folder / shapes, found.expanded)
+    text = file_text(found, shapes)
+    target = folder / f"{name}-{_digest(text)}.yaml"
+    if not target.exists() and _first(target, text):
+        lines = _said(found.description, path, target)
+        logging.getLogger(__name__).warning("%s", "\n".join(lines))
     return target
+
+
+def write_robot_file(found: Described, output: Path, made_by: str) -> list[Path]:
+    """Write a robot file, and beside it the URDF for its shapes where that was a xacro file.
+
+    Args:
+        found: what it describes.
+        output: path of the robot file.
+        made_by: the command line, for its head.
+
+    Returns:
+        The files written, the robot file first.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    written = []
+    shapes = os.path.relpath(found.path, output.parent.absolute())
+    if found.expanded is not None:
+        shapes = f"{output.stem}_shapes.urdf"
+        written.append(write_atomically(output.with_name(shapes), found.expanded))
+    return [write_atomically(output, file_text(found, shapes, made_by)), *written]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
 def _folder() -> Path:
@@ -127,14 +169,18 @@ def _said(description: Description, path: Path, target: Path) -> Iterator[str]:
     yield f"  to change values: diffbot describe {path.name} --output my_robot.yaml"
 
 
-def file_text(description: Description, origin: Path | str, made_by: str = "") -> str:
+def file_text(found: Described, shapes: str, made_by: str = "") -> str:
     """Return the text of a robot file, with unit and source of each value.
 
     Args:
-        description: what it holds.
-        origin: the URDF or xacro file, for the head.
+        found: what it describes.
+        shapes: URDF whose shapes are shown, from the robot file's folder.
         made_by: the command line, for the head.
     """
+    description, origin = found.description, found.path
+    content = dict(description.content)
+    if description.has_shapes:
+        content["appearance"] = {**content["appearance"], "urdf": shapes}
     lines = [
         f"# The robot {description.content['name']!r}, made from {origin}",
         *([f"#   {made_by}"] if made_by else []),
@@ -148,15 +194,13 @@ def file_text(description: Description, origin: Path | str, made_by: str = "") -
     ):
         if entries:
             lines += ["#", f"# {title}", *_listed(entries)]
-    lines += ["", *_section(description.content, Robot, "", description.sources)]
+    lines += ["", *_section(content, Robot, "", description.sources)]
     return "\n".join(lines) + "\n"
 
 
 def _listed(entries: Sequence[str]) -> Iterator[str]:
     for entry in entries:
-        wrapped = textwrap.wrap(
-            entry, LINE - 6, break_long_words=False, break_on_hyphens=False
-        )
+        wrapped = textwrap.wrap(entry, LINE - 6, break_long_words=False, break_on_hyphens=False)
         yield f"#   - {wrapped[0]}"
         yield from (f"#     {line}" for line in wrapped[1:])
 
@@ -200,6 +244,8 @@ def _commented(line: str, comment: str, pad: str) -> Iterator[str]:
 
 
 def _unit(kind: Any) -> str:
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = get_args(kind)[0]
     if get_origin(kind) is Annotated:
         return next((e.unit for e in get_args(kind) if isinstance(e, Quantity)), "")
     return ""
@@ -207,6 +253,8 @@ def _unit(kind: Any) -> str:
 
 def _yaml(value: Any) -> str:
     """A value as YAML 1.1 reads it: a power of ten needs a point."""
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w]*", value, re.ASCII) is None:
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
         return "[" + ", ".join(map(_yaml, value)) + "]"
     text = str(value) if not isinstance(value, float) else repr(value)

@@ -142,8 +142,18 @@ def read_urdf(
     return _expanded(path, dict(arguments or {}), packages or Packages(path))
 
 
+def with_absolute_meshes(urdf_text: str, packages: Packages) -> str:
+    """Return a URDF whose meshes are named by their paths, for a copy of it elsewhere."""
+    root = ElementTree.fromstring(urdf_text)
+    for mesh in root.iter("mesh"):
+        file = packages.resolve(mesh.get("filename", ""))
+        if file is not None:
+            mesh.set("filename", f"file://{file.resolve()}")
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
 def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str]) -> None:
-    """xacro takes an argument that nothing reads without a word; a file it includes may read it."""
+    """Xacro takes an argument that nothing reads without a word; a file it includes may read it."""
     for name in given:
         near = closest(name, declared)
         if name not in declared and near is not None and near not in given:
@@ -227,9 +237,11 @@ class _Supply:
     def _from_source(self, name: str, rest: Path) -> bool:
         """A source folder may be laid out otherwise than its installation."""
         real = self._packages.around.get(name)
-        found = [] if real is None else [
-            p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts
-        ]
+        found = (
+            []
+            if real is None
+            else [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
+        )
         if real is None or len(found) != 1:
             return False
         folder = self._share / name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import Array, PlacedLink
@@ -18,6 +18,8 @@ CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel"
 # the wheels' radius.
 GAP = 0.06
 NAMED_GAP = 0.4
+ON_AXLE = 0.25  # a support this near to the axle is none, share of the wheels' radius
+GRAVITY = 9.81  # m/s^2
 LEVEL = 1e-3  # m; a gap that is none
 _HULL_SHARE = 0.9  # where a caster is put that the URDF lacks, on the way to the hull's end
 
@@ -71,6 +73,8 @@ def _support(shape: Shape, named: bool, middle: Array, wheel_radius: float) -> S
     if not named and radius > 1.2 * wheel_radius:
         return None  # a round hull that comes close to the ground
     x, y = (float(value) for value in (shape.center - middle)[:2])
+    if abs(x) < ON_AXLE * wheel_radius:
+        return None  # beside the wheels it carries nothing
     return Support(x, y, radius, gap, f"{shape.role} {shape.kind} of link '{shape.link}'")
 
 
@@ -80,60 +84,71 @@ def _apart(one: Support, other: Support) -> bool:
 
 def standing(
     supports: Sequence[Support],
-    com_x: float,
+    com: tuple[float, float],
     hull: tuple[float, float],
     wheel_radius: float,
-) -> tuple[list[Support], list[tuple[str, str, str]], list[str]]:
-    """Return the casters on which the robot stands level, what was changed, and what was added.
-
-    What was changed is (where, what the URDF says, what is used).
+    acceleration: float,
+) -> Stand:
+    """Return the casters on which the robot stands level.
 
     Those on the side of the centre of mass stand on the ground. Those on the other side hang a
-    little above it: on four points at one height it is chance which ones carry.
+    little above it: on four points at one height it is chance which ones carry. But where the
+    centre of mass is so near to the axle that the robot would rock from one to the other whenever
+    it speeds up, all of them stand on the ground.
 
     Args:
         supports: as found.
-        com_x: centre of mass of the whole robot, m ahead of the axle.
+        com: centre of mass of the whole robot, m ahead of the axle and above the ground.
         hull: rear and front of the body, m.
         wheel_radius: m.
+        acceleration: that the robot is driven with, m/s^2.
     """
+    com_x, height = com
     ahead = com_x >= 0
-    changed: list[tuple[str, str, str]] = []
-    added: list[str] = []
+    stand = Stand(rocks=abs(com_x) < height * acceleration / GRAVITY)
     carrying: list[Support] = []
     others: list[Support] = []
     for support in supports:
         mine = (support.x > 0) == ahead
-        wanted = 0.0 if mine else max(support.clearance, 0.001 + 0.005 * abs(support.x))
-        (carrying if mine else others).append(
-            replace(support, clearance=min(wanted, 0.5 * support.radius))
-        )
-        gap = support.clearance
-        if mine and abs(gap) > LEVEL:
-            way = "above" if gap > 0 else "below"
-            changed.append(
-                (
-                    f"caster ({support.source})",
-                    f"ends {1000 * abs(gap):.2g} mm {way} the wheels' lowest points",
-                    "at their height, the robot stands on it",
-                )
-            )
-        elif not mine and gap < wanted - LEVEL:
-            changed.append(
-                (
-                    f"caster ({support.source})",
-                    "stands on the ground with the others",
-                    f"{1000 * wanted:.2g} mm above it, or it is chance which ones carry",
-                )
-            )
+        level = mine or stand.rocks
+        wanted = 0.0 if level else max(support.clearance, 0.001 + 0.005 * abs(support.x))
+        used = replace(support, clearance=min(wanted, 0.5 * support.radius))
+        (carrying if mine else others).append(used)
+        stand.say(support, used)
+    hanging = 0.0 if stand.rocks else 0.002
     # Nearer to the axle than the centre of mass, they would be a see-saw.
     if not any(abs(support.x) > 1.2 * abs(com_x) + LEVEL for support in carrying):
         carrying.append(_missing(ahead, hull, com_x, 0.0, wheel_radius))
-        added.append(_sentence(carrying[-1], "the robot stands on it"))
+        stand.added.append(_sentence(carrying[-1]))
     if not others:
-        others.append(_missing(not ahead, hull, com_x, 0.002, wheel_radius))
-        added.append(_sentence(others[-1], "it hangs 2 mm above the ground, against tipping"))
-    return [*carrying, *others], changed, added
+        others.append(_missing(not ahead, hull, com_x, hanging, wheel_radius))
+        stand.added.append(_sentence(others[-1]))
+    stand.casters = [*carrying, *others]
+    return stand
+
+
+@dataclass
+class Stand:
+    """Casters on which a robot stands; what was changed as (where, found, used), what was added.
+
+    rocks: the centre of mass is so near to the axle that casters on both sides carry.
+    """
+
+    rocks: bool
+    casters: list[Support] = field(default_factory=list)
+    changed: list[tuple[str, str, str]] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+    def say(self, found: Support, used: Support) -> None:
+        """Note a caster that is not used at its height."""
+        gap, where = found.clearance, f"caster ({found.source})"
+        if used.clearance == 0.0 and abs(gap) > LEVEL:
+            way = "above" if gap > 0 else "below"
+            ends = f"ends {1000 * abs(gap):.2g} mm {way} the wheels' lowest points"
+            self.changed.append((where, ends, "at their height, the robot stands on it"))
+        elif used.clearance > max(gap, 0.0) + LEVEL:
+            above = f"{1000 * used.clearance:.2g} mm above it, or it is chance which ones carry"
+            self.changed.append((where, "stands on the ground with the others", above))
 
 
 def _missing(
@@ -142,10 +157,13 @@ def _missing(
     end = hull[1] if ahead else hull[0]
     sign = 1.0 if ahead else -1.0
     x = sign * max(_HULL_SHARE * sign * end, wheel_radius, 1.5 * sign * com_x)
-    radius = max(0.2 * wheel_radius, 2.5 * clearance)
+    radius = max(0.2 * wheel_radius, 2.5 * clearance, 0.005)
     return Support(x, 0.0, radius, clearance, "the URDF has none here")
 
 
-def _sentence(support: Support, why: str) -> str:
+def _sentence(support: Support) -> str:
     side = "front" if support.x > 0 else "rear"
+    why = "the robot stands on it"
+    if support.clearance > 0:
+        why = f"it hangs {1000 * support.clearance:.2g} mm above the ground, against tipping"
     return f"casters, {side}: the URDF has none; one is put at x = {support.x:.3g} m: {why}"

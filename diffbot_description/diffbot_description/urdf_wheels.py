@@ -23,6 +23,7 @@ SLOPE = 0.02
 CASTER_SHARE = 0.67
 FULL_TURN = 2 * math.pi * 0.99
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
+_STEERS = re.compile(r"wheel|steer", re.I)
 _DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
 _WIDTH_SHARE = 0.4  # of the radius, where no shape tells the width
 
@@ -179,16 +180,14 @@ def _driven(tree: UrdfTree, candidates: list[Joint]) -> tuple[list[Joint], str]:
 def _check_no_steering(tree: UrdfTree, commanded: set[str]) -> None:
     for name in sorted(commanded):
         joint = tree.joints[name]
-        upright = joint.type in ROLLING_TYPES and abs(tree.axis(joint)[2]) > 0.9
-        steers = [
-            wheel.name
-            for wheel in tree.joints.values()
-            if _turns_freely(wheel) and joint in tree.joints_above(wheel.name)
-        ]
-        if upright and steers:
+        if joint.type not in ROLLING_TYPES or abs(tree.axis(joint)[2]) < 0.9:
+            continue
+        wheels = [w.name for w in tree.joints.values() if joint in tree.joints_above(w.name)]
+        if any(_turns_freely(tree.joints[w]) for w in wheels) or _STEERS.search(name):
             raise ValueError(
-                f"joint '{name}' steers the wheel of '{steers[0]}': the robot steers as a car or "
-                "by swerve modules. The suite knows only robots that turn by two driven wheels."
+                f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
+                "as a car or by swerve modules. The suite knows only robots that turn by two "
+                "driven wheels."
             )
 
 

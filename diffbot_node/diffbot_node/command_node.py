@@ -62,7 +62,9 @@ COMMAND_PARAMETERS = (
     ),
 )
 EFFORT_PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
+    Parameter(
+        "robot", "twil", "name of a robot of the suite, or a robot's YAML, URDF or xacro file"
+    ),
     Parameter(
         "torque_limit",
         0.0,
