@@ -124,9 +124,8 @@ def describe(
     findings.sources["name"] = "of <robot>"
     body = group_body(links, shapes, findings.corrections)
     pair = [raw_body(wheel.links) for wheel in (left, right)]
-    body, pair = _with_mass(body, pair, mass, links, findings)
+    body, pair = _with_mass(body, pair, mass, links, geometry, findings)
     content["wheels"] = _wheels(geometry, pair, body.mass, findings)
-    wheel_mass = content["wheels"]["mass"]
     content["body"] = _body(body, links, shapes, geometry, findings)
     stand = _stand(content, links, shapes, geometry)
     for entry in stand.changed:
@@ -230,6 +229,7 @@ def _with_mass(
     pair: list[RigidBody],
     mass: float | None,
     links: Sequence[PlacedLink],
+    geometry: _Geometry,
     findings: _Findings,
 ) -> tuple[RigidBody, list[RigidBody]]:
     """Body and wheels with the robot's mass, where it is given or missing."""
@@ -245,8 +245,8 @@ def _with_mass(
         return body, pair
     findings.sources["body.mass"] = "--mass, less the wheels"
     if body.mass <= 0:
-        share = MASS_SHARE / (1 + 2 * MASS_SHARE)
-        wheels = sum(w.mass or share * mass for w in pair)
+        assumed = _assumed_wheel(mass / (1 + 2 * MASS_SHARE), geometry)
+        wheels = sum(wheel.mass or assumed for wheel in pair)
         if wheels >= mass:
             raise ValueError(f"--mass = {mass} kg must be above the wheels' {wheels:.4g} kg.")
         return RigidBody(mass - wheels), pair
@@ -256,6 +256,12 @@ def _with_mass(
         return replace(part, mass=part.mass * factor, inertia=part.inertia * factor)
 
     return scaled(body), [scaled(part) for part in pair]
+
+
+def _assumed_wheel(body_mass: float, geometry: _Geometry) -> float:
+    """Mass [kg] of a wheel without one."""
+    volume = math.pi * geometry.radius**2 * geometry.width
+    return min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
 
 
 def _wheels(
@@ -269,8 +275,7 @@ def _wheels(
     if abs(masses[0] - masses[1]) > UNEVEN * mass:
         say("wheels", f"masses {masses[0]:.4g} and {masses[1]:.4g} kg", "their mean")
     if min(masses) <= 0:
-        volume = math.pi * radius**2 * width
-        mass = min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
+        mass = _assumed_wheel(body_mass, geometry)
         findings.sources["wheels.mass"] = "assumed, the URDF has none"
         findings.assumed.append(
             f"wheels.mass = {mass:.3g} kg: the URDF gives the wheels none; the smaller of "
@@ -368,8 +373,8 @@ def _center_of_mass(
         say(
             "body.center_of_mass",
             f"{1000 * y:.2g} mm to the left of the middle between the wheels",
-            f"0, as the model has it; K5 to K8 leave out that it is {abs(2 * y / geometry.track):.1%} "
-            "of half the track",
+            f"0, as the model has it; K5 to K8 leave these {abs(2 * y / geometry.track):.1%} of half "
+            "the track out",
         )
     for name, value, low, high in (
         ("x", x, hull["rear"], hull["front"]),

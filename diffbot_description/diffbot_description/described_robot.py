@@ -162,7 +162,7 @@ def _said(description: Description, path: Path, target: Path) -> Iterator[str]:
     ):
         if entries:
             yield f"  {title}:"
-            yield from (f"    {entry}" for entry in entries[:_SHOWN])
+            yield from (f"    {textwrap.shorten(entry, 160)}" for entry in entries[:_SHOWN])
             if len(entries) > _SHOWN:
                 yield f"    and {len(entries) - _SHOWN} more"
     yield f"  all of it with its source: {target}"

@@ -40,7 +40,8 @@ def load_robot(robot: str | os.PathLike[str]) -> Robot:
     """Return the robot of that name or file.
 
     ``robot`` is the name of a robot of the package ("twil", "agv"), the path of a YAML file that
-    ends in .yaml or .yml, or that of a .urdf or .xacro file, of which a robot file is made. Raises ValueError for an unknown robot (lists the known ones) and
+    ends in .yaml or .yml, or that of a .urdf or .xacro file, of which a robot file is made. Raises
+    ValueError for an unknown robot (lists the known ones) and
     for every fault of a file: names file, field, value, limit and what to change.
     """
     path = _find(robot)

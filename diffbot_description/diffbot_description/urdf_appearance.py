@@ -60,7 +60,7 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     joints = (robot.joints.left, robot.joints.right)
     tree.check_joints(joints)
     wheels = [tree.joints[name].child for name in joints]
-    middle = sum(tree.links[name].translation for name in wheels) / 2
+    middle = np.mean([tree.links[name].translation for name in wheels], axis=0)
     others = [name for name in tree.joints if name not in joints]
     painter = _Painter(tree, Packages(path))
     result = ElementTree.fromstring(generated)
@@ -68,11 +68,11 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     for link in result.findall("link"):
         for visual in link.findall("visual"):
             link.remove(visual)
-    half = robot.wheels.half_track
+    side = np.array([0.0, robot.wheels.half_track, 0.0])
     for target, origin, first in (
         ("chassis_link", middle, tree.root),
-        ("left_wheel_link", middle + [0.0, half, 0.0], wheels[0]),
-        ("right_wheel_link", middle - [0.0, half, 0.0], wheels[1]),
+        ("left_wheel_link", middle + side, wheels[0]),
+        ("right_wheel_link", middle - side, wheels[1]),
     ):
         group = tree.rigid_group(first, joints if first == tree.root else (), others)
         links[target].extend(painter.visuals(group, origin))

@@ -85,9 +85,7 @@ class Packages:
 
 def _package_folders(top: Path) -> Iterator[Path]:
     """Folders with a package.xml below `top`, within limits."""
-    count = 0
-    for folder, below, names in os.walk(top):
-        count += 1
+    for count, (folder, below, names) in enumerate(os.walk(top)):
         depth = len(Path(folder).relative_to(top).parts)
         if "package.xml" in names:
             yield Path(folder)

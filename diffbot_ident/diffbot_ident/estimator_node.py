@@ -37,9 +37,7 @@ REPEATED = 2
 TOLERANCE = 1e-6
 
 PARAMETERS = (
-    Parameter(
-        "robot", "twil", "name of a robot of the suite, or a robot's YAML, URDF or xacro file"
-    ),
+    Parameter("robot", "twil", "robot of the suite, or a robot's YAML, URDF or xacro file"),
     Parameter(
         "period",
         0.2,

@@ -62,9 +62,7 @@ COMMAND_PARAMETERS = (
     ),
 )
 EFFORT_PARAMETERS = (
-    Parameter(
-        "robot", "twil", "name of a robot of the suite, or a robot's YAML, URDF or xacro file"
-    ),
+    Parameter("robot", "twil", "robot of the suite, or a robot's YAML, URDF or xacro file"),
     Parameter(
         "torque_limit",
         0.0,

@@ -38,9 +38,7 @@ LEVELS = {
     Passage.TRIPPED: DiagnosticStatus.ERROR,
 }
 PARAMETERS = (
-    Parameter(
-        "robot", "twil", "name of a robot of the suite, or a robot's YAML, URDF or xacro file"
-    ),
+    Parameter("robot", "twil", "robot of the suite, or a robot's YAML, URDF or xacro file"),
     Parameter(
         "torque_limit", 0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
     ),

@@ -22,9 +22,7 @@ from diffbot_report.run_end import Ending, NodeState, Outcome, Phase, RunEnd
 from diffbot_report.summary import Findings, ReportWriter, RunDescription, parse_arguments
 
 REPORT_PARAMETERS = (
-    Parameter(
-        "robot", "twil", "name of a robot of the suite, or a robot's YAML, URDF or xacro file"
-    ),
+    Parameter("robot", "twil", "robot of the suite, or a robot's YAML, URDF or xacro file"),
     Parameter("sim", "", "simulator, for the summary; empty or none: a real robot"),
     Parameter("seed", -1, "seed of the run, for the summary; -1: unknown", minimum=-1),
     Parameter("results", "", "folder for the report; empty: results/<date>-<name>"),

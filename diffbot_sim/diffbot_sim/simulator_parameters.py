@@ -8,9 +8,7 @@ from diffbot_description import Robot
 from diffbot_node import Parameter
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
-ROBOT = Parameter(
-    "robot", "twil", "name of a robot of the suite, or a robot's YAML, URDF or xacro file"
-)
+ROBOT = Parameter("robot", "twil", "robot of the suite, or a robot's YAML, URDF or xacro file")
 START = Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
 LEAVE_WHEN_ALONE = Parameter(
     "leave_when_alone", False, "end when nobody publishes commands any more"
