@@ -373,8 +373,8 @@ def _center_of_mass(
         say(
             "body.center_of_mass",
             f"{1000 * y:.2g} mm to the left of the middle between the wheels",
-            f"0, as the model has it; K5 to K8 leave these {abs(2 * y / geometry.track):.1%} of half "
-            "the track out",
+            f"0, as the model has it; what {abs(2 * y / geometry.track):.1%} of half the track do "
+            "to K5 to K8 is left out",
         )
     for name, value, low, high in (
         ("x", x, hull["rear"], hull["front"]),

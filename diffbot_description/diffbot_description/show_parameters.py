@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from diffbot_description.dynamics import closed_form, wheel_friction
 from diffbot_description.described_robot import described_from
+from diffbot_description.dynamics import closed_form, wheel_friction
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
 from diffbot_description.robot import Robot

@@ -317,8 +317,8 @@ def one_pair(sides: Sides) -> tuple[Wheel, Wheel]:
         return sides.left[0], sides.right[0]
     left, right = (", ".join(w.joint.name for w in side) for side in (sides.left, sides.right))
     raise ValueError(
-        f"{2 * len(sides.left)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}. Such "
-        "a robot slides sideways when it turns (skid steer, mecanum), and the model of K5 to K8 "
+        f"{2 * len(sides.left)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}. "
+        "Such a robot slides sideways when it turns (skid steer, mecanum), and the model of K5 to K8 "
         "has one wheel on each side that does not: K7 would hold, K5, K6 and K8 would not. If only "
         "two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
     )

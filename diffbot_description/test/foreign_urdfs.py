@@ -97,7 +97,9 @@ def wheel(
     )
 
 
-def base(inertia: tuple[float, float, float] | None = None, mass: float = BODY, y: float = 0) -> str:
+def base(
+    inertia: tuple[float, float, float] | None = None, mass: float = BODY, y: float = 0
+) -> str:
     """base_footprint on the ground, base_link at the axle with the body's mass and box."""
     length, width, height = SIZE
     values = inertia or tuple(

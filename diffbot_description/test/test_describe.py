@@ -123,7 +123,9 @@ def test_rpy_of_1_57_is_an_upright_axle():
 
 
 def test_wheels_called_otherwise_than_they_lie_are_taken_by_their_place():
-    found = described(robot(base(), wheel("right", HALF_TRACK), wheel("left", -HALF_TRACK), CASTERS))
+    found = described(
+        robot(base(), wheel("right", HALF_TRACK), wheel("left", -HALF_TRACK), CASTERS)
+    )
     assert found.content["joints"] == {"left": "right_joint", "right": "left_joint"}
     assert "joint 'right_joint': called right, but its wheel is at y = 0.15 m" in said(found)
 
@@ -273,7 +275,9 @@ def test_a_steered_wheel_is_refused():
         + '<ros2_control name="c" type="system"><joint name="steer">'
         + '<command_interface name="position"/></joint></ros2_control>'
     )
-    with pytest.raises(ValueError, match="the commanded joint 'steer' turns a wheel about the vert"):
+    with pytest.raises(
+        ValueError, match="the commanded joint 'steer' turns a wheel about the vert"
+    ):
         described(robot(base(), LEFT, RIGHT, steering))
 
 
@@ -282,8 +286,9 @@ class TestImplausible:
         found = described(robot(base((1e-3, 1e-3, 1e-3), 20.0), LEFT, RIGHT, CASTERS))
         yaw = found.content["body"]["inertia"]["yaw"]
         assert yaw == pytest.approx(20 / 12 * (0.4**2 + 0.24**2))
-        assert "link 'base_link' (20 kg): inertias 0.001, 0.001, 0.001 kg m^2 are below 10%" in said(
-            found
+        assert (
+            "link 'base_link' (20 kg): inertias 0.001, 0.001, 0.001 kg m^2 are below 10%"
+            in said(found)
         )
 
     def test_inertia_of_1e_3_on_a_sensor_of_a_gram(self):
@@ -363,7 +368,11 @@ class TestLimits:
         more = '<limit effort="1000000" velocity="1000"/><dynamics damping="1" friction="0"/>'
         parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
         found = described(robot(base(), *parts, CASTERS))
-        for part in ("effort limit 1e+06 N m is", "velocity limit 1000 rad/s is 60 m/s", "damping 1"):
+        for part in (
+            "effort limit 1e+06 N m is",
+            "velocity limit 1000 rad/s is 60 m/s",
+            "damping 1",
+        ):
             assert part in said(found)
         assert found.content["friction"]["viscous"] == [0.0, 0.0]
 
@@ -399,10 +408,14 @@ class TestCasters:
         assert any(entry.startswith("casters, front: the URDF has none") for entry in found.assumed)
 
     def test_a_robot_that_would_rock_stands_on_both(self):
-        found = described(robot(base().replace(f"xyz=\"{COM_X!r}", 'xyz="0.001'), LEFT, RIGHT, CASTERS))
+        found = described(
+            robot(base().replace(f'xyz="{COM_X!r}', 'xyz="0.001'), LEFT, RIGHT, CASTERS)
+        )
         assert [c["clearance"] for c in found.content["casters"]] == [0.0, 0.0]
         quarter = (BODY + 2 * WHEEL) * 9.81 / 4
-        assert found.content["limits"]["traction"] == pytest.approx(0.6 * quarter * RADIUS, rel=1e-5)
+        assert found.content["limits"]["traction"] == pytest.approx(
+            0.6 * quarter * RADIUS, rel=1e-5
+        )
 
 
 class TestMeshes:
