@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
+from diffbot_description.findings import Findings
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
     SPIN_SHARES,
-    Corrections,
     bounds,
     box_inertia,
     cylinder_inertia,
@@ -26,25 +28,14 @@ from diffbot_description.plausible_inertia import (
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_shapes import ShapeReader
 from diffbot_description.urdf_supports import CALLED, Stand, Support, find_supports, standing
-from diffbot_description.urdf_tree import Array, PlacedLink, RigidBody, UrdfTree
-from diffbot_description.urdf_wheels import Wheel, find_sides, one_pair
+from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
+from diffbot_description.urdf_wheels import UNEVEN, Wheel, WheelPair, find_sides, wheel_pair
 
-GRAVITY = 9.81  # m/s^2
-GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
-LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may take from them
-EXCITATION_SHARE = 0.5  # of the traction limit
-TORQUE_SHARE = 2.0  # largest torque per traction limit, where the URDF has no limit
-LARGEST_TORQUE_SHARE = 50.0  # an effort limit above this is a placeholder
-WHEEL_SPEED = 12.0  # rad/s, a geared motor's usual speed, where the URDF has no limit
-RIM_SPEEDS = (0.1, 10.0)  # m/s, plausible for a velocity limit
-USUAL_SPEEDS = (0.3, 1.0)  # m/s, that WHEEL_SPEED is kept to
-LARGEST_YAW_RATE = 2 * math.pi  # rad/s, where the URDF has no limit
 ENCODER_COUNTS = 4096
 MASS_SHARE = 0.05  # of the body, for a wheel without mass
 WHEEL_DENSITY = 700.0  # kg/m^3, for a wheel without mass
 DENSEST = 15_000.0  # kg/m^3 of a hull; above, masses are in grams
 OFF_MIDDLE = 5e-3  # of half the track: a centre of mass this far from the middle is worth a word
-UNEVEN = 0.01  # relative difference of the two wheels that is worth a word
 
 
 @dataclass(frozen=True)
@@ -62,32 +53,6 @@ class Description:
     assumed: tuple[str, ...]
     found: tuple[str, ...]
     has_shapes: bool
-
-
-@dataclass
-class _Findings:
-    """What is collected on the way."""
-
-    sources: dict[str, str] = field(default_factory=dict)
-    corrections: Corrections = field(default_factory=Corrections)
-    assumed: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Geometry:
-    """Wheels and their places. middle (3,) [m]: of the axle, in the root link's frame."""
-
-    left: Wheel
-    right: Wheel
-    middle: Array
-    radius: float
-    track: float
-    width: float
-
-    @property
-    def ground(self) -> float:
-        """Height of the ground [m] in the root link's frame."""
-        return float(self.middle[2]) - self.radius
 
 
 def describe(
@@ -116,25 +81,25 @@ def describe(
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name} = {value} must be above 0 and finite.")
     sides = find_sides(tree, shapes, wheels, wheel_radius)
-    left, right = one_pair(sides)
-    findings = _Findings()
-    geometry = _geometry(left, right, findings)
+    findings = Findings()
+    geometry = wheel_pair(sides, findings)
+    left, right = geometry.left, geometry.right
     links = _body_links(tree, left, right, findings)
     content: dict[str, Any] = {"name": _identifier(tree.element.get("name", ""))}
     findings.sources["name"] = "of <robot>"
-    body = group_body(links, shapes, findings.corrections)
+    body = group_body(links, shapes, findings)
     pair = [raw_body(wheel.links) for wheel in (left, right)]
     body, pair = _with_mass(body, pair, mass, links, geometry, findings)
     content["wheels"] = _wheels(geometry, pair, body.mass, findings)
     content["body"] = _body(body, links, shapes, geometry, findings)
     stand = _stand(content, links, shapes, geometry)
     for entry in stand.changed:
-        findings.corrections.add(*entry)
+        findings.replaced(*entry)
     findings.assumed += stand.added
     content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand.casters)]
     content["joints"] = {"left": left.joint.name, "right": right.joint.name}
     findings.sources["joints"] = sides.chosen_by
-    _limits(content, geometry, stand.rocks, findings)
+    add_limits(content, geometry, stand.rocks, findings)
     _rest(content, links, findings)
     if packages.missing:
         names = ", ".join(packages.missing)
@@ -143,14 +108,14 @@ def describe(
     return Description(
         _rounded(content),
         findings.sources,
-        tuple(findings.corrections.entries),
+        tuple(findings.corrected),
         tuple(findings.assumed),
         _found(content, sides.chosen_by, links),
         next(tree.element.iter("visual"), None) is not None,
     )
 
 
-def _say_unread(shapes: ShapeReader, findings: _Findings) -> None:
+def _say_unread(shapes: ShapeReader, findings: Findings) -> None:
     by_reason: dict[str, list[str]] = {}
     for name, why in shapes.unread.items():
         by_reason.setdefault(why, []).append(name.rsplit("/", 1)[-1])
@@ -164,46 +129,7 @@ def _identifier(name: str) -> str:
     return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")
 
 
-def _geometry(left: Wheel, right: Wheel, findings: _Findings) -> _Geometry:
-    middle = (left.center + right.center) / 2
-    track = float(left.center[1] - right.center[1])
-    say = findings.corrections.add
-    pair = f"'{left.joint.name}' and '{right.joint.name}'"
-    if abs(left.radius - right.radius) > UNEVEN * left.radius:
-        say(
-            f"wheels of {pair}",
-            f"radii {left.radius:.5g} and {right.radius:.5g} m",
-            "their mean, as the model has equal wheels",
-        )
-    for index, axis in ((0, "x"), (2, "z")):
-        apart = abs(float(left.center[index] - right.center[index]))
-        if apart > UNEVEN * track:
-            say(f"axles of {pair}", f"{apart:.3g} m apart in {axis}", "the middle between them")
-    for wheel, side, other in ((left, "left", "right"), (right, "right", "left")):
-        name = wheel.joint.name.lower()
-        if other in name and side not in name:
-            say(
-                f"joint '{wheel.joint.name}'",
-                f"called {other}, but its wheel is at y = {wheel.center[1]:.3g} m, which is {side}",
-                f"as the {side} wheel; if only the URDF is wrong, exchange joints.left and "
-                "joints.right",
-            )
-        if wheel.sign < 0:
-            say(
-                f"joint '{wheel.joint.name}'",
-                "turns about -y: a positive angle rolls backward",
-                "+y, as the suite's simulators; a real robot's driver must publish and take "
-                "forward as positive",
-            )
-    radius = (left.radius + right.radius) / 2
-    findings.sources["wheels.radius"] = left.radius_from
-    findings.sources["wheels.width"] = left.width_from
-    findings.sources["wheels.separation"] = "between the middles of the wheels' shapes"
-    width = min((left.width + right.width) / 2, 0.9 * track)
-    return _Geometry(left, right, middle, radius, track, width)
-
-
-def _body_links(tree: UrdfTree, left: Wheel, right: Wheel, findings: _Findings) -> list[PlacedLink]:
+def _body_links(tree: UrdfTree, left: Wheel, right: Wheel, findings: Findings) -> list[PlacedLink]:
     """All that does not turn with the two wheels; movable joints count as fixed at zero."""
     stop = (left.joint.name, right.joint.name)
     behind = {link.name for wheel in (left, right) for link in wheel.links}
@@ -218,7 +144,7 @@ def _body_links(tree: UrdfTree, left: Wheel, right: Wheel, findings: _Findings) 
     links = tree.rigid_group(tree.root, stop, movable)
     heavy = [name for name in movable if tree.links[tree.joints[name].child].body_mass() > 0]
     if heavy:
-        findings.corrections.add(
+        findings.replaced(
             "movable joints", ", ".join(heavy), "fixed at zero, their links are part of the body"
         )
     return links
@@ -229,8 +155,8 @@ def _with_mass(
     pair: list[RigidBody],
     mass: float | None,
     links: Sequence[PlacedLink],
-    geometry: _Geometry,
-    findings: _Findings,
+    geometry: WheelPair,
+    findings: Findings,
 ) -> tuple[RigidBody, list[RigidBody]]:
     """Body and wheels with the robot's mass, where it is given or missing."""
     weighed = [link.name for link in links if link.body_mass() > 0]
@@ -258,17 +184,17 @@ def _with_mass(
     return scaled(body), [scaled(part) for part in pair]
 
 
-def _assumed_wheel(body_mass: float, geometry: _Geometry) -> float:
+def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
     """Mass [kg] of a wheel without one."""
     volume = math.pi * geometry.radius**2 * geometry.width
     return min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
 
 
 def _wheels(
-    geometry: _Geometry, pair: list[RigidBody], body_mass: float, findings: _Findings
+    geometry: WheelPair, pair: list[RigidBody], body_mass: float, findings: Findings
 ) -> dict[str, float]:
     radius, width = geometry.radius, geometry.width
-    say = findings.corrections.add
+    say = findings.replaced
     masses = [part.mass for part in pair]
     mass = sum(masses) / 2
     findings.sources["wheels.mass"] = "all that turns with the wheel"
@@ -311,7 +237,7 @@ def _wheels(
     }
 
 
-def _wheel_inertias(geometry: _Geometry, pair: list[RigidBody]) -> tuple[float, float]:
+def _wheel_inertias(geometry: WheelPair, pair: list[RigidBody]) -> tuple[float, float]:
     """Spin inertia, and yaw inertia such that I + m b^2 is that about the axle's middle."""
     spin = sum(float(part.inertia[1, 1]) for part in pair) / 2
     about = sum(float(part.inertia_about(geometry.middle)[2, 2]) for part in pair) / 2
@@ -326,8 +252,8 @@ def _body(
     body: RigidBody,
     links: Sequence[PlacedLink],
     shapes: ShapeReader,
-    geometry: _Geometry,
-    findings: _Findings,
+    geometry: WheelPair,
+    findings: Findings,
 ) -> dict[str, Any]:
     hull = _hull(links, shapes, geometry, findings)
     size = np.array([hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]])
@@ -343,7 +269,7 @@ def _body(
     inertia = np.diag(body.inertia).copy()
     box = np.diag(box_inertia(body.mass, size))
     if np.any(inertia <= 0) or np.any(inertia < 0.02 * box):
-        findings.corrections.add(
+        findings.replaced(
             f"body ({body.mass:.4g} kg)",
             f"inertias {', '.join(f'{v:.3g}' for v in inertia)} kg m^2 are below 2% of a solid box "
             "of its size",
@@ -360,10 +286,10 @@ def _body(
 
 
 def _center_of_mass(
-    body: RigidBody, hull: dict[str, float], geometry: _Geometry, findings: _Findings
+    body: RigidBody, hull: dict[str, float], geometry: WheelPair, findings: Findings
 ) -> tuple[float, float]:
     """X ahead of the axle and z above the ground, inside of the hull."""
-    say = findings.corrections.add
+    say = findings.replaced
     findings.sources["body.center_of_mass"] = "of all links of the body"
     if not np.any(body.com) and not np.any(body.inertia):
         findings.assumed.append("body.center_of_mass: the URDF has no masses; over the axle")
@@ -392,7 +318,7 @@ def _center_of_mass(
 
 
 def _hull(
-    links: Sequence[PlacedLink], shapes: ShapeReader, geometry: _Geometry, findings: _Findings
+    links: Sequence[PlacedLink], shapes: ShapeReader, geometry: WheelPair, findings: Findings
 ) -> dict[str, float]:
     """The box around the body, from the axle's middle on the ground; casters left out."""
     radius, track = geometry.radius, geometry.track
@@ -421,19 +347,19 @@ def _hull(
 
 
 def _stand(
-    content: dict[str, Any], links: Sequence[PlacedLink], shapes: ShapeReader, geometry: _Geometry
+    content: dict[str, Any], links: Sequence[PlacedLink], shapes: ShapeReader, geometry: WheelPair
 ) -> Stand:
     hull = content["body"]["shape"]
     return standing(
         find_supports(links, shapes, geometry.middle, geometry.radius),
-        _whole(content)[1:],
+        whole_robot(content)[1:],
         (hull["rear"], hull["front"]),
         geometry.radius,
         EXCITATION_SHARE * GRIP * GRAVITY,
     )
 
 
-def _caster(support: Support, index: int, findings: _Findings) -> dict[str, float]:
+def _caster(support: Support, index: int, findings: Findings) -> dict[str, float]:
     findings.sources[f"casters[{index}]"] = support.source
     return {
         "x": support.x,
@@ -443,156 +369,7 @@ def _caster(support: Support, index: int, findings: _Findings) -> dict[str, floa
     }
 
 
-def _limits(content: dict[str, Any], geometry: _Geometry, rocks: bool, findings: _Findings) -> None:
-    """Limits, friction and excitation, from the joints and from what the wheels carry."""
-    sources = findings.sources
-    traction, reason = _traction(content, geometry, rocks)
-    torque, sources["limits.torque"] = _torque(geometry, traction, findings)
-    if torque < traction:
-        traction, reason = torque, "limits.torque, which the wheels carry"
-    sources["limits.traction"] = reason
-    speed, sources["limits.linear_velocity"] = _speed(geometry, findings)
-    half = geometry.track / 2
-    yaw_rate = min(speed / half, LARGEST_YAW_RATE)
-    sources["limits.angular_velocity"] = (
-        f"wheels forward and backward at full speed, at most {LARGEST_YAW_RATE:.3g} rad/s"
-    )
-    content["friction"] = _friction(geometry, traction, speed, findings)
-    sources["limits.torque_rate"] = "limits.torque in 10 ms"
-    content["limits"] = {
-        "torque": torque,
-        "traction": traction,
-        "torque_rate": 100 * torque,
-        "linear_velocity": speed,
-        "angular_velocity": yaw_rate,
-    }
-    _excitation(content, geometry, findings)
-
-
-def _whole(content: dict[str, Any]) -> tuple[float, float, float]:
-    """Mass [kg] of the whole robot; its centre of mass [m], ahead of the axle and above ground."""
-    body, wheels = content["body"], content["wheels"]
-    total = body["mass"] + 2 * wheels["mass"]
-    x = body["mass"] * body["center_of_mass"]["x"] / total
-    z = body["mass"] * body["center_of_mass"]["z"] + 2 * wheels["mass"] * wheels["radius"]
-    return total, x, z / total
-
-
-def _traction(content: dict[str, Any], geometry: _Geometry, rocks: bool) -> tuple[float, str]:
-    """Torque of one wheel up to which it neither slips nor loses its load, N m."""
-    total, com_x, height = _whole(content)
-    weight = total * GRAVITY
-    if rocks:
-        load = LOAD_KEPT * weight / 2
-        return GRIP * load * geometry.radius, (
-            f"{GRIP} x a quarter of the weight ({load:.3g} N) x radius: the grip of rubber; the "
-            "casters carry the other half"
-        )
-    lever = max(abs(caster["x"]) for caster in content["casters"] if caster["clearance"] == 0.0)
-    load = weight * (1 - abs(com_x) / lever)
-    equivalent = total + 2 * content["wheels"]["inertia_spin"] / geometry.radius**2
-    lever = min(abs(caster["x"]) for caster in content["casters"])
-    shift = LOAD_KEPT * load * lever / (total * height)  # m/s^2
-    slip, lift = GRIP * load / 2 * geometry.radius, equivalent * shift * geometry.radius / 2
-    if slip <= lift:
-        return slip, f"{GRIP} x load of the wheel ({load / 2:.3g} N) x radius: the grip of rubber"
-    return lift, f"acceleration {shift:.2g} m/s^2 takes {LOAD_KEPT:.0%} of the wheels' load"
-
-
-def _torque(geometry: _Geometry, traction: float, findings: _Findings) -> tuple[float, str]:
-    limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
-    given = [value for value in limits if value is not None and value > 0]
-    fallback = TORQUE_SHARE * traction
-    rule = f"{TORQUE_SHARE:g} x limits.traction"
-    if not given:
-        findings.assumed.append(f"limits.torque = {fallback:.3g} N m: no effort limit; {rule}")
-        return fallback, f"assumed, {rule}; put the motor's"
-    torque = min(given)
-    if torque > LARGEST_TORQUE_SHARE * traction:
-        findings.corrections.add(
-            f"joint '{geometry.left.joint.name}'",
-            f"effort limit {torque:.4g} N m is {torque / traction:.0f} times what the wheel's grip "
-            "carries",
-            f"{fallback:.3g} N m, {rule}",
-        )
-        return fallback, f"{rule}; the URDF's {torque:.4g} N m is a placeholder"
-    return torque, "effort limit of the wheels' joints"
-
-
-def _speed(geometry: _Geometry, findings: _Findings) -> tuple[float, str]:
-    radius = geometry.radius
-    limits = [wheel.joint.velocity for wheel in (geometry.left, geometry.right)]
-    given = [value for value in limits if value is not None and value > 0]
-    low, high = USUAL_SPEEDS
-    fallback = min(max(WHEEL_SPEED * radius, low), high)
-    rule = f"{WHEEL_SPEED:g} rad/s of the wheel, from {low} to {high} m/s"
-    if given and RIM_SPEEDS[0] <= min(given) * radius <= RIM_SPEEDS[1]:
-        return min(
-            given
-        ) * radius, f"velocity limit of the joints, {min(given):.4g} rad/s, x radius"
-    if given:
-        findings.corrections.add(
-            f"joint '{geometry.left.joint.name}'",
-            f"velocity limit {min(given):.4g} rad/s is {min(given) * radius:.3g} m/s",
-            f"{fallback:.3g} m/s, {rule}",
-        )
-    else:
-        findings.assumed.append(
-            f"limits.linear_velocity = {fallback:.3g} m/s: no velocity limit; {rule}"
-        )
-    return fallback, f"assumed, {rule}; put the robot's"
-
-
-def _friction(
-    geometry: _Geometry, traction: float, speed: float, findings: _Findings
-) -> dict[str, list[float]]:
-    joints = [wheel.joint for wheel in (geometry.left, geometry.right)]
-    viscous = [joint.damping or 0.0 for joint in joints]
-    coulomb = [joint.friction or 0.0 for joint in joints]
-    findings.sources["friction"] = "<dynamics> of the wheels' joints"
-    if not any([*viscous, *coulomb]):
-        findings.sources["friction"] = "the URDF has none"
-    most = max(v * speed / geometry.radius + c for v, c in zip(viscous, coulomb, strict=True))
-    if most > 0.5 * traction or min([*viscous, *coulomb]) < 0:
-        findings.corrections.add(
-            f"joint '{joints[0].name}'",
-            f"damping {viscous[0]:.3g} N m s/rad and friction {coulomb[0]:.3g} N m take "
-            f"{most:.3g} N m at {speed:.3g} m/s, of {traction:.3g} N m that the wheel carries",
-            "0",
-        )
-        findings.sources["friction"] = "0; the URDF's cannot be"
-        viscous, coulomb = [0.0, 0.0], [0.0, 0.0]
-    return {"viscous": viscous, "coulomb": coulomb}
-
-
-def _excitation(content: dict[str, Any], geometry: _Geometry, findings: _Findings) -> None:
-    limits, wheels = content["limits"], content["wheels"]
-    amplitude = EXCITATION_SHARE * limits["traction"]
-    total = content["body"]["mass"] + 2 * wheels["mass"]
-    acceleration = 2 * amplitude / (geometry.radius * total)
-    # Speed that a bit adds: at most 40 % of the bound, or most of the run is turning round.
-    samples = 0.4 * limits["linear_velocity"] / (acceleration * 0.01)
-    hold = int(min(max(round(samples), 5), 20))
-    height = content["body"]["center_of_mass"]["z"]
-    speed = limits["linear_velocity"]
-    lift = 0.4 * GRAVITY * geometry.track / 2 / (height * speed)
-    content["excitation"] = {
-        "amplitude": amplitude,
-        "hold": hold,
-        "register": 10,
-        "linear_velocity": speed,
-        "angular_velocity": min(limits["angular_velocity"], lift),
-    }
-    findings.sources |= {
-        "excitation.amplitude": f"{EXCITATION_SHARE} x limits.traction",
-        "excitation.hold": "a bit adds at most 40 % of linear_velocity",
-        "excitation.register": "period of 1023 bits",
-        "excitation.linear_velocity": "limits.linear_velocity",
-        "excitation.angular_velocity": "the inner wheel of a turn keeps 60 % of its load",
-    }
-
-
-def _rest(content: dict[str, Any], links: Sequence[PlacedLink], findings: _Findings) -> None:
+def _rest(content: dict[str, Any], links: Sequence[PlacedLink], findings: Findings) -> None:
     """Encoder, contact and colours."""
     content["encoder"] = {"counts": ENCODER_COUNTS}
     heavy = content["body"]["mass"] > 50

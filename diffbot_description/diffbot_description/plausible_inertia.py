@@ -8,10 +8,11 @@ part of some weight that fills its shapes has not much less than a solid box of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
+from diffbot_description.findings import Findings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody, inertial
 
@@ -22,30 +23,6 @@ HEAVY_SHARE = 0.05
 _SLACK = 1.1  # shapes are often drawn a little too small
 # A wheel between a heavy hub and a thin rim, as shares of m r^2; a solid disc has 0.5.
 SPIN_SHARES = (0.25, 1.0)
-
-
-@dataclass
-class Corrections:
-    """What a URDF says and is not used as it stands, and what is used instead."""
-
-    _places: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-
-    def add(self, where: str, found: str, used: str) -> None:
-        """Note one value that was replaced."""
-        self._places.setdefault((found, used), []).append(where)
-
-    @property
-    def entries(self) -> list[str]:
-        """One sentence for each; those that say the same of several places are one."""
-        return [
-            f"{_joined(where)}: {found}; used: {used}"
-            for (found, used), where in self._places.items()
-        ]
-
-
-def _joined(places: Sequence[str]) -> str:
-    shown = ", ".join(places[:4])
-    return shown if len(places) <= 4 else f"{shown} and {len(places) - 4} more"
 
 
 def box_inertia(mass: float, size: Array) -> Array:
@@ -68,15 +45,13 @@ def bounds(shapes: Sequence[Shape]) -> tuple[Array, Array] | None:
     return np.min([low for low, _ in corners], axis=0), np.max([top for _, top in corners], axis=0)
 
 
-def group_body(
-    links: Sequence[PlacedLink], shapes: ShapeReader, corrections: Corrections
-) -> RigidBody:
+def group_body(links: Sequence[PlacedLink], shapes: ShapeReader, findings: Findings) -> RigidBody:
     """Return links welded together, in the root link's frame; implausible inertias replaced.
 
     Args:
         links: that move as one.
         shapes: what reads their shapes.
-        corrections: gets what was replaced.
+        findings: gets what was replaced.
 
     Raises:
         ValueError: an <inertial> holds no numbers, or a negative mass; names the link.
@@ -86,7 +61,7 @@ def group_body(
     box = bounds(shapes.all_shapes(links))
     largest = None if box is None else box[1] - box[0]
     checked = [
-        _checked(link, body, shapes, total, largest, corrections)
+        _checked(link, body, shapes, total, largest, findings)
         for link, body in zip(links, bodies, strict=True)
         if body.mass > 0
     ]
@@ -108,7 +83,7 @@ def _checked(
     shapes: ShapeReader,
     total: float,
     largest: Array | None,
-    corrections: Corrections,
+    findings: Findings,
 ) -> RigidBody:
     own = shapes.all_shapes([link])
     heavy = body.mass > HEAVY_SHARE * total
@@ -121,7 +96,7 @@ def _checked(
         return body
     shown = _shown(body.inertia)
     kind = "a point" if size is None else f"a solid box of {_metres(size)}"
-    corrections.add(
+    findings.replaced(
         f"link '{link.name}' ({body.mass:.4g} kg)",
         f"inertias {shown} kg m^2 {why}",
         f"{_shown(guess)}, of {kind}",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import Array, PlacedLink
 
@@ -19,7 +20,6 @@ CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel"
 GAP = 0.06
 NAMED_GAP = 0.4
 ON_AXLE = 0.25  # a support this near to the axle is none, share of the wheels' radius
-GRAVITY = 9.81  # m/s^2
 LEVEL = 1e-3  # m; a gap that is none
 _HULL_SHARE = 0.9  # where a caster is put that the URDF lacks, on the way to the hull's end
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffbot_description.findings import Findings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLink, UrdfTree
 
@@ -21,6 +22,7 @@ from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLin
 SLOPE = 0.02
 # A wheel this much smaller than the largest one is a caster's.
 CASTER_SHARE = 0.67
+UNEVEN = 0.01  # relative difference of the two wheels that is worth a word
 FULL_TURN = 2 * math.pi * 0.99
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
 _STEERS = re.compile(r"wheel|steer", re.I)
@@ -307,7 +309,76 @@ def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
     return Sides(left, right, chosen_by)
 
 
-def one_pair(sides: Sides) -> tuple[Wheel, Wheel]:
+@dataclass(frozen=True)
+class WheelPair:
+    """The two driven wheels and their means. middle (3,) [m]: of the axle, in the root's frame.
+
+    radius, track and width [m].
+    """
+
+    left: Wheel
+    right: Wheel
+    middle: Array
+    radius: float
+    track: float
+    width: float
+
+    @property
+    def ground(self) -> float:
+        """Height of the ground [m] in the root link's frame."""
+        return float(self.middle[2]) - self.radius
+
+
+def wheel_pair(sides: Sides, findings: Findings) -> WheelPair:
+    """Return the wheels of a robot that has two.
+
+    Args:
+        sides: as found.
+        findings: gets where the measures come from, and what of the wheels differs.
+
+    Raises:
+        ValueError: there are more; says which, and what is supported.
+    """
+    left, right = _one_each(sides)
+    middle = (left.center + right.center) / 2
+    track = float(left.center[1] - right.center[1])
+    say = findings.replaced
+    pair = f"'{left.joint.name}' and '{right.joint.name}'"
+    if abs(left.radius - right.radius) > UNEVEN * left.radius:
+        say(
+            f"wheels of {pair}",
+            f"radii {left.radius:.5g} and {right.radius:.5g} m",
+            "their mean, as the model has equal wheels",
+        )
+    for index, axis in ((0, "x"), (2, "z")):
+        apart = abs(float(left.center[index] - right.center[index]))
+        if apart > UNEVEN * track:
+            say(f"axles of {pair}", f"{apart:.3g} m apart in {axis}", "the middle between them")
+    for wheel, side, other in ((left, "left", "right"), (right, "right", "left")):
+        name = wheel.joint.name.lower()
+        if other in name and side not in name:
+            say(
+                f"joint '{wheel.joint.name}'",
+                f"called {other}, but its wheel is at y = {wheel.center[1]:.3g} m, which is {side}",
+                f"as the {side} wheel; if only the URDF is wrong, exchange joints.left and "
+                "joints.right",
+            )
+        if wheel.sign < 0:
+            say(
+                f"joint '{wheel.joint.name}'",
+                "turns about -y: a positive angle rolls backward",
+                "+y, as the suite's simulators; a real robot's driver must publish and take "
+                "forward as positive",
+            )
+    radius = (left.radius + right.radius) / 2
+    findings.sources["wheels.radius"] = left.radius_from
+    findings.sources["wheels.width"] = left.width_from
+    findings.sources["wheels.separation"] = "between the middles of the wheels' shapes"
+    width = min((left.width + right.width) / 2, 0.9 * track)
+    return WheelPair(left, right, middle, radius, track, width)
+
+
+def _one_each(sides: Sides) -> tuple[Wheel, Wheel]:
     """Return the left and the right wheel of a robot that has two.
 
     Raises:
@@ -318,7 +389,7 @@ def one_pair(sides: Sides) -> tuple[Wheel, Wheel]:
     left, right = (", ".join(w.joint.name for w in side) for side in (sides.left, sides.right))
     raise ValueError(
         f"{2 * len(sides.left)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}. "
-        "Such a robot slides sideways when it turns (skid steer, mecanum), and the model of K5 to K8 "
-        "has one wheel on each side that does not: K7 would hold, K5, K6 and K8 would not. If only "
-        "two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
+        "Such a robot slides sideways when it turns (skid steer, mecanum), and the model of K5 to "
+        "K8 has one wheel on each side that does not: K7 would hold, K5, K6 and K8 would not. If "
+        "only two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
     )
