@@ -31,6 +31,7 @@ from diffbot_description.urdf_supports import CALLED, Stand, Support, find_suppo
 from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
 from diffbot_description.urdf_wheels import UNEVEN, Wheel, WheelPair, find_sides, wheel_pair
 
+ASSUMED = "assumed"
 ENCODER_COUNTS = 4096
 MASS_SHARE = 0.05  # of the body, for a wheel without mass
 WHEEL_DENSITY = 700.0  # kg/m^3, for a wheel without mass
@@ -302,6 +303,8 @@ def _center_of_mass(
             f"0, as the model has it; what {abs(2 * y / geometry.track):.1%} of half the track do "
             "to K5 to K8 is left out",
         )
+    if findings.sources["body.shape"] == ASSUMED:
+        return x, z
     for name, value, low, high in (
         ("x", x, hull["rear"], hull["front"]),
         ("z", z, hull["bottom"], hull["top"]),
@@ -322,14 +325,18 @@ def _hull(
 ) -> dict[str, float]:
     """The box around the body, from the axle's middle on the ground; casters left out."""
     radius, track = geometry.radius, geometry.track
-    box = bounds(shapes.all_shapes([link for link in links if not CALLED.search(link.name)]))
+    hull = [link for link in links if not CALLED.search(link.name)]
+    # An arm is no part of the hull, where there is one without it.
+    box = bounds(shapes.all_shapes(link for link in hull if link.rigid)) or bounds(
+        shapes.all_shapes(hull)
+    )
     least = 0.15 * radius
     if box is None:
         findings.assumed.append(
             "body.shape: no shape of the body can be read; a box between the wheels, as long as "
             "the track"
         )
-        findings.sources["body.shape"] = "assumed"
+        findings.sources["body.shape"] = ASSUMED
         width = max(track - geometry.width, 0.3 * track)
         return dict(
             front=track / 2, rear=-track / 2, width=width, bottom=radius / 2, top=2.5 * radius

@@ -181,5 +181,7 @@ def _excitation(content: dict[str, Any], geometry: WheelPair, findings: Findings
         "excitation.hold": "a bit adds at most 40 % of linear_velocity",
         "excitation.register": "period of 1023 bits",
         "excitation.linear_velocity": "limits.linear_velocity",
-        "excitation.angular_velocity": "the inner wheel of a turn keeps 60 % of its load",
+        "excitation.angular_velocity": "limits.angular_velocity"
+        if lift > limits["angular_velocity"]
+        else "the inner wheel of a turn keeps 60 % of its load",
     }

@@ -1,6 +1,6 @@
 """Shapes of a URDF's links: boxes around them, and what is round about an axle.
 
-Primitive shapes are exact; of a mesh (STL, OBJ) the box around its vertices counts.
+Primitive shapes are exact; of a mesh (STL, OBJ, Collada) the box around its vertices counts.
 """
 
 from __future__ import annotations
@@ -158,18 +158,21 @@ class ShapeReader:
 
 
 def mesh_box(path: Path) -> tuple[Array, Array]:
-    """Return the lowest and the highest coordinates (3,) of the vertices of an STL or OBJ file.
+    """Return the lowest and the highest coordinates (3,) of the vertices of a mesh's file.
 
-    In the file's own unit. Raises ValueError, without the file's name, for other files, and for
-    those that are broken or hold no vertex.
+    In the file's own unit for .stl and .obj, in m for .dae, which says its unit. Raises ValueError,
+    without the file's name, for other files, and for those that are broken or hold no vertex.
     """
     kind = path.suffix.lower()
-    if kind not in (".stl", ".obj"):
-        raise ValueError(f"{kind or 'a file without suffix'} is not read, only .stl and .obj are")
+    reader = {".stl": _stl, ".obj": _obj, ".dae": _dae}.get(kind)
+    if reader is None:
+        raise ValueError(
+            f"{kind or 'a file without suffix'} is not read, only .stl, .obj and .dae are"
+        )
     try:
         if path.stat().st_size > LARGEST_MESH:
             raise ValueError(f"larger than {LARGEST_MESH // 10**6} MB")
-        vertices = _stl(path.read_bytes()) if kind == ".stl" else _obj(path)
+        vertices = reader(path)
     except OSError as error:
         raise ValueError(error.strerror or "cannot be read") from error
     if len(vertices) == 0 or not np.all(np.isfinite(vertices)):
@@ -177,8 +180,9 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
     return vertices.min(axis=0), vertices.max(axis=0)
 
 
-def _stl(content: bytes) -> Array:
+def _stl(path: Path) -> Array:
     """Vertices (n, 3) of a binary or text STL."""
+    content = path.read_bytes()
     if len(content) >= 84:
         (count,) = struct.unpack_from("<I", content, 80)
         # The head of a binary file may begin with "solid" too; its length tells.
@@ -206,3 +210,81 @@ def _lines(lines: Iterable[str], key: str) -> Array:
         return np.array(list(words()), dtype=np.float64).reshape(-1, 3)
     except ValueError as error:
         raise ValueError(f"a line '{key}' does not hold three numbers") from error
+
+
+def _dae(path: Path) -> Array:
+    """Vertices (n, 3), in m, of a Collada file's scene.
+
+    Its up_axis is passed over, as viewers and simulators of URDFs do.
+    """
+    try:
+        root = ElementTree.parse(path).getroot()
+        for element in root.iter():
+            element.tag = element.tag.rpartition("}")[2]
+        unit = root.find("asset/unit")
+        scale = 1.0 if unit is None else float(unit.get("meter", "1"))
+        meshes = {
+            geometry.get("id", ""): _dae_positions(geometry)
+            for geometry in root.findall("library_geometries/geometry")
+        }
+        nodes = {node.get("id", ""): node for node in root.iter("node")}
+        found = [
+            vertices
+            for scene in root.findall("library_visual_scenes/visual_scene")
+            for node in scene.findall("node")
+            for vertices in _dae_node(node, np.eye(4), meshes, nodes, 0)
+        ]
+    except (ElementTree.ParseError, ValueError, IndexError) as error:
+        raise ValueError(f"is no Collada file that can be read ({error})") from error
+    return scale * np.concatenate([*found, np.empty((0, 3))])
+
+
+def _dae_positions(geometry: ElementTree.Element) -> Array:
+    sources = {source.get("id"): source for source in geometry.iter("source")}
+    found = [np.empty((0, 3))]
+    for vertex_input in geometry.iterfind("mesh/vertices/input[@semantic='POSITION']"):
+        source = sources.get(vertex_input.get("source", "").removeprefix("#"))
+        values = None if source is None else source.find("float_array")
+        if values is not None:
+            found.append(np.array((values.text or "").split(), dtype=np.float64).reshape(-1, 3))
+    return np.concatenate(found)
+
+
+def _dae_node(
+    node: ElementTree.Element,
+    outer: Array,
+    meshes: dict[str, Array],
+    nodes: dict[str, ElementTree.Element],
+    depth: int,
+) -> Iterator[Array]:
+    """Vertices of a node and of those in it, as its transforms, in their order, place them."""
+    if depth > 50:
+        raise ValueError("nodes are nested too deeply")
+    pose_of_node = outer
+    for element in node:
+        if element.tag in ("matrix", "translate", "rotate", "scale"):
+            values = np.array((element.text or "").split(), dtype=np.float64)
+            pose_of_node = pose_of_node @ _dae_transform(element.tag, values)
+    for element in node:
+        url = element.get("url", "").removeprefix("#")
+        if element.tag == "instance_geometry" and url in meshes:
+            yield meshes[url] @ pose_of_node[:3, :3].T + pose_of_node[:3, 3]
+        elif element.tag == "node":
+            yield from _dae_node(element, pose_of_node, meshes, nodes, depth + 1)
+        elif element.tag == "instance_node" and url in nodes:
+            yield from _dae_node(nodes[url], pose_of_node, meshes, nodes, depth + 1)
+
+
+def _dae_transform(tag: str, values: Array) -> Array:
+    matrix = np.eye(4)
+    if tag == "matrix":
+        return values.reshape(4, 4)
+    if tag == "translate":
+        matrix[:3, 3] = values
+    elif tag == "scale":
+        matrix[:3, :3] = np.diag(values)
+    else:  # an axis and degrees: Rodrigues' formula
+        axis, angle = values[:3] / np.linalg.norm(values[:3]), np.radians(values[3])
+        cross = np.cross(np.eye(3), axis)  # cross @ v is axis x v
+        matrix[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return matrix

@@ -14,7 +14,7 @@ from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import Array, PlacedLink
 
-CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel", re.I)
+CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel|wheel", re.I)
 # Gap to the ground up to which an unnamed shape, and a named one, counts as touching; shares of
 # the wheels' radius.
 GAP = 0.06
@@ -72,7 +72,7 @@ def _support(shape: Shape, named: bool, middle: Array, wheel_radius: float) -> S
     radius = float(shape.half[0]) if shape.kind == "sphere" else height / 2
     if not named and radius > 1.2 * wheel_radius:
         return None  # a round hull that comes close to the ground
-    x, y = (float(value) for value in (shape.center - middle)[:2])
+    x, y = (float(f"{value:.5f}") for value in (shape.center - middle)[:2])  # no 1e-7 m
     if abs(x) < ON_AXLE * wheel_radius:
         return None  # beside the wheels it carries nothing
     return Support(x, y, radius, gap, f"{shape.role} {shape.kind} of link '{shape.link}'")

@@ -158,11 +158,15 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class PlacedLink:
-    """A link and its pose in the frame of the root link, all joints at zero."""
+    """A link and its pose in the frame of the root link, all joints at zero.
+
+    ``rigid``: no movable joint lies between it and the root link.
+    """
 
     element: ElementTree.Element
     rotation: Array
     translation: Array
+    rigid: bool = True
 
     @property
     def name(self) -> str:
@@ -234,6 +238,7 @@ class UrdfTree:
                     self._elements[joint.child],
                     parent.rotation @ joint.rotation,
                     parent.rotation @ joint.translation + parent.translation,
+                    parent.rigid and joint.type == "fixed",
                 )
                 waiting.append(joint.child)
         lost = [name for name in self._elements if name not in placed]
@@ -312,19 +317,20 @@ def _read_joint(element: ElementTree.Element) -> Joint:
     if axis_element is not None:
         axis = numbers(axis_element, "xyz", 3, "1 0 0", owner)
     length = float(np.linalg.norm(axis))
-    if length == 0:
+    kind = element.get("type", "")
+    if length == 0 and kind != "fixed":
         raise ValueError(f"{owner}: the axis is 0 0 0. Give its direction.")
     rotation, translation = pose(element, owner)
     lower, upper = (_optional(element, "limit", key, owner) for key in ("lower", "upper"))
     mimic = element.find("mimic")
     return Joint(
         name,
-        element.get("type", ""),
+        kind,
         ends["parent"],
         ends["child"],
         rotation,
         translation,
-        axis / length,
+        axis / (length or 1.0),
         effort=_optional(element, "limit", "effort", owner),
         velocity=_optional(element, "limit", "velocity", owner),
         damping=_optional(element, "dynamics", "damping", owner),

@@ -148,6 +148,7 @@ def test_dozens_of_fixed_links_and_movable_ones_are_the_body():
     found = described(robot(*parts))
     assert found.content["body"]["mass"] == pytest.approx(BODY + 0.7)
     assert "movable joints: arm_joint; used: fixed at zero" in said(found)
+    assert found.content["body"]["shape"]["top"] == pytest.approx(RADIUS + 0.09)  # without the arm
     names = [f"s{i}_joint" for i in range(30)]
     assert not any(name in said(found) for name in names)
 
@@ -268,6 +269,13 @@ def test_a_root_that_looks_to_the_side_is_named():
     text = robot().replace('<axis xyz="0 0 1"/>', '<axis xyz="1 0 0"/>')
     with pytest.raises(ValueError, match=r"turns about \(1 0 0\) of the root link .*REP 103"):
         described(text)
+
+
+def test_a_fixed_joint_may_have_any_axis():
+    button = link("button") + joint("b", "base_link", "button", inside='<axis xyz="0 0 0"/>')
+    assert (
+        described(robot(base(), LEFT, RIGHT, CASTERS, button)).content == described(robot()).content
+    )
 
 
 def test_a_steered_wheel_is_refused():

@@ -25,10 +25,42 @@ def test_text_and_binary_stl_and_obj_are_the_same(tmp_path):
         assert high.tolist() == [1, 2, 3]
 
 
+COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema">
+  <asset><unit name="millimetre" meter="0.001"/><up_axis>Y_UP</up_axis></asset>
+  <library_geometries><geometry id="g"><mesh>
+    <source id="p"><float_array count="6">-1 -2 -3 1 2 3</float_array></source>
+    <source id="n"><float_array count="3">9 9 9</float_array></source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene><node>
+    {}<node><instance_geometry url="#g"/></node>
+  </node></visual_scene></library_visual_scenes>
+</COLLADA>"""
+
+
+@pytest.mark.parametrize(
+    ("transform", "low", "high"),
+    [
+        ("", (-1, -2, -3), (1, 2, 3)),
+        ("<translate>10 0 0</translate><rotate>0 0 1 90</rotate>", (8, -1, -3), (12, 1, 3)),
+        ("<rotate>0 0 1 90</rotate><translate>10 0 0</translate>", (-2, 9, -3), (2, 11, 3)),
+        ("<scale>2 1 1</scale>", (-2, -2, -3), (2, 2, 3)),
+        ("<matrix>0 0 1 5 0 1 0 0 -1 0 0 0 0 0 0 1</matrix>", (2, -2, -1), (8, 2, 1)),
+    ],
+)
+def test_collada_with_its_unit_and_the_transforms_of_its_nodes(transform, low, high, tmp_path):
+    (tmp_path / "m.dae").write_text(COLLADA.format(transform))
+    found = mesh_box(tmp_path / "m.dae")
+    assert np.allclose(found, 0.001 * np.array([low, high]), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("m.dae", b"<COLLADA/>", ".dae is not read"),
+        ("m.3ds", b"", ".3ds is not read"),
+        ("m.dae", b"<COLLADA/>", "holds no vertices"),
+        ("m.dae", b"<COLLADA>", "is no Collada file that can be read"),
+        ("m.dae", COLLADA.format("<matrix>1 0</matrix>").encode(), "is no Collada file"),
         ("m.stl", b"", "no whole STL"),
         ("m.stl", b"\0" * 90, "no whole STL"),
         ("m.stl", b"solid empty\nendsolid", "holds no vertices"),
