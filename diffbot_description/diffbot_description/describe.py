@@ -76,11 +76,27 @@ def describe(
     Raises:
         ValueError: says what was found, what is missing or not supported, and what to write.
     """
-    tree = UrdfTree(urdf_text)
-    shapes = ShapeReader(packages)
     for name, value in (("wheel-radius", wheel_radius), ("mass", mass)):
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name} = {value} must be above 0 and finite.")
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            return _describe(urdf_text, packages, wheels, wheel_radius, mass)
+    except (FloatingPointError, OverflowError) as error:
+        raise ValueError(
+            f"a length, mass or inertia is far too large to reckon with ({error}). Correct it."
+        ) from error
+
+
+def _describe(
+    urdf_text: str,
+    packages: Packages,
+    wheels: Sequence[str] | None,
+    wheel_radius: float | None,
+    mass: float | None,
+) -> Description:
+    tree = UrdfTree(urdf_text)
+    shapes = ShapeReader(packages)
     sides = find_sides(tree, shapes, wheels, wheel_radius)
     findings = Findings()
     geometry = wheel_pair(sides, findings)

@@ -188,8 +188,8 @@ def _check_no_steering(tree: UrdfTree, commanded: set[str]) -> None:
         if any(_turns_freely(tree.joints[w]) for w in wheels) or _STEERS.search(name):
             raise ValueError(
                 f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
-                "as a car or by swerve modules. The suite knows only robots that turn by two "
-                "driven wheels."
+                "as a car or by swerve modules, and the suite knows only robots that turn by two "
+                "driven wheels. If it is to roll, correct its <axis> or <origin rpy>."
             )
 
 
@@ -302,8 +302,9 @@ def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
     left, right = side(1, CASTER_SHARE * largest), side(-1, CASTER_SHARE * largest)
     if not left or len(left) != len(right):
         shown = ", ".join(f"{wheel.joint.name} (y = {wheel.center[1]:.3g} m)" for wheel in wheels)
+        found = f"{len(left)} on the left and {len(right)} on the right"
         raise ValueError(
-            f"found {len(left)} wheels on the left and {len(right)} on the right: {shown}. "
+            f"found {found if left or right else 'wheels at one side only'}: {shown}. "
             f"{_turning(tree)} Name the two that drive: --wheels LEFT RIGHT."
         )
     return Sides(left, right, chosen_by)

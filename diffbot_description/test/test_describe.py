@@ -227,7 +227,7 @@ def test_two_of_four_wheels_can_be_named():
     ("parts", "options", "message"),
     [
         ([base()], {}, "the URDF has no wheel: no joint of type 'continuous'"),
-        ([base(), LEFT], {}, "found 0 wheels on the left and 0 on the right: left_joint (y = 0.15"),
+        ([base(), LEFT], {}, "found wheels at one side only: left_joint (y = 0.15"),
         (
             [base(), wheel("l", 0.1, kind="revolute"), RIGHT],
             {"wheels": ("l_joint", "no_joint")},
@@ -254,7 +254,13 @@ def test_two_of_four_wheels_can_be_named():
             {},
             "wheel radius = 60 m must be from 0.001 to 2 m",
         ),
+        (
+            [base(), LEFT, RIGHT, wheel("third", HALF_TRACK, -0.15)],
+            {},
+            "found 2 on the left and 1 on the right",
+        ),
         ([base(mass=6000.0), LEFT, RIGHT], {}, "heavier than solid metal"),
+        ([base(y=1e308), LEFT, RIGHT], {}, "far too large to reckon with"),
         ([link("base_link"), LEFT, RIGHT], {}, "no link of the body has a mass"),
     ],
 )
