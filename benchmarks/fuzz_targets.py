@@ -118,6 +118,12 @@ def _urdf_seeds() -> Iterable[bytes]:
     return [urdf(load_robot(name)).encode() for name in ("twil", "agv")]
 
 
+def _described(path: Path) -> object:
+    from diffbot_description.described_robot import described_from
+
+    return described_from(path)
+
+
 def _recording(path: Path) -> object:
     """All blocks of a recording, as `identify` reads them."""
     from diffbot_ident.recording.identify import open_recording
@@ -237,6 +243,7 @@ TARGETS = {
         _expression, _texts("'a' if 1 < 2 else pi*2", "sqrt(2)**2 in (1, [2])", "not 'x' == 3 // 1")
     ),
     "urdf": Target(_urdf, _urdf_seeds, ".urdf"),
+    "described": Target(_described, _urdf_seeds, ".urdf"),
     "mcap": Target(_recording, _bag_seeds("MCAP"), ".mcap"),
     "sqlite3": Target(_recording, _bag_seeds("SQLITE3"), ".db3"),
     "csv": Target(_recording, _texts(_CSV, _CSV.replace(",", ";")), ".csv"),

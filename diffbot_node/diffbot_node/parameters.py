@@ -143,7 +143,7 @@ def table(kind: type[Any]) -> tuple[Parameter, ...]:
 class RobotParameters:
     """Of nodes that have to know the robot."""
 
-    robot: str = parameter("twil", "name of a robot of the suite, or the path of a robot's YAML")
+    robot: str = parameter("twil", "robot of the suite, or a robot's YAML, URDF or xacro file")
 
 
 @dataclass(frozen=True)
