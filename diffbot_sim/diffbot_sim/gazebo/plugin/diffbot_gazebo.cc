@@ -31,7 +31,7 @@ using ignition::math::Pose3d;
 using ignition::math::Quaterniond;
 using ignition::math::Vector3d;
 
-enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4 };
+enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4, FRICTION = 5 };
 
 struct Request {
   std::uint32_t kind;
@@ -43,6 +43,21 @@ struct Answer {
   std::uint32_t notice;  // 1: said without having been asked
   std::uint32_t paused;
   double angle[2], rate[2], position[3], rotation[4], linear[3], angular[3];
+};
+
+// Friction of a wheel; see FrictionLaw in diffbot_description. N m s/rad, N m and rad/s.
+struct Friction {
+  double viscous = 0.0;
+  double sliding[2] = {0.0, 0.0};    // of a wheel that turns forward, backward
+  double breakaway[2] = {0.0, 0.0};  // of one at rest, likewise
+  double stribeck_velocity = 0.0;    // 0: breakaway and sliding are the same
+
+  double Dry(double speed, int direction) const {
+    if (stribeck_velocity == 0.0) return sliding[direction];
+    const double ratio = speed / stribeck_velocity;
+    return sliding[direction] +
+           (breakaway[direction] - sliding[direction]) * std::exp(-ratio * ratio);
+  }
 };
 
 // While nobody asks, the server's loop goes round once per this time, ms.
@@ -84,9 +99,35 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       }
     }
     world_->SetPhysicsEnabled(true);
-    for (int side : {0, 1}) joints_[side]->SetForce(0, torque_[side]);
+    for (int side : {0, 1}) joints_[side]->SetForce(0, torque_[side] - Friction(side));
+    Drag();
     --remaining_;
     settled_ = false;
+  }
+
+  // Sets the limit of the dry friction of a wheel for the next step, and returns the rest of its
+  // friction, N m. ODE's joint motor of speed 0 gives the torque that stops the wheel within the
+  // step, up to a limit: dry friction, solved with the contacts. The limit has no direction.
+  double Friction(int side) {
+    const auto &friction = friction_[side];
+    const double rate = joints_[side]->GetVelocity(0);
+    // The speed in the middle of the step, as the last step changed it.
+    const double middle = rate + 0.5 * (rate - std::exchange(rate_before_[side], rate));
+    const double forward = friction.Dry(middle, 0), backward = friction.Dry(middle, 1);
+    const double limit = 0.5 * (forward + backward);
+    if (limit != limit_[side]) joints_[side]->SetParam("friction", 0, limit_[side] = limit);
+    return friction.viscous * middle + 0.5 * (forward - backward);
+  }
+
+  // Lets the casters drag: a force along the body, on the ground below its origin, and a moment.
+  void Drag() {
+    if (drag_ == std::array<double, 2>{}) return;
+    const auto pose = body_->WorldPose();
+    const double yaw = pose.Rot().Yaw();
+    body_->AddForceAtWorldPosition(
+        Vector3d(std::cos(yaw) * drag_[0], std::sin(yaw) * drag_[0], 0.0),
+        Vector3d(pose.Pos().X(), pose.Pos().Y(), 0.0));
+    body_->AddTorque(Vector3d(0.0, 0.0, drag_[1]));
   }
 
   bool FindRobot() {
@@ -150,16 +191,19 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       if (request.kind == PLACE) Place(request.values);
       if (request.kind == PAYLOAD) Load(request.values);
       if (request.kind == LINE) Draw(request.values);
+      if (request.kind == FRICTION) SetFriction(request.steps, request.values);
       if (request.kind == PLACE || request.kind == PAYLOAD) settled_ = false;
       Say(false, world_->IsPaused());
     }
     return false;
   }
 
-  // Values: torques left and right (N m), length of a step (s).
+  // Values: torques left and right (N m), length of a step (s), force (N) and moment (N m) of
+  // the casters' drag.
   void Begin(const Request &request) {
     auto physics = world_->Physics();
     torque_ = {request.values[0], request.values[1]};
+    drag_ = {request.values[3], request.values[4]};
     remaining_ = request.steps;
     {
       std::lock_guard<std::mutex> lock(pausing_);
@@ -174,6 +218,12 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     const Pose3d pose(values[0], values[1], values[2], values[3], values[4], values[5]);
     robot_->SetLinkWorldPose(pose, body_);
     robot_->ResetPhysicsStates();
+    rate_before_ = {};
+  }
+
+  // Values: as the members of Friction; `steps` is the wheel, 0 left or 1 right.
+  void SetFriction(std::uint32_t side, const double *values) {
+    friction_[side % 2] = {values[0], {values[1], values[2]}, {values[3], values[4]}, values[5]};
   }
 
   // Values: mass (kg), x, z (m), inertia (kg m^2) of a load on the body; see Simulator.set_payload.
@@ -256,7 +306,9 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool moving_ = false;
   bool pause_wanted_ = false;
   bool settled_ = false;  // the contacts are those of where the robot is now
-  std::array<double, 2> torque_{};
+  std::array<double, 2> torque_{}, drag_{};
+  std::array<struct Friction, 2> friction_;
+  std::array<double, 2> rate_before_{}, limit_{};
   unsigned long drawn_ = 0;
 };
 
