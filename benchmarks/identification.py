@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Errors of the identified K5..K8 against the closed form, over robots, engines and sensors.
 
-agv is run with its friction and, as agv-, without. Prints one row per setting: over the seeds, the root mean square and the largest error in % of the
-closed form, and the share of runs whose interval of two standard deviations holds the truth.
+agv is run with its friction and, as agv-, without. Prints one row per setting: over the seeds, the
+root mean square and the largest error in % of the closed form, and the share of runs whose interval
+of two standard deviations holds the truth.
 
     ./diffbot python benchmarks/identification.py [--seeds 10] [--engine gazebo]
 """
