@@ -228,10 +228,10 @@ def test_backward_friction_is_its_own(twil):
 
 
 def dragging(coulomb):
-    robot = load_robot("agv")
+    robot = load_robot("agv").without_friction()
     return replace(
         robot,
-        friction=replace(robot.friction, viscous=(0.0, 0.0), coulomb=coulomb),
+        friction=replace(robot.friction, coulomb=coulomb),
         contact=replace(robot.contact, caster_friction=0.3),
     )
 

@@ -168,15 +168,17 @@ class GazeboSimulator:
         """Friction under the present load: the casters' here, the wheels' in the plugin."""
         mass, x, _, _ = self._payload
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
+        values = (*self.parameters(), self._bare.wheel_radius, self._bare.half_track)
+        self._server.exchange(protocol.request(protocol.MODEL, *values))
         for side, law in enumerate(wheel_friction(self._robot, mass, x)):
             directions = (1.0, -1.0)
-            values = (
+            friction = (
                 law.viscous,
                 *map(law.sliding, directions),
                 *map(law.breakaway, directions),
                 law.stribeck_velocity or 0.0,
             )
-            self._server.exchange(protocol.request(protocol.FRICTION, *values, steps=side))
+            self._server.exchange(protocol.request(protocol.FRICTION, *friction, steps=side))
 
     def _check_balance(self, loaded: RobotModel, mass: float, x: float) -> None:
         total = loaded.mass_body + 2.0 * loaded.wheel_mass

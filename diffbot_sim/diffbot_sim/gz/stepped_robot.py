@@ -25,7 +25,7 @@ LONGEST_GAP = 0.1
 
 
 def moves_at_any_torque(robot: Robot) -> bool:
-    """Whether nothing keeps a wheel from turning under a small torque: no friction, no dead band."""
+    """Whether nothing keeps a wheel from turning under a small torque: no friction, no drive."""
     holding = [law.breakaway(way) for law in wheel_friction(robot) for way in (1.0, -1.0)]
     return not any((*holding, *robot.drive.dead_band, robot.contact.caster_friction))
 

@@ -31,7 +31,7 @@ using ignition::math::Pose3d;
 using ignition::math::Quaterniond;
 using ignition::math::Vector3d;
 
-enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4, FRICTION = 5 };
+enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4, FRICTION = 5, MODEL = 6 };
 
 struct Request {
   std::uint32_t kind;
@@ -60,6 +60,13 @@ struct Friction {
   }
 };
 
+// The closed form: K5 to K8 as in diffbot_description, radius and half track, m.
+struct Model {
+  double k5 = 0.0, k6 = 0.0, k7 = 1.0, k8 = -1.0, radius = 1.0, half_track = 1.0;
+};
+
+// Each round halves the error of two wheels that hold each other, or better.
+constexpr int ROUNDS = 50;
 // While nobody asks, the server's loop goes round once per this time, ms.
 constexpr int IDLE = 5;
 constexpr double LINE_HEIGHT = 0.002;
@@ -99,24 +106,47 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       }
     }
     world_->SetPhysicsEnabled(true);
-    for (int side : {0, 1}) joints_[side]->SetForce(0, torque_[side] - Friction(side));
+    Push();
     Drag();
     --remaining_;
     settled_ = false;
   }
 
-  // Sets the limit of the dry friction of a wheel for the next step, and returns the rest of its
-  // friction, N m. ODE's joint motor of speed 0 gives the torque that stops the wheel within the
-  // step, up to a limit: dry friction, solved with the contacts. The limit has no direction.
-  double Friction(int side) {
-    const auto &friction = friction_[side];
-    const double rate = joints_[side]->GetVelocity(0);
-    // The speed in the middle of the step, as the last step changed it.
-    const double middle = rate + 0.5 * (rate - std::exchange(rate_before_[side], rate));
-    const double forward = friction.Dry(middle, 0), backward = friction.Dry(middle, 1);
-    const double limit = 0.5 * (forward + backward);
-    if (limit != limit_[side]) joints_[side]->SetParam("friction", 0, limit_[side] = limit);
-    return friction.viscous * middle + 0.5 * (forward - backward);
+  // Sets the torques of the next step: what the motors give, less friction. Dry friction is the
+  // torque that stops the wheel within the step, up to its limit. It is predicted by the closed
+  // form; ODE's own joint friction stops a wheel as exactly, but while it holds one, its solver
+  // fails in one of 200 steps, and the robot hops.
+  void Push() {
+    const double step = world_->Physics()->GetMaxStepSize();
+    const double w[2] = {joints_[0]->GetVelocity(0), joints_[1]->GetVelocity(0)};
+    double net[2], forward[2], backward[2];
+    for (int side : {0, 1}) {
+      // The speed in the middle of the step, as the last step changed it.
+      const double middle = w[side] + 0.5 * (w[side] - rate_before_[side]);
+      net[side] = torque_[side] - friction_[side].viscous * middle;
+      forward[side] = friction_[side].Dry(middle, 0);
+      backward[side] = friction_[side].Dry(middle, 1);
+      rate_before_[side] = w[side];
+    }
+    // Speeds after the step without dry friction, and what friction of a wheel takes off its own
+    // and the other's.
+    const auto &m = model_;
+    const double v = 0.5 * m.radius * (w[0] + w[1]);
+    const double omega = 0.5 * m.radius * (w[1] - w[0]) / m.half_track;
+    const double dv = m.k5 * omega * omega + m.k7 * (net[0] + net[1] + m.radius * drag_[0]);
+    const double domega = m.k6 * v * omega + m.k8 * (net[0] - net[1]) -
+                          m.k8 * m.radius / m.half_track * drag_[1];
+    const double scale = step / m.radius;
+    const double free[2] = {w[0] + scale * (dv - m.half_track * domega),
+                            w[1] + scale * (dv + m.half_track * domega)};
+    const double own = scale * (m.k7 - m.half_track * m.k8);
+    const double other = scale * (m.k7 + m.half_track * m.k8);
+    double dry[2] = {0.0, 0.0};
+    for (int round = 0; round < ROUNDS; ++round)
+      for (int side : {0, 1})
+        dry[side] = std::clamp((free[side] - other * dry[1 - side]) / own, -backward[side],
+                               forward[side]);
+    for (int side : {0, 1}) joints_[side]->SetForce(0, net[side] - dry[side]);
   }
 
   // Lets the casters drag: a force along the body, on the ground below its origin, and a moment.
@@ -192,6 +222,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       if (request.kind == PAYLOAD) Load(request.values);
       if (request.kind == LINE) Draw(request.values);
       if (request.kind == FRICTION) SetFriction(request.steps, request.values);
+      if (request.kind == MODEL) SetModel(request.values);
       if (request.kind == PLACE || request.kind == PAYLOAD) settled_ = false;
       Say(false, world_->IsPaused());
     }
@@ -246,6 +277,11 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     const auto arm = body_->WorldPose().Rot().RotateVector(inertia.Pose().Pos());
     body_->SetAngularVel(angular);
     body_->SetLinearVel(linear + angular.Cross(arm));
+  }
+
+  // Values: as the members of Model.
+  void SetModel(const double *values) {
+    model_ = {values[0], values[1], values[2], values[3], values[4], values[5]};
   }
 
   // Values: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
@@ -307,8 +343,9 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool pause_wanted_ = false;
   bool settled_ = false;  // the contacts are those of where the robot is now
   std::array<double, 2> torque_{}, drag_{};
-  std::array<struct Friction, 2> friction_;
-  std::array<double, 2> rate_before_{}, limit_{};
+  std::array<Friction, 2> friction_;
+  Model model_;
+  std::array<double, 2> rate_before_{};
   unsigned long drawn_ = 0;
 };
 
