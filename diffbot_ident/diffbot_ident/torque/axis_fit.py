@@ -164,10 +164,12 @@ def fit(
     # Variance of the noise that rows without correlation would need for the same precision.
     per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)
     if prior is not None:
-        extra = np.diag(per_row / (prior.variance * scale**2))
-        weak = weak + extra
-        p = np.linalg.inv(information + extra)
-        theta = p @ (b + extra @ (prior.mean * scale))
+        known = np.zeros((len(columns), len(columns)))
+        own = slice(len(prior.mean))
+        known[own, own] = np.diag(per_row / (prior.variance * scale[own] ** 2))
+        weak = weak + known
+        p = np.linalg.inv(information + known)
+        theta = p @ (b + known[:, own] @ (prior.mean * scale[own]))
     covariance = p @ (omega + per_row * weak) @ p
     # An inverse of much cancellation is itself symmetric to a few parts in 1e9 only.
     covariance = 0.5 * (covariance + covariance.T)
