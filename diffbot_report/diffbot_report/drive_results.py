@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from diffbot_report.drive_metrics import (
     velocity_steps,
 )
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
+from diffbot_report.page import Page
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import Findings, RunDescription
 
@@ -99,6 +101,11 @@ def drive_findings(
         title = f"{about.name}{law} ({about.setting})"
         return drive_pictures(run, results, recording, robot, title, animation)
 
+    def page(description: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
+        from diffbot_report.drive_page import drive_page
+
+        return drive_page(run, results, recording, robot, description, folder, summary)
+
     return Findings(
         duration=recording.elapsed,
         table=lambda title: results_table(results, recording, title) if len(run) else Text(title),
@@ -114,6 +121,7 @@ def drive_findings(
         },
         missing=recording.missing(),
         pictures=pictures if len(run) > 1 else None,
+        page=page,
     )
 
 

@@ -100,7 +100,7 @@ class IdentReport(WatchingNode[IdentRecording]):
     def findings(self) -> Findings:
         """K5..K8 at the end, and what follows from them."""
         return identification_findings(
-            self.recording, self._model, self.console.width, self.run.setting
+            self.recording, self.robot, self.console.width, self.run.setting
         )
 
 

@@ -249,11 +249,14 @@ class _Derivation:
         # A square is not linear where its root is uncertain: with std s of the root, E(x^2 - m^2)^2
         # has 3 s^4 beside the linear term (bias s^2, variance 2 s^4).
         root = np.float64(self._first_moment().std)
-        mass = np.real(self._body_mass(self._k))
+        ratio = root * root / np.float64(np.real(self._body_mass(self._k)))
         return self._delta(
             "I_b", "kg m^2",
-            lambda k: factor / k[3] - self._wheels_inertia - moment(k) ** 2 / self._body_mass(k),
-            3.0 * root**4 / mass**2,
+            # Products, as powers of huge numbers raise where products become infinite.
+            lambda k: factor / k[3]
+            - self._wheels_inertia
+            - moment(k) * moment(k) / self._body_mass(k),
+            3.0 * ratio * ratio,
         )  # fmt: skip
 
     def _gradient(self, function: Function) -> Array:
