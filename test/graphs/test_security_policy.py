@@ -27,7 +27,7 @@ KINDS |= {("services", "request")}
 COMMANDS, WATCHED = "/effort_controller/commands", "/effort_watchdog/commands"
 COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_controller")
 # Executables that are no nodes, or have no business on a robot; the policy says the latter too.
-WITHOUT_KEYS = {"diffbot", "identify", "show_parameters"}
+WITHOUT_KEYS = {"describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
 WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
