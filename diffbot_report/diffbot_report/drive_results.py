@@ -16,6 +16,7 @@ from rich.text import Text
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.motion import TrackingErrors
 from diffbot_description import Robot
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
@@ -31,7 +32,6 @@ from diffbot_report.drive_metrics import (
     velocity_steps,
 )
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
-from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import Findings, RunDescription
 
