@@ -9,15 +9,16 @@ recording   `identify` on both axes of each robot: share of the 95 % intervals t
             band, inertia and drag, by kind of dead band, and the largest error of inertia and drag
             in %. `none`: robots without one. `large`: with one, and no command below 60 % of the
             largest, of which nothing may be said.
-driving     the same of the estimate beside sigma while driving; and sigma's errors, beside those
-            with the dead band taken away.
+driving     the same of the estimate beside sigma while driving, for offsets and for robots without
+            dead band.
 creep       average speed of a robot that is told to creep: 0.01 m/s with a dead band of 0.05 m/s,
             0.03 rad/s with 0.2 rad/s.
-path        rms error of the true position on a slow figure-8 (0.25 m, 50 s), without dead band, with
-            it, and compensated; then the largest speeds at rest.
+path        rms error of the true position on a slow figure-8 (0.25 m, 50 s), without dead band,
+            with it, and compensated; then the largest speeds at rest.
 
-Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`, sigma = 0.3,
-0.2, 1.05, 0.95. k_v = k_omega = 10 1/s, as the node's. Noise is 2 mm/s and 5 mrad/s, the encoders have 2578 counts.
+Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`, sigma = 0.3, 0.2,
+1.05, 0.95. k_v = k_omega = 10 1/s, as the node's. Noise is 2 mm/s and 5 mrad/s, the encoders have
+2578 counts.
 
     ./diffbot python benchmarks/dead_band.py recording driving creep path --robots 60 --seed 1000
 """

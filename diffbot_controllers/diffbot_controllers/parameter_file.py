@@ -373,6 +373,9 @@ def _dead_bands(section: dict[str, Any]) -> tuple[DeadBand, DeadBand]:
     kinds = section.get("dead_band_kind", [DeadBandKind.OFFSET.value] * 2)
     if not (isinstance(kinds, list) and len(kinds) == 2):
         raise ValueError(f"dead_band_kind = {kinds!r}: must be two kinds, of v and omega")
+    for axis, width, unit in zip(("v", "omega"), widths, ("m/s", "rad/s"), strict=True):
+        if not 0.0 <= width < math.inf:
+            raise ValueError(f"dead_band of {axis} = {width} {unit}: must be finite and >= 0")
     v, omega = (
         DeadBand(width, DeadBandKind.named(str(kind)))
         for width, kind in zip(widths, kinds, strict=True)

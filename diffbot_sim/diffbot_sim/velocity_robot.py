@@ -4,8 +4,8 @@
     sigma1 v' + sigma3 v = command of v       sigma2 omega' + sigma4 omega = command of omega
 
 Commands are held, pass the limits of the robot's driver and act after a dead time, as far as its
-dead band lets them (drive_dead_band.py). Each piece of a step with one command is integrated by the Taylor series of order 18 that the ideal engine uses:
-exact to floats, for steps of any length.
+dead band lets them (drive_dead_band.py). Each piece of a step with one command is integrated by the
+Taylor series of order 18 that the ideal engine uses: exact to floats, for steps of any length.
 
 Its odometry has the sensors' errors (`VelocityOdometry`), and covariances as a robot's driver tells
 them (`DriverOdometry`).

@@ -6,8 +6,8 @@ its sign,
     sent = p + band min(1, |p| / (SMOOTH band)) sign(p)
 
 so that what acts is p again, but for a residue of 5 % of the band about p = 0, through which the
-command passes without a jump. Below a threshold nothing but pulses moves the robot: each is a little
-above it, and the error of one command is carried to the next ones, so that their mean is right.
+command passes without a jump. Below a threshold nothing but pulses moves the robot: each is a
+little above it, and the error of one command is carried to the next, so that their mean is right.
 
 At rest nothing is added. An axis rests where its reference stands and the motion that is wanted of
 it is below 2 % of the band, until it is above 6 %: the dead band itself swallows the small commands
@@ -29,7 +29,7 @@ NO_DEAD_BANDS: BandPair = (NO_DEAD_BAND, NO_DEAD_BAND)
 
 # Commands below this share of the band get less than the whole of it.
 SMOOTH = 0.05
-# Wanted speeds, as shares of the band, below which an axis comes to rest, and above which it leaves.
+# Wanted speeds, as shares of the band, below which an axis comes to rest and above which it leaves.
 RESTS, MOVES = 0.02, 0.06
 # Height of a pulse over a threshold, which is known to so much only.
 PULSE = 1.1

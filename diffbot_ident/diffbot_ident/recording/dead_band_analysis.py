@@ -5,10 +5,10 @@ Both kinds of a dead band are fitted beside the axis and its dead time, an offse
 model, so that it does not bias inertia and drag, where it is beyond doubt; otherwise they are those
 of the model without it, and the interval of the dead band says how large it may be.
 
-What was not tried is not known: without small commands, of at most a quarter of the largest or twice
-the dead band, the smallest that moves the robot is not identifiable. Larger commands may show all the
-same that velocity is no multiple of them, but a multiple less an offset. The model then has it, for
-inertia and drag would be wrong without.
+What was not tried is not known: without small commands, of at most a quarter of the largest or
+twice the dead band, the smallest that moves the robot is not identifiable. Larger commands may show
+all the same that velocity is no multiple of them, but a multiple less an offset. The model then has
+it, for inertia and drag would be wrong without.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ class RecursiveFit:
 
     @property
     def dead_band_values(self) -> Array:
-        """Estimated offsets of v and omega, m/s and rad/s, trusted or not, shape (2,); NaN: none."""
+        """Estimates for v and omega, m/s and rad/s, trusted or not, shape (2,); NaN: none."""
         return np.array([band.value for band in self._bands])
 
     @property
