@@ -123,7 +123,7 @@ def _recording(path: Path) -> object:
     """All blocks of a recording, as `identify` reads them."""
     from diffbot_ident.recording.identify import open_recording
     from diffbot_ident.recording.options import Options
-    from diffbot_ident.recording.voltage_analysis import read_sysid
+    from diffbot_ident.recording.sysid_log import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)

@@ -16,7 +16,7 @@ from diffbot_description.files import parse_yaml
 from diffbot_ident.recording.bag import Bag
 from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
-from diffbot_ident.recording.voltage_analysis import read_sysid
+from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400

@@ -25,7 +25,8 @@ from diffbot_ident.recording.samples import Array, body_velocity
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
-from diffbot_ident.recording.voltage_analysis import TESTS, VoltageAnalysis
+from diffbot_ident.recording.sysid_log import TESTS
+from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.torque.integral_rows import delayed, turns
 from diffbot_ident.velocity.dead_time import DeadTimeFit
@@ -191,10 +192,10 @@ def _voltage(panel: Axes, analysis: VoltageAnalysis) -> None:
         fastest = max(fastest, float(np.abs(velocity).max()))
     for sign in (-1.0, 1.0):
         v = sign * np.array([0.0, fastest])
-        panel.plot(v, sign * fit.friction + fit.fit.model.drag * v, color=ORANGE, linewidth=1.6)
+        panel.plot(v, sign * fit.ks + fit.kv * v, color=ORANGE, linewidth=1.6)
     panel.set_xlabel(f"velocity, {analysis.verdict.error_unit}", color=INK, fontsize=9)
     panel.set_ylabel("voltage of the slow tests, V", color=INK, fontsize=9)
-    panel_title(panel, "fit", f"ks {fit.friction:.2f} V, kv {fit.fit.model.drag:.2f}")
+    panel_title(panel, "fit", f"ks {fit.ks:.2f} V, kv {fit.kv:.2f}")
 
 
 def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> None:

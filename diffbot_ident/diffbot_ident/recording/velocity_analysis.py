@@ -57,8 +57,6 @@ from diffbot_ident.velocity.first_order import (
 FOLDS = 5
 # Length of a block: a share of all, within bounds, s.
 BLOCKS, SHORTEST_BLOCK, LONGEST_BLOCK = 15, 1.5, 20.0
-# Median of the square of a normal variable of unit variance.
-CHI_SQUARED = 0.4549
 
 # Held-out R^2 below which the model does not describe the axis.
 LEAST_R_SQUARED = 0.95
@@ -127,17 +125,8 @@ class CrossValidation:
 
     @property
     def explained(self) -> float:
-        """R^2 of the prediction without the noise of single readings.
-
-        Readings scatter from one to the next by sqrt(2) of their noise; dynamics do not. The
-        median, as the few steps where a command jumps or the fold changes are no noise.
-        """
-        found = self.prediction
-        steps = np.concatenate([np.diff(part) for part in found.errors])
-        noise = 0.5 * found.samples * float(np.median(steps**2)) / CHI_SQUARED
-        noise = min(noise, found.squares)
-        beyond = found.total - noise
-        return 1.0 - (found.squares - noise) / beyond if beyond > 0.0 else math.nan
+        """R^2 of the prediction without the noise of single readings."""
+        return self.prediction.explained
 
 
 def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
