@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
-# Steps of the integration and periods of the rows, s.
-STEP, ROW = 0.0005, 0.005
+# Steps of the integration, of ramps and of steps of the voltage, and periods of the rows, s.
+SLOW_STEP, FAST_STEP, ROW = 0.0025, 0.0005, 0.005
 # Way of a wheel in one rotation, m.
 PER_ROTATION = 0.4787
 
@@ -158,18 +158,18 @@ def _rows(
         drivetrain.highest / drivetrain.ramp if slow else drivetrain.duration
         for drivetrain in drivetrains
     )
-    count = round(longest / STEP)
-    voltage, speed, way = _simulated(drivetrains, count, slow, rng)
-    each = round(ROW / STEP)
+    step = SLOW_STEP if slow else FAST_STEP
+    voltage, speed, way = _simulated(drivetrains, round(longest / step), slow, rng)
+    each = round(ROW / step)
     found = []
     for i, one in enumerate(drivetrains):
-        last = round((one.highest / one.ramp if slow else one.duration) / STEP)
+        last = round((one.highest / one.ramp if slow else one.duration) / step)
         rows = np.arange(0, last, each)
         quantised = way[:, i] if one.count == 0.0 else np.floor(way[:, i] / one.count) * one.count
-        window = max(round(one.window / STEP), 1)
+        window = max(round(one.window / step), 1)
         if one.window > 0.0:
             before = np.maximum(rows - window, 0)
-            mean = (quantised[rows] - quantised[before]) / (window * STEP)
+            mean = (quantised[rows] - quantised[before]) / (window * step)
         else:
             mean = speed[rows, i]
         mean = sign * (mean + one.noise * rng.standard_normal(mean.shape))
@@ -201,14 +201,15 @@ def _simulated(
         for name in ("ks", "kv", "ka", "backlash", "wheel_share", "grip", "static", "step", "ramp")
     }
     sag, dead = _column(drivetrains, "sag"), _column(drivetrains, "dead_time")
-    late = np.rint(dead[:, 0] / STEP).astype(int)
+    step = SLOW_STEP if slow else FAST_STEP
+    late = np.rint(dead[:, 0] / step).astype(int)
     shape = (len(drivetrains), 2)
     gap = each["backlash"] * rng.uniform(0.0, 1.0, shape)
     state = _State(np.zeros(shape), np.zeros(shape), np.zeros(shape), gap, gap <= 0.0)
     voltage, speed, way = (np.empty((count, *shape)) for _ in range(3))
     settle = each["ka"] / each["kv"]
     for k in range(count):
-        time = k * STEP
+        time = k * step
         if slow:
             voltage[k] = each["ramp"] * time
         else:
@@ -219,31 +220,34 @@ def _simulated(
             (then >= 0)[:, None], voltage[np.maximum(then, 0), np.arange(shape[0])], 0.0
         )
         speed[k], way[k] = state.wheel, state.way
-        _advance(state, acting, each)
+        _advance(state, acting, each, step)
     return voltage, speed, way
 
 
-def _advance(state: _State, voltage: Array, each: Mapping[str, Array]) -> None:
-    """One step; all voltages push forward."""
+def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: float) -> None:
+    """One step, s; all voltages push forward."""
     ks, kv, ka, share = each["ks"], each["kv"], each["ka"], each["wheel_share"]
     drive = voltage - kv * state.wheel
     at_rest = (state.wheel <= 0.0) & (state.body <= 0.0)
     free = state.gap > 0.0
     own = share * ks
+    # Exact for what is held in a step: the velocity that a volt adds, of both and of the motor.
+    whole = -np.expm1(-step * kv / ka) / kv
+    light = -np.expm1(-step * kv / (share * ka)) / kv
     # Motor alone, in its backlash.
-    alone = np.maximum(state.wheel + STEP * (drive - own) / (share * ka), 0.0)
+    alone = np.maximum(state.wheel + light * (drive - own), 0.0)
     # Both together, and what that asks of the tyre.
     threshold = np.where(at_rest, each["static"], 1.0) * ks
     push = np.where(at_rest & (drive < threshold), 0.0, drive - ks)
-    both = np.maximum(state.wheel + STEP * push / ka, 0.0)
+    both = np.maximum(state.wheel + whole * push, 0.0)
     force = (1.0 - share) * (push + ks)
     slips = ~free & state.together & (force > each["grip"])
     apart = ~free & (~state.together | slips)
     # Wheel and body apart: the tyre gives all that it can, until both are as fast.
     limit = np.minimum(each["grip"], 50.0 * ka)
-    wheel = np.maximum(state.wheel + STEP * (drive - own - limit) / (share * ka), 0.0)
+    wheel = np.maximum(state.wheel + light * (drive - own - limit), 0.0)
     pull = limit - (1.0 - share) * ks
-    body = state.body + STEP * np.maximum(pull, 0.0) / ((1.0 - share) * ka)
+    body = state.body + step * np.maximum(pull, 0.0) / ((1.0 - share) * ka)
     caught = apart & (wheel <= body)
     shared = share * wheel + (1.0 - share) * body
     state.wheel = np.where(free, alone, np.where(caught, shared, np.where(apart, wheel, both)))
@@ -251,8 +255,8 @@ def _advance(state: _State, voltage: Array, each: Mapping[str, Array]) -> None:
         free, state.body, np.where(caught, shared, np.where(apart, body, both))
     )
     state.together = ~free & (caught | ~apart)
-    state.way = state.way + STEP * state.wheel
-    state.gap = np.where(free, state.gap - STEP * state.wheel, state.gap)
+    state.way = state.way + step * state.wheel
+    state.gap = np.where(free, state.gap - step * state.wheel, state.gap)
 
 
 def repeated(drivetrain: Drivetrain, rng: np.random.Generator) -> Drivetrain:

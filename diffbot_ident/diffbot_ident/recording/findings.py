@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +26,13 @@ from diffbot_ident.parameter_file import (
     verification_section,
 )
 from diffbot_ident.recording import pictures
+from diffbot_ident.recording.axis_checks import checked
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
-from diffbot_ident.recording.voltage_analysis import SysIdLog, VoltageAnalysis, analyse_voltages
+from diffbot_ident.recording.sysid_log import SysIdLog
+from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
@@ -61,6 +64,14 @@ VOLTAGE_HEADER = """\
 """
 
 
+class Usable(str, Enum):
+    """How many of the axes, sides or robots have values that may be used."""
+
+    ALL = "all"
+    SOME = "some"
+    NONE = "none"
+
+
 @dataclass(frozen=True)
 class Findings:
     """The result of an analysis, ready to be shown and saved.
@@ -82,7 +93,15 @@ class Findings:
     @property
     def trusted(self) -> bool:
         """Whether everything may be used."""
-        return bool(self.verdicts) and all(verdict.usable for verdict in self.verdicts)
+        return self.usable is Usable.ALL
+
+    @property
+    def usable(self) -> Usable:
+        """How much of it may be used."""
+        good = [verdict.usable for verdict in self.verdicts]
+        if not any(good):
+            return Usable.NONE
+        return Usable.ALL if all(good) else Usable.SOME
 
     def save(self, directory: Path, more: Mapping[str, Any]) -> list[Path]:
         """Write parameter files and summary.json; the paths.
@@ -94,6 +113,8 @@ class Findings:
         content = {
             **more,
             "trusted": self.trusted,
+            "usable": self.usable.value,
+            "status": {verdict.subject: verdict.outcome.value for verdict in self.verdicts},
             "reason": "; ".join(v.summary() for v in self.verdicts if not v.usable),
             **self.summary,
             "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
@@ -305,7 +326,8 @@ def analyse_axes(
         refresh = held if axis in from_wheels else 0.0
         if segments and all(axis in segment.channels for segment in segments):
             pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
-            found[axis] = analyse_axis(pieces, subject, unit, refresh=refresh)
+            analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
+            found[axis] = checked(analysis, refresh or pieces[0].period)
     return found
 
 
@@ -372,23 +394,24 @@ def _write_velocity(
     return (_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),)
 
 
-def voltage_findings(log: SysIdLog) -> Findings:
-    """Analyse a SysId log."""
-    found = analyse_voltages(log)
+def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
+    """Analyse SysId logs of one robot."""
+    found = analyse_voltages(logs)
     # What the tests did not drive is no fault of the log: a straight one says nothing of turning.
     driven = [a for a in found if a.verdict.outcome is not Outcome.NOT_EXCITED] or found
     notes = [a.verdict.summary() for a in found if a not in driven]
+    listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]
     return Findings(
         verdicts=tuple(analysis.verdict for analysis in driven),
-        notes=[f"{log.kind} log with the tests {', '.join(log.tests)}", *notes],
-        summary={"log": log.kind, "unit": log.unit},
-        write=lambda directory: _write_voltage(directory, found, log),
+        notes=[*listed, *notes],
+        summary={"log": logs[0].kind, "logs": [log.kind for log in logs], "unit": logs[0].unit},
+        write=lambda directory: _write_voltage(directory, found, logs),
         figures=lambda: pictures.voltage_figures(found),
     )
 
 
 def _write_voltage(
-    directory: Path, found: Sequence[VoltageAnalysis], log: SysIdLog
+    directory: Path, found: Sequence[VoltageAnalysis], logs: Sequence[SysIdLog]
 ) -> Sequence[Path]:
     usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
     if not usable:
@@ -400,7 +423,7 @@ def _write_voltage(
         }
         for verdict in usable
     }
-    content = {**gains, "unit": log.unit, "source": log.name}
+    content = {**gains, "unit": logs[0].unit, "source": ", ".join(log.name for log in logs)}
     return (_write_ros(directory / VOLTAGE_FILE, VOLTAGE_HEADER, content),)
 
 

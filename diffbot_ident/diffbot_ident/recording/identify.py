@@ -1,7 +1,8 @@
 """The course of `identify`: open, read, analyse, show, save.
 
-The exit status is 0 where the result may be used, 1 where it may not, 2 for wrong usage and files
-that cannot be read, 130 after Ctrl-C: what was read until then is identified and saved.
+The exit status is 0 where all of the result may be used, 3 where some of it may (a forward axis,
+but not the yaw axis), 1 where none may, 2 for wrong usage and files that cannot be read, 130 after
+Ctrl-C: what was read until then is identified and saved.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingE
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_ident.recording.table import CHANNELS, FACTORS, open_tables
 from diffbot_ident.recording.verdict import show
-from diffbot_ident.recording.voltage_analysis import read_sysid
+from diffbot_ident.recording.sysid_log import read_sysid
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.findings import Findings
@@ -65,8 +66,8 @@ examples:
   diffbot identify log.csv --columns command_v=c,left_velocity=l*rpm,right_velocity=r*rpm \\
       --wheel-radius 0.3 --track 1.08
 
-exit status: 0 the result may be used; 1 it may not, and why; 2 wrong usage or unreadable files;
-130 interrupted by Ctrl-C"""
+exit status: 0 all axes may be used; 3 some of them; 1 none, and why; 2 wrong usage or unreadable
+files; 130 interrupted by Ctrl-C. summary.json has the status of each axis."""
 
 
 def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
@@ -153,7 +154,8 @@ def _positive(text: str) -> float:
     return value
 
 
-USAGE, UNTRUSTED, INTERRUPTED = 2, 1, 128 + signal.SIGINT
+USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
+STATUS = {"all": 0, "none": 1, "some": 3}
 # Columns of a terminal, where the result goes into a file.
 WIDTH = 110
 TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json",), (".mcap", ".db3")
@@ -256,7 +258,7 @@ class _Identify:
         self._leave(directory, found)
         if self._interrupted:
             return INTERRUPTED
-        return 0 if found.trusted else UNTRUSTED
+        return STATUS[found.usable.value]
 
     def _folder(self) -> tuple[Path, bool]:
         """The folder of the results, and whether it was made now: it is tried before the work."""
@@ -277,8 +279,13 @@ class _Identify:
 
     def _analyse(self) -> Findings:
         options = self._options
-        if options.kind == SYSID or options.files[0].suffix.lower() in LOGS:
+        logs = [path.suffix.lower() in LOGS for path in options.files]
+        if options.kind == SYSID or all(logs):
             return self._voltage()
+        if any(logs):
+            raise RecordingError(
+                "SysId logs (.json) hold voltages, the other files speeds or torques: give either"
+            )
         recording = open_recording(options)
         for note in recording.notes:
             self._say(note)
@@ -345,13 +352,12 @@ class _Identify:
         return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
 
     def _voltage(self) -> Findings:
-        if len(self._options.files) > 1:
-            raise RecordingError("one SysId log at a time: give one .json file")
-        log = read_sysid(self._options.files[0])
+        logs = [read_sysid(path) for path in self._options.files]
 
         from diffbot_ident.recording.findings import voltage_findings
 
-        return voltage_findings(log)
+        with self._console.status("fitting"):
+            return voltage_findings(logs)
 
     def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
         """Segments of a recording, with a bar, and with what was left out at the end.

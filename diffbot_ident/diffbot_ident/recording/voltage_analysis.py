@@ -59,10 +59,10 @@ SETTLE = 0.25
 EARLY, CHANCE, MATTERS = 0.05, 0.005, 0.002
 # Starts that are left out without a word, s: a filter's.
 SHORT = 0.03
-# What velocity filters delay beyond the dead time, s: a mean over 0 to 20 ms; and its deviation.
-FILTER = 0.005
-# Deviation of the first motion from what is seen of it, in rows: it begins slowly.
-ROWS = 0.75
+# What velocity filters delay beyond the dead time, s: means over 0 to 20 ms; and its deviation.
+FILTER, FILTER_STD = 0.005, 0.003
+# Rows from the first motion to the row in which it is seen, as it begins slowly; and deviation.
+SEEN_LATE, ROWS = 0.75, 0.5
 # Deviations of a velocity's noise that are motion, and share of the largest velocity.
 NOISE, SEEN = 5.0, 0.01
 
@@ -113,11 +113,14 @@ class VoltageAnalysis:
     predictions: Mapping[str, Prediction] = field(default_factory=dict)
 
 
-def analyse_voltages(logs: Sequence[SysIdLog]) -> list[VoltageAnalysis]:
+def analyse_voltages(
+    logs: Sequence[SysIdLog], subjects: Sequence[str] = SUBJECTS
+) -> list[VoltageAnalysis]:
     """Results for the left side, the right side, the forward axis and the yaw axis.
 
     Args:
         logs: of one robot, linear ones, angular ones, or both.
+        subjects: which of SUBJECTS.
 
     Raises:
         RecordingError: the logs have different units.
@@ -129,8 +132,11 @@ def analyse_voltages(logs: Sequence[SysIdLog]) -> list[VoltageAnalysis]:
         )
     tests = tests_of(logs)
     sign = yaw_sign(tests.values())
-    found = [_analyse(subject, tests, sign, logs[0].unit) for subject in SUBJECTS]
-    return [*found[:3], _with_track(found[3], tests.values(), sign, logs[0].unit)]
+    unit = logs[0].unit
+    found = {subject: _analyse(subject, tests, sign, unit) for subject in subjects}
+    if YAW in found:
+        found[YAW] = _with_track(found[YAW], tests.values(), sign, unit)
+    return list(found.values())
 
 
 def tests_of(logs: Sequence[SysIdLog]) -> dict[str, SysIdTest]:
@@ -161,7 +167,7 @@ def _analyse(
         fit = _fitted(start.motions.values(), dead_time)
     except ValueError as error:
         return VoltageAnalysis(replace(unknown, reason=str(error)))
-    predictions = _predictions(start, dead_time)
+    predictions = _predictions(start, fit, dead_time)
     verdict = _verdict(subject, unit, start, fit, dead_time, predictions)
     return VoltageAnalysis(verdict, fit, start.motions, predictions)
 
@@ -222,11 +228,13 @@ class _Noise:
         power: mean square; NaN: there is no fast test that is long enough.
         free: how many of them are as good as independent.
         share: of independent ones, 0 to 1.
+        fit: to what the longest cut leaves; None: none.
     """
 
     power: float
     free: float = 0.0
     share: float = 1.0
+    fit: VoltageGains | None = None
 
 
 def _late_errors(motions: Motions, dead_time: Value) -> _Noise:
@@ -247,7 +255,7 @@ def _late_errors(motions: Motions, dead_time: Value) -> _Noise:
         alike = sum(float(e[1:] @ e[:-1]) for e in errors) / squares if squares > 0.0 else 0.0
         share = (1.0 - max(alike, 0.0)) / (1.0 + max(alike, 0.0))
         power = squares / count + (MATTERS * largest) ** 2
-        return _Noise(power, max(share * count, 2.0), share)
+        return _Noise(power, max(share * count, 2.0), share, fit)
     return _Noise(math.nan)
 
 
@@ -257,7 +265,7 @@ def _left(motions: Motions, cut: float) -> dict[str, tuple[AxisSegment, ...]]:
 
 def _started(motions: Motions, cut: float, dead_time: Value, noise: _Noise) -> _Start:
     left = _left(motions, cut)
-    fit = _fitted(left.values(), dead_time, quick=True)
+    fit = _fitted(left.values(), dead_time, quick=True, near=noise.fit)
     early = []
     for name, part in left.items():
         if motions[name].fast:
@@ -275,15 +283,20 @@ def _started(motions: Motions, cut: float, dead_time: Value, noise: _Noise) -> _
 
 
 def _fitted(
-    parts: Iterable[tuple[AxisSegment, ...]], dead_time: Value, quick: bool = False
+    parts: Iterable[tuple[AxisSegment, ...]],
+    dead_time: Value,
+    quick: bool = False,
+    near: VoltageGains | None = None,
 ) -> VoltageGains:
     """The fit; a quick one without what the dead time adds to its intervals."""
     segments = [segment for part in parts for segment in part]
-    late, std = (dead_time.value, dead_time.std) if dead_time.identifiable else (0.0, 2.0 * FILTER)
-    return fit_voltage_gains(segments, late + FILTER, 0.0 if quick else math.hypot(std, FILTER))
+    late, std = (dead_time.value, dead_time.std) if dead_time.identifiable else (0.0, 0.01)
+    late_std = 0.0 if quick else math.hypot(std, FILTER_STD)
+    tau = None if near is None else near.ka / near.kv
+    return fit_voltage_gains(segments, late + FILTER, late_std, tau)
 
 
-def _predictions(start: _Start, dead_time: Value) -> dict[str, Prediction]:
+def _predictions(start: _Start, whole: VoltageGains, dead_time: Value) -> dict[str, Prediction]:
     """Each test by the fit to all others; those that others of its kind can predict."""
     found = {}
     for name, part in start.motions.items():
@@ -291,7 +304,7 @@ def _predictions(start: _Start, dead_time: Value) -> dict[str, Prediction]:
         if not any(start.fast[other] == start.fast[name] for other in others):
             continue
         try:
-            fit = _fitted(others.values(), dead_time, quick=True)
+            fit = _fitted(others.values(), dead_time, quick=True, near=whole)
         except ValueError:
             continue
         found[name] = Prediction(part, tuple(fit.simulate(segment) for segment in part))
@@ -314,7 +327,7 @@ def _dead_time(
         step = int(np.argmax(np.abs(voltage) > 0.5 * _largest(voltage)))
         seen = int(np.argmax(np.abs(velocity) > least))
         if seen > step:
-            found.append(period * (seen - step - 0.5))
+            found.append(period * (seen - step - SEEN_LATE))
             periods.append(period)
     if not found or max(found) > LONGEST:
         return Value("dead time", math.nan, math.inf, "s")

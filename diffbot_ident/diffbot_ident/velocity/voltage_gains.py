@@ -29,6 +29,8 @@ from diffbot_ident.velocity.first_order import Array, AxisSegment, correlated_co
 
 # Time constants that are tried: from this share of a period to this share of all stretches.
 FASTEST, SLOWEST, GRID = 0.5, 3.0, 12
+# Factor, as a logarithm, in which a time constant is sought that is near to another one.
+REACH = 1.0
 # Step of the derivative by log tau.
 STEP = 1e-3
 # Deviation of a gain over itself beyond which it is not identifiable.
@@ -81,7 +83,10 @@ class VoltageGains:
 
 
 def fit_voltage_gains(
-    segments: Sequence[AxisSegment], dead_time: float = 0.0, dead_time_std: float = 0.0
+    segments: Sequence[AxisSegment],
+    dead_time: float = 0.0,
+    dead_time_std: float = 0.0,
+    near: float | None = None,
 ) -> VoltageGains:
     """Fit ks, kv and ka.
 
@@ -90,14 +95,16 @@ def fit_voltage_gains(
             samples that do not count at their beginning only give past voltages.
         dead_time: of the measurement, s, >= 0.
         dead_time_std: how well it is known, s.
+        near: time constant ka / kv that it is near to, s, as of another fit to much of the same
+            data; None: all are tried.
 
     Raises:
         ValueError: nothing to fit: no stretch is long enough, or the voltage never changes.
     """
-    fit = _Fit(segments, dead_time)
+    fit = _Fit(segments, dead_time, near)
     gains, covariance = fit.gains()
     if dead_time_std > 0.0:
-        other, _ = _Fit(segments, dead_time + dead_time_std).gains()
+        other, _ = _Fit(segments, dead_time + dead_time_std, float(gains[2] / gains[1])).gains()
         shift = other - gains
         covariance = covariance + np.outer(shift, shift)
     vague = ~(np.sqrt(np.diag(covariance)) < VAGUE * np.abs(gains))
@@ -142,9 +149,12 @@ class _Fit:
     Args:
         segments: see fit_voltage_gains.
         dead_time: s.
+        near: see there.
     """
 
-    def __init__(self, segments: Sequence[AxisSegment], dead_time: float) -> None:
+    def __init__(
+        self, segments: Sequence[AxisSegment], dead_time: float, near: float | None
+    ) -> None:
         found = [_Stretch(segment, dead_time) for segment in segments]
         stretches = [s for s in found if np.count_nonzero(s.counts) >= LEAST]
         if not stretches:
@@ -159,10 +169,8 @@ class _Fit:
         self._since = np.concatenate([np.flatnonzero(s.counts) for s in stretches])
         self._lengths = [int(np.count_nonzero(s.counts)) for s in stretches]
         self._firsts = np.cumsum([0, *self._lengths[:-1]])
-        grid = np.linspace(math.log(FASTEST * period), math.log(SLOWEST * longest), GRID)
-        errors = [self._error(value) for value in grid]
-        best = int(np.argmin(errors))
-        bounds = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)]))
+        self._bounds = math.log(FASTEST * period), math.log(SLOWEST * longest)
+        bounds = self._around(near) if near is not None and near > 0.0 else self._best_of_grid()
         found = minimize_scalar(
             self._error, bounds=bounds, method="bounded", options={"xatol": 1e-4}
         )
@@ -170,6 +178,17 @@ class _Fit:
         self._linear = self._solve(self._log_tau)
         error = self._missed(self._log_tau, self._linear)
         self.residuals: tuple[Array, ...] = tuple(np.split(error, self._firsts[1:]))
+
+    def _around(self, near: float) -> tuple[float, float]:
+        low, high = self._bounds
+        middle = min(max(math.log(near), low + REACH), high - REACH)
+        return max(middle - REACH, low), min(middle + REACH, high)
+
+    def _best_of_grid(self) -> tuple[float, float]:
+        """The neighbours of the best of some time constants."""
+        grid = np.linspace(*self._bounds, GRID)
+        best = int(np.argmin([self._error(value) for value in grid]))
+        return float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
 
     def gains(self) -> tuple[Array, Array]:
         """[ks, kv, ka] and their covariance, under residuals that are correlated in time."""
