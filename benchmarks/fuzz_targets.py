@@ -170,7 +170,8 @@ def _words(path: Path) -> object:
     """Texts of parameters and of command lines; the first word says which."""
     from diffbot_description import load_robot
     from diffbot_ident.excitation.safety_filter import Arena
-    from diffbot_ident.recording.table import RowFilter, parse_columns
+    from diffbot_ident.recording.row_filter import RowFilter
+    from diffbot_ident.recording.table_columns import parse_columns
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text
     from diffbot_report.summary import parse_arguments

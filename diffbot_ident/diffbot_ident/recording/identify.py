@@ -35,7 +35,8 @@ from diffbot_ident.recording.options import (
 )
 from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
-from diffbot_ident.recording.table import CHANNELS, FACTORS, open_tables
+from diffbot_ident.recording.table import open_tables
+from diffbot_ident.recording.table_columns import CHANNELS, FACTORS
 from diffbot_ident.recording.verdict import show
 from diffbot_ident.recording.sysid_log import read_sysid
 

@@ -222,12 +222,17 @@ def fit_at(
 
     Returns:
         the fit, with intervals that allow for the q parameters, and their deviations, shape (q,).
+
+    Raises:
+        ValueError: the velocity does not depend on the command.
     """
     residuals, jacobian = problem.residuals(theta), problem.jacobian(theta)
     if others is not None:
         jacobian = np.column_stack((jacobian, others))
     of_all = correlated_covariance(jacobian, residuals, problem.lengths)
     tau, gain = problem.time_constant(theta), float(theta[1])
+    if gain == 0.0:
+        raise ValueError("the command is 0 wherever the velocity counts: record more steps of it")
     # By log tau and gain: inertia = tau / gain, drag = 1 / gain.
     turn = np.array([[tau / gain, -tau / gain**2], [0.0, -1.0 / gain**2]])
     with np.errstate(invalid="ignore"):
