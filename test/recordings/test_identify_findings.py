@@ -127,14 +127,60 @@ def test_a_short_log_at_a_high_rate_is_long_enough(tmp_path):
     assert found["value"] == pytest.approx(0.03, rel=0.1)
 
 
-@pytest.mark.parametrize(("column", "factor", "named"), [(3, 1e-3, "0.001"), (1, 1e-3, "0.001")])
-def test_units_a_thousand_times_off_are_questioned_with_the_factor(
-    tmp_path, capsys, column, factor, named
-):
+@pytest.mark.parametrize(("column", "name"), [(1, "command_v"), (3, "v")])
+def test_speeds_in_millimetres_are_questioned_with_the_factor(tmp_path, capsys, column, name):
+    rows = np.array(velocity_rows(6, seconds=5.0))
+    rows[:, column] *= 1e3
+    status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
+    assert (status, summary) == (2, None)
+    assert f"{name}={name}*0.001" in capsys.readouterr().err
+
+
+def test_a_gain_of_another_unit_is_refused_with_the_factor(tmp_path):
+    """Commands of the yaw rate in degrees a second."""
     rows = np.array(velocity_rows(6, seconds=15.0))
-    rows[:, column] /= factor
+    rows[:, 2] = np.degrees(0.7 * rows[:, 2])
     status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
     assert status == 3
-    assert summary["status"]["forward axis"] == "refused"
-    reason = summary["axes"]["v"]["reason"]
-    assert "units" in reason and f"*{named}" in reason
+    reason = summary["axes"]["w"]["reason"]
+    assert "units" in reason and "*0.01745" in reason
+
+
+def test_options_of_bags_are_not_for_tables(tmp_path, capsys):
+    path = table(tmp_path / "log.csv", HEADER, velocity_rows(6, seconds=2.0))
+    assert identify(tmp_path, path, "--odom", "/odom") == (2, None)
+    assert "--columns" in capsys.readouterr().err
+
+
+def test_of_several_tables_the_one_that_disagrees_is_named(tmp_path, capsys):
+    """Three runs of one robot, and one whose time constant is twice as long."""
+    paths = [
+        table(tmp_path / f"run{k}.csv", HEADER, velocity_rows(k, seconds=12.0)) for k in range(3)
+    ]
+    slow = velocity_rows(7, seconds=12.0, truth=Sigma(0.6, 0.2, 1.05, 0.95))
+    paths.append(table(tmp_path / "loaded.csv", HEADER, np.array(slow) + [5e4, 0, 0, 0, 0]))
+    identify(tmp_path, *paths[:3])
+    alike = capsys.readouterr().out
+    assert "disagrees" not in alike and "differs" not in alike
+    _, summary = identify(tmp_path, *paths)
+    printed = capsys.readouterr().out
+    assert "samples missing" not in printed  # the time between two files is no gap
+    notes = " ".join(summary["verdicts"]["forward axis"]["notes"])
+    assert "loaded.csv disagrees: its inertia" in notes
+    assert "disagrees" not in " ".join(summary["verdicts"]["yaw axis"]["notes"])
+    low, high = summary["axes"]["v"]["parameters"]["inertia"]["interval95"]
+    assert low < 0.3 < high
+
+
+def test_of_several_bags_with_and_without_load_the_loaded_one_is_named(tmp_path, capsys):
+    folders = []
+    for k, (name, effort) in enumerate((("a", 1.0), ("b", 1.0), ("loaded", 1.5))):
+        # Torques that count half as much again: a robot of half as much mass again.
+        samples = record(Setting(), 3 + k, 20.0).samples
+        with RecordedBag(tmp_path / name, "mcap") as bag:
+            for s in samples:
+                torque = tuple(effort * value for value in s.effort)
+                bag.joint_state("/joint_states", replace(s, stamp=s.stamp + 1.0, effort=torque))
+        folders.append(tmp_path / name)
+    identify(tmp_path, *folders, *ROBOT)
+    assert "loaded disagrees: its K7" in capsys.readouterr().out

@@ -7,14 +7,17 @@ step, much noise. And it may describe it in units that are not those of the comm
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from diffbot_ident.recording.velocity_analysis import AxisAnalysis
+from diffbot_ident.recording.repeats import combined
+from diffbot_ident.recording.velocity_analysis import AxisAnalysis, values_of
 from diffbot_ident.recording.verdict import Evidence, Outcome, Verdict
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.first_order import Prediction
+from diffbot_ident.velocity.dead_time import fit_dead_time
+from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 
 # Gains of a velocity over its command beyond these mean another unit, or another scale.
 GAINS = (0.05, 20.0)
@@ -49,6 +52,31 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
         if not verdict.usable:
             break
     return replace(analysis, verdict=verdict)
+
+
+def over_runs(
+    analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]]
+) -> AxisAnalysis:
+    """The analysis with intervals that hold over several recordings, and which one disagrees.
+
+    Args:
+        analysis: of all recordings as one.
+        runs: segments of each, by its name.
+    """
+    if analysis.fit is None or len(runs) < 2:
+        return analysis
+    each = {}
+    for name, segments in runs.items():
+        try:
+            fit = fit_dead_time(segments, with_exponent=analysis.fit.exponent != 1.0)
+        except ValueError:
+            continue
+        each[name] = values_of(fit, analysis.verdict.error_unit)
+    verdict = analysis.verdict
+    values, notes = combined(verdict.values, each)
+    return replace(
+        analysis, verdict=replace(verdict, values=values, notes=(*verdict.notes, *notes))
+    )
 
 
 def _units(verdict: Verdict, _held_out: Prediction, _period: float) -> Verdict:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
 
 from arc_odometry import WheelGeometry
@@ -26,7 +27,8 @@ from diffbot_ident.parameter_file import (
     verification_section,
 )
 from diffbot_ident.recording import pictures
-from diffbot_ident.recording.axis_checks import checked
+from diffbot_ident.recording.axis_checks import checked, over_runs
+from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
@@ -154,6 +156,7 @@ def torque_findings(
         name: of the robot, for the parameter file.
         warnings: what else to know.
     """
+    result, differences = _over_runs(result)
     verdict = _torque_verdict(result, robot)
     estimate = result.estimate
     linear, angular = estimate.residual_std
@@ -170,7 +173,7 @@ def torque_findings(
         for value in verdict.values
         if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
     ]
-    told = [*estimate.warnings, *impossible, *warnings]
+    told = [*differences, *estimate.warnings, *impossible, *warnings]
     return Findings(
         verdicts=(verdict,),
         notes=[rests, *(f"warning: {text}" for text in told)],
@@ -180,6 +183,33 @@ def torque_findings(
     )
 
 
+def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
+    """The result with intervals that hold over several recordings, and which one disagrees."""
+    values, notes = combined(
+        _parameters(result.estimate), {run: _parameters(own) for run, own in result.runs.items()}
+    )
+    before = np.sqrt(result.estimate.variances)
+    factor = np.ones(4)
+    for i, value in enumerate(values):
+        if value.identifiable and before[i] > 0.0:
+            factor[i] = value.std / before[i]
+    if not (factor != 1.0).any():
+        return result, notes
+    covariance = np.array(result.estimate.covariance) * np.outer(factor, factor)
+    estimate = result.estimate.with_values(np.array(result.estimate.values), covariance)
+    return replace(result, estimate=estimate), notes
+
+
+def _parameters(estimate: Estimate) -> list[Value]:
+    """K5 to K8."""
+    return [
+        Value(label.upper(), value, _std(variance), unit)
+        for label, value, variance, unit in zip(
+            NAMES, estimate.values, estimate.variances, UNITS, strict=True
+        )
+    ]
+
+
 def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
     estimate, verified = result.estimate, result.verification
     outcome, reason = OUTCOMES[estimate.state], estimate.reason
@@ -187,17 +217,11 @@ def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
         decided = verified is not None and verified.decided
         outcome = Outcome.REFUSED if decided else Outcome.NOT_EXCITED
         reason = verified.reason if verified is not None else "nothing was held out"
-    values = [
-        Value(label.upper(), value, _std(variance), unit)
-        for label, value, variance, unit in zip(
-            NAMES, estimate.values, estimate.variances, UNITS, strict=True
-        )
-    ]
     return Verdict(
         "torque robot",
         outcome,
         reason,
-        (*values, *_physical(estimate, robot)),
+        (*_parameters(estimate), *_physical(estimate, robot)),
         evidence=() if verified is None else _evidence(verified),
         notes=tuple(
             f"{label.upper()}: {why}"
@@ -327,7 +351,12 @@ def analyse_axes(
         if segments and all(axis in segment.channels for segment in segments):
             pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
             analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
-            found[axis] = checked(analysis, refresh or pieces[0].period)
+            analysis = checked(analysis, refresh or pieces[0].period)
+            runs: dict[str, list[AxisSegment]] = {}
+            for segment, piece in zip(segments, pieces, strict=True):
+                if segment.run is not None:
+                    runs.setdefault(segment.run, []).append(piece)
+            found[axis] = over_runs(analysis, runs)
     return found
 
 

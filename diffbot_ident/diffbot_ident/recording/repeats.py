@@ -63,8 +63,9 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     count = len(values)
     squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
     factor = float(student.ppf(0.975, count - 1)) / NORMAL_95
-    std = max(pooled.std, factor * math.sqrt(squares))
-    return replace(pooled, value=mean, std=std), _disagreement(pooled, parts, values, variances)
+    # The value stays that of all as one, which weighs recordings by what they tell.
+    std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
+    return replace(pooled, std=std), _disagreement(pooled, parts, values, variances)
 
 
 def _between(values: Array, variances: Array) -> float:

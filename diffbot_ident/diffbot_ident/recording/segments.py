@@ -81,11 +81,13 @@ class Segment:
         period: between two of them, s; else their median spacing.
         channels: values at these instants, shape (n,) each. A command's is its mean over the
             period that begins there; the last one repeats the one before.
+        run: recording that it is of; None: there is only one.
     """
 
     times: Array
     period: float
     channels: Mapping[str, Array]
+    run: str | None = None
 
     @property
     def duration(self) -> float:
@@ -151,6 +153,7 @@ class Segmenter:
         self.excluded = Exclusions()
         self.period = np.nan
         self.seconds = 0.0
+        self._run: str | None = None
 
     def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
         """Segments, once all samples until the end, or until the clock was set back, are there.
@@ -167,6 +170,12 @@ class Segmenter:
             key = tuple(name for name in wanted if name in block.channels)
             if not key or not len(block.times):
                 continue
+            if block.run != self._run:
+                # The time of another recording says nothing of how long it was until then.
+                if self._streams and not self._missing(wanted):
+                    yield from self._cut()
+                self._streams = {each: _Stream(each) for each in self._streams}
+                self._run = block.run
             stream = self._streams.setdefault(key, _Stream(key))
             part = stream.finite(block, self.excluded)
             if stream.is_before(part):
@@ -247,6 +256,7 @@ class Segmenter:
                     times[piece].copy(),
                     self.period,
                     {name: values[piece].copy() for name, values in channels.items()},
+                    self._run,
                 )
 
     def _instants(self, begin: float, end: float) -> Array:

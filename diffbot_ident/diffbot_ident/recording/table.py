@@ -33,6 +33,7 @@ from diffbot_ident.recording.samples import (
     Block,
     Recording,
     RecordingError,
+    names_of_runs,
 )
 from diffbot_ident.recording.table_columns import TIME, Column, columns_of, parse_columns
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
@@ -96,6 +97,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
+    whole = len(tables) > 1 and all({*needed} <= _told(table, from_wheels) for table in tables)
     return Recording(
         kind,
         tables,
@@ -103,7 +105,14 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         geometry_of(options),
         from_wheels=from_wheels,
         notes=[*understood, f"kind of robot: {kind}"],
+        runs=names_of_runs(paths) if whole else None,
     )
+
+
+def _told(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
+    """Channels that a table gives by itself."""
+    own = {*table.channels}
+    return own | {*from_wheels} if {*WHEELS} <= own else own
 
 
 def _check_chosen(tables: Sequence[CsvSource], chosen: Mapping[str, Column]) -> None:
@@ -245,7 +254,7 @@ class CsvSource:
             raise RecordingError(
                 f"{self._path.name}: rows are {usual:.4g} s apart if {column} is in s: is it in "
                 f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor]}? Then --columns "
-                f"time={column}*{factor:g}; if it is in s: time={column}*1"
+                f"{self._with_factor(TIME, factor)}; if it is in s: time={column}*1"
             )
         return disorder
 
@@ -292,9 +301,19 @@ class CsvSource:
             if column.factor is None and size > limit:
                 raise RecordingError(
                     f"{self._path.name}: {column.name} ({channel}) reaches {size:.4g} {unit}, more "
-                    f"than {limit:g}: in other units? Then --columns {channel}={column.name}*"
-                    f"{factor:.4g}; if it is right: {channel}={column.name}*1"
+                    f"than {limit:g}: in other units? Then --columns "
+                    f"{self._with_factor(channel, factor)}; if it is right: "
+                    f"{channel}={column.name}*1"
                 )
+
+    def _with_factor(self, changed: str, factor: float) -> str:
+        """All columns for --columns, one of them with another factor."""
+        return ",".join(
+            f"{channel}={column.name}"
+            + (f"*{factor:.4g}" if channel == changed else "")
+            + (f"*{column.scale:.6g}" if channel != changed and column.scale != 1.0 else "")
+            for channel, column in self._columns.items()
+        )
 
     def _of(self, table: Array) -> Iterator[Block]:
         """Commands and measured channels of rows of [time, channels...]."""

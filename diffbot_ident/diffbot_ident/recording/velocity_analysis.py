@@ -360,7 +360,7 @@ def analyse_axis(
             found = bent
     verdict = Verdict(
         subject,
-        values=_values(found.fit, unit),
+        values=values_of(found.fit, unit),
         r_squared_fit=found.fit.fit.r_squared,
         r_squared_held_out=found.prediction.r_squared,
         error_held_out=found.prediction.error,
@@ -384,7 +384,8 @@ def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
     return sure and plausible and bent.prediction.squares <= CLEARLY * plain.prediction.squares
 
 
-def _values(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
+def values_of(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
+    """Parameters of a fit, velocities being in this unit."""
     model, (inertia, drag) = found.fit.model, found.fit.std
     gain_unit = "1" if found.exponent == 1.0 else f"{unit} / ({unit})^p"
     values = [
