@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.row_filter import RowFilter
+from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.table import CsvSource
 from diffbot_ident.recording.table_columns import parse_columns
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.verdict import Outcome
 from diffbot_ident.recording.sysid_log import read_sysid
+from diffbot_ident.recording.verdict import Outcome
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
 
 TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.02

@@ -251,9 +251,7 @@ def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: flo
     caught = apart & (wheel <= body)
     shared = share * wheel + (1.0 - share) * body
     state.wheel = np.where(free, alone, np.where(caught, shared, np.where(apart, wheel, both)))
-    state.body = np.where(
-        free, state.body, np.where(caught, shared, np.where(apart, body, both))
-    )
+    state.body = np.where(free, state.body, np.where(caught, shared, np.where(apart, body, both)))
     state.together = ~free & (caught | ~apart)
     state.way = state.way + step * state.wheel
     state.gap = np.where(free, state.gap - step * state.wheel, state.gap)

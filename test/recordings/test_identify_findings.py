@@ -1,4 +1,4 @@
-"""What `identify` once got wrong, on data with known truth: right now, or refused with the reason."""
+"""What `identify` once got wrong, on data with known truth: now right, or refused by reason."""
 
 import json
 from dataclasses import replace
@@ -68,7 +68,8 @@ def velocity_rows(seed, seconds=25.0, period=0.02, truth=None, noise=(0.005, 0.0
     for k in range(round(seconds / period)):
         if k % round(hold / period) == 0:
             command = tuple(rng.uniform((-0.5, -1.0), (0.5, 1.0)))
-        rows.append((k * period, *command, *(np.array(robot.velocity()) + noise * rng.normal(size=2))))
+        measured = np.array(robot.velocity()) + noise * rng.normal(size=2)
+        rows.append((k * period, *command, *measured))
         robot.step(command, period)
     return rows
 

@@ -54,9 +54,7 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
     return replace(analysis, verdict=verdict)
 
 
-def over_runs(
-    analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]]
-) -> AxisAnalysis:
+def over_runs(analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]]) -> AxisAnalysis:
     """The analysis with intervals that hold over several recordings, and which one disagrees.
 
     Args:
@@ -101,9 +99,7 @@ def _factor(gain: float) -> str:
     if abs(math.log(size / factor)) > math.log(NEAR):
         return "give the factor with --columns CHANNEL=COLUMN*FACTOR"
     wrong = "the command" if up else "the velocity"
-    return (
-        f"is {wrong} in other units ({what})? Then --columns CHANNEL=COLUMN*{1.0 / factor:.4g} for it"
-    )
+    return f"is {wrong} in other units ({what})? Then --columns CHANNEL=COLUMN*{1.0 / factor:.4g} for it"
 
 
 def _noise(verdict: Verdict, held_out: Prediction, _period: float) -> Verdict:

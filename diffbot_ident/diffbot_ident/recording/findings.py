@@ -30,10 +30,10 @@ from diffbot_ident.recording import pictures
 from diffbot_ident.recording.axis_checks import checked, over_runs
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
+from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
-from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities

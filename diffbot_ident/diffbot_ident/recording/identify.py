@@ -35,10 +35,10 @@ from diffbot_ident.recording.options import (
 )
 from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
+from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
 from diffbot_ident.recording.table_columns import CHANNELS, FACTORS
 from diffbot_ident.recording.verdict import show
-from diffbot_ident.recording.sysid_log import read_sysid
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.findings import Findings

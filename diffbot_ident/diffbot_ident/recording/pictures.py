@@ -22,10 +22,10 @@ from diffbot_ident.figure_style import (
     say,
 )
 from diffbot_ident.recording.samples import Array, body_velocity
+from diffbot_ident.recording.sysid_log import TESTS
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
-from diffbot_ident.recording.sysid_log import TESTS
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.torque.integral_rows import delayed, turns

@@ -35,7 +35,10 @@ def combined(
         each: of each recording by itself, by its name; a parameter that one does not identify is
             left out there.
     """
-    found, notes = [], []
+    found: list[Value] = []
+    # Of each recording that disagrees, the parameters; of all that differ, a note each.
+    disagree: dict[str, list[str]] = {}
+    notes: list[str] = []
     for value in pooled:
         parts = {
             name: own
@@ -46,18 +49,26 @@ def combined(
         if len(parts) < 2 or not value.identifiable:
             found.append(value)
             continue
-        widened, note = _over_recordings(value, parts)
+        widened, who, note = _over_recordings(value, parts)
         found.append(widened)
-        notes += [note] if note else []
-    return tuple(found), tuple(notes)
+        if who is not None:
+            disagree.setdefault(who, []).append(note)
+        elif note:
+            notes.append(note)
+    named = [
+        f"{who} disagrees: {'; '.join(what)}; look at what was different, or leave it out"
+        for who, what in disagree.items()
+    ]
+    return tuple(found), (*named, *notes)
 
 
-def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, str | None]:
+def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, str | None, str]:
+    """The value with its interval widened, the recording that disagrees, and what to say of it."""
     values = np.array([part.value for part in parts.values()])
     variances = np.array([part.std**2 for part in parts.values()])
     between = _between(values, variances)
     if between == 0.0:
-        return pooled, None
+        return pooled, None, ""
     weights = 1.0 / (variances + between)
     mean = float(weights @ values / weights.sum())
     count = len(values)
@@ -65,7 +76,8 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     factor = float(student.ppf(0.975, count - 1)) / NORMAL_95
     # The value stays that of all as one, which weighs recordings by what they tell.
     std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
-    return replace(pooled, std=std), _disagreement(pooled, parts, values, variances)
+    who, note = _disagreement(pooled, parts, values, variances)
+    return replace(pooled, std=std), who, note
 
 
 def _between(values: Array, variances: Array) -> float:
@@ -81,8 +93,8 @@ def _between(values: Array, variances: Array) -> float:
 
 def _disagreement(
     pooled: Value, parts: Mapping[str, Value], values: Array, variances: Array
-) -> str | None:
-    """Which recording differs from all others, or that all differ."""
+) -> tuple[str | None, str]:
+    """Which recording differs from all others, or None, and in what."""
     names = list(parts)
     unit = "" if pooled.unit == "1" else f" {pooled.unit}"
     if len(names) > 2:
@@ -96,12 +108,10 @@ def _disagreement(
             far.append((abs(float(values[i]) - mean) / deviation, i, mean))
         most, i, mean = max(far)
         if most > OUTLIER:
-            return (
-                f"{names[i]} disagrees: its {pooled.name} is {values[i]:.3g}{unit}, that of the "
-                f"others {mean:.3g}; look at what was different, or leave it out"
-            )
+            text = f"its {pooled.name} is {values[i]:.3g}{unit}, that of the others {mean:.3g}"
+            return names[i], text
     listed = ", ".join(f"{name} {part.value:.3g}" for name, part in parts.items())
-    return (
+    return None, (
         f"{pooled.name} differs from recording to recording by more than their noise: {listed}"
         f"{unit}; the interval counts that"
     )

@@ -453,7 +453,9 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
     after = np.minimum(after, len(times) - 1)
     moved = np.abs(position[after] - position[before])
     # An encoder between two counts goes to and fro; exact positions have no counts.
-    turns: Mask = moved > np.maximum(least * (times[after] - times[before]), min(1.5 * count, FLICKER))
+    turns: Mask = moved > np.maximum(
+        least * (times[after] - times[before]), min(1.5 * count, FLICKER)
+    )
     return turns
 
 

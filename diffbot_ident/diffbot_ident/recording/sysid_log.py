@@ -49,7 +49,6 @@ class SysIdTest:
         left_velocity, right_velocity: m/s or rad/s.
         yaw: rad.
         yaw_rate: rad/s; NaN where it was not recorded.
-        log: name of the file, where there are several.
     """
 
     name: str
@@ -62,7 +61,6 @@ class SysIdTest:
     right_velocity: Array
     yaw: Array
     yaw_rate: Array
-    log: str = ""
 
 
 @dataclass(frozen=True)

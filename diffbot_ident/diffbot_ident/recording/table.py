@@ -173,6 +173,7 @@ class CsvSource:
     def __init__(self, path: Path, chosen: Mapping[str, Column], rows: RowFilter) -> None:
         self._path = path
         self._rows = rows
+        self.done = 0
         self.total = path.stat().st_size
         self._bad = 0
         self._read = 0
@@ -201,11 +202,6 @@ class CsvSource:
         self._scale, self._clock = self._time_scale(self._text.first)
         pairs = ", ".join(f"{k} = {self._columns[k]}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
-
-    @property
-    def done(self) -> int:
-        """Bytes that were read."""
-        return self._text.done
 
     @property
     def understood(self) -> list[str]:
@@ -253,7 +249,7 @@ class CsvSource:
             column = self._columns[TIME].name
             raise RecordingError(
                 f"{self._path.name}: rows are {usual:.4g} s apart if {column} is in s: is it in "
-                f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor]}? Then --columns "
+                f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor] }? Then --columns "
                 f"{self._with_factor(TIME, factor)}; if it is in s: time={column}*1"
             )
         return disorder
@@ -339,6 +335,7 @@ class CsvSource:
         indices = [self._header.index(self._columns[name].name) for name in names]
         tested = {name: self._header.index(name) for name in self._rows.columns}
         for cells in self._text.rows():
+            self.done = self._text.done
             # The last row of a file that was cut off is not what it was.
             if cells is None or len(cells) != len(self._header):
                 self._bad += cells is None or bool(cells)

@@ -74,7 +74,7 @@ class Motion:
     Attributes:
         segments: stretches; their samples count from the first motion on.
         fast: whether the voltage is a step; else it is a ramp.
-        log: name of the file.
+        log: name of the file, where there are several.
     """
 
     segments: tuple[AxisSegment, ...]
@@ -143,9 +143,10 @@ def tests_of(logs: Sequence[SysIdLog]) -> dict[str, SysIdTest]:
     """Tests by name; of several logs, with the name of the file."""
     if len(logs) == 1:
         return dict(logs[0].tests)
+    names = [log.name for log in logs]
     return {
-        f"{name} of {log.name}": replace(test, log=log.name)
-        for log in logs
+        f"{name} of {log.name}" + (f" ({i + 1})" if names.count(log.name) > 1 else ""): test
+        for i, log in enumerate(logs)
         for name, test in log.tests.items()
     }
 
@@ -362,9 +363,7 @@ def _verdict(
                 share >= LEAST_R_SQUARED if math.isfinite(share) else None,
             )
         )
-    for name, value, std in zip(
-        ("ks", "kv", "ka"), (fit.ks, fit.kv, fit.ka), fit.std, strict=True
-    ):
+    for name, value, std in zip(("ks", "kv", "ka"), (fit.ks, fit.kv, fit.ka), fit.std, strict=True):
         least = -2.0 * std if math.isfinite(std) else -math.inf
         evidence.append(Evidence(name, value, ">= 0", value >= least))
     values, repeats = _over_logs(_values(subject, unit, fit, dead_time), subject, unit, start)
@@ -416,9 +415,7 @@ def _over_logs(
     return combined(values, each)
 
 
-def _values(
-    subject: str, unit: str, found: VoltageGains, dead_time: Value
-) -> tuple[Value, ...]:
+def _values(subject: str, unit: str, found: VoltageGains, dead_time: Value) -> tuple[Value, ...]:
     per = unit.removesuffix("/s")
     ks_std, kv_std, ka_std = found.std
     values = [
@@ -429,9 +426,7 @@ def _values(
     ]
     effort = {FORWARD: "K7", YAW: "K8"}.get(subject)
     if effort:
-        values.append(
-            Value(effort, 0.5 / found.ka, 0.5 * ka_std / found.ka**2, f"{per}/(V s^2)")
-        )
+        values.append(Value(effort, 0.5 / found.ka, 0.5 * ka_std / found.ka**2, f"{per}/(V s^2)"))
     return tuple(values)
 
 
@@ -508,14 +503,14 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
             for piece in _pieces(test.times, np.abs(velocity) > MOVING * fastest)
         )
         if segments:
-            motions[name] = Motion(segments, test.name.startswith("fast"), test.log)
+            motions[name] = Motion(
+                segments, test.name.startswith("fast"), name.partition(" of ")[2]
+            )
     # The same mean period for all: clocks of tests differ by a few parts in a thousand.
     periods = [s.period for motion in motions.values() for s in motion.segments]
     period = float(np.mean(periods)) if periods else 0.0
     return {
-        name: replace(
-            motion, segments=tuple(replace(s, period=period) for s in motion.segments)
-        )
+        name: replace(motion, segments=tuple(replace(s, period=period) for s in motion.segments))
         for name, motion in motions.items()
     }
 

@@ -193,9 +193,7 @@ class _Fit:
     def gains(self) -> tuple[Array, Array]:
         """[ks, kv, ka] and their covariance, under residuals that are correlated in time."""
         (gain, friction), tau = self._linear.tolist(), math.exp(self._log_tau)
-        higher, lower = (
-            self._missed(self._log_tau + step, self._linear) for step in (STEP, -STEP)
-        )
+        higher, lower = (self._missed(self._log_tau + step, self._linear) for step in (STEP, -STEP))
         jacobian = np.column_stack(((higher - lower) / (2.0 * STEP), -self._projected(tau)[0]))
         residuals = np.concatenate(self.residuals)
         of_theta = correlated_covariance(jacobian, residuals, self._lengths)
