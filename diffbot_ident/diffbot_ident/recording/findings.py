@@ -28,6 +28,7 @@ from diffbot_ident.parameter_file import (
 )
 from diffbot_ident.recording import pictures
 from diffbot_ident.recording.axis_checks import checked, over_runs
+from diffbot_ident.recording.motor_analysis import MotorAnalysis
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.sysid_log import SysIdLog
@@ -72,6 +73,13 @@ class Usable(str, Enum):
     ALL = "all"
     SOME = "some"
     NONE = "none"
+
+
+MOTOR_FILE = "motor_parameters.yaml"
+MOTOR_HEADER = """\
+# Motors of a robot, referred to the wheels: V = R i + Ke w, Ke i = J dw/dt + b w + c sign(w); R in
+# ohm, Ke in V s/rad, which is N m/A; with standard deviations.
+"""
 
 
 @dataclass(frozen=True)
@@ -454,6 +462,39 @@ def _write_voltage(
     }
     content = {**gains, "unit": logs[0].unit, "source": ", ".join(log.name for log in logs)}
     return (_write_ros(directory / VOLTAGE_FILE, VOLTAGE_HEADER, content),)
+
+
+def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> Findings:
+    """Put the analyses of two motors together.
+
+    Args:
+        found: of the left and the right one.
+        rests: what they rest on, for people.
+        source: what was read, for the parameter file.
+    """
+    return Findings(
+        verdicts=tuple(analysis.verdict for analysis in found),
+        notes=[rests],
+        summary={"motors": {a.verdict.subject: a.verdict.to_dict() for a in found}},
+        write=lambda directory: _write_motors(directory, found, source),
+        figures=lambda: pictures.motor_figures(found),
+    )
+
+
+def _write_motors(
+    directory: Path, found: Sequence[MotorAnalysis], source: str
+) -> Sequence[Path]:
+    usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
+    if not usable:
+        return ()
+    values = {
+        verdict.subject.replace(" ", "_"): {
+            value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
+            for value in verdict.values
+        }
+        for verdict in usable
+    }
+    return (_write_ros(directory / MOTOR_FILE, MOTOR_HEADER, {**values, "source": source}),)
 
 
 def _write_ros(

@@ -27,6 +27,7 @@ from diffbot_ident.recording.options import (
     AUTO,
     EFFORTS,
     KINDS,
+    MOTOR,
     SYSID,
     TORQUE,
     Options,
@@ -54,6 +55,7 @@ WPILib SysId drivetrain log (.json). Kinds of robots:
   torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
+  motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed
 What the recording holds decides, and topics, joints and columns are found by type and name."""
 
 _EPILOG = f"""\
@@ -290,6 +292,8 @@ class _Identify:
         recording = open_recording(options)
         for note in recording.notes:
             self._say(note)
+        if recording.kind == MOTOR:
+            return self._motor(recording)
         return self._torque(recording) if recording.kind == TORQUE else self._velocity(recording)
 
     def _torque(self, recording: Recording) -> Findings:
@@ -359,6 +363,18 @@ class _Identify:
 
         with self._console.status("fitting"):
             return voltage_findings(logs)
+
+    def _motor(self, recording: Recording) -> Findings:
+        from diffbot_ident.recording.findings import motor_findings
+        from diffbot_ident.recording.motor_analysis import analyse_motors
+
+        settings = SegmentSettings(period=self._options.period, shortest=0.1)
+        segments = list(self._segments(recording, Segmenter(settings)))
+        with self._console.status("fitting"):
+            found = analyse_motors([(s.period, s.channels) for s in segments])
+        seconds = sum(segment.duration for segment in segments)
+        rests = f"{seconds:.2f} s in {len(segments)} stretches"
+        return motor_findings(found, rests, ", ".join(s.name for s in recording.sources))
 
     def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
         """Segments of a recording, with a bar, and with what was left out at the end.

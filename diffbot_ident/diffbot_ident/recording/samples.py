@@ -33,8 +33,10 @@ COMMANDS = ("command_v", "command_w", *TORQUE_COMMANDS)
 POSITIONS = ("left_position", "right_position")
 WHEELS = ("left_velocity", "right_velocity")
 EFFORTS = ("left_effort", "right_effort")
-MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS)
-"""Channels that were measured at the sample: m/s, rad/s, rad, rad/s, and N m of the wheels."""
+VOLTAGES = ("left_voltage", "right_voltage")
+CURRENTS = ("left_current", "right_current")
+MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
+"""Channels that were measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
 
 
 class RecordingError(ValueError):

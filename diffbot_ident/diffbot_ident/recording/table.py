@@ -14,6 +14,7 @@ import numpy as np
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
+    MOTOR,
     TORQUE,
     VELOCITY,
     Options,
@@ -24,10 +25,12 @@ from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import (
     BLOCK,
     COMMANDS,
+    CURRENTS,
     EFFORTS,
     POSITIONS,
     SET_BACK,
     TORQUE_COMMANDS,
+    VOLTAGES,
     WHEELS,
     Array,
     Block,
@@ -38,6 +41,8 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.table_columns import TIME, Column, columns_of, parse_columns
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
+# Of two motors on a stand.
+MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
 # Command and velocity of each axis.
 AXES = (("command_v", "v"), ("command_w", "w"))
 
@@ -88,7 +93,9 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     if kind == AUTO:
         torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
         kind = TORQUE if torques and {*POSITIONS} <= have else VELOCITY
-    needed = _torque_channels(have, options) if kind == TORQUE else _velocity_channels(have)
+        if kind == VELOCITY and {*MOTOR_CHANNELS} <= have and not _velocity_channels(have):
+            kind = MOTOR
+    needed = _needed(kind, have, options)
     if not needed:
         raise RecordingError(_missing(kind, tables, have))
     from_wheels: tuple[str, ...] = ()
@@ -107,6 +114,15 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         notes=[*understood, f"kind of robot: {kind}"],
         runs=names_of_runs(paths) if whole else None,
     )
+
+
+def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
+    """Channels that the analysis of a kind of robot takes; none where they are not there."""
+    if kind == TORQUE:
+        return _torque_channels(have, options)
+    if kind == MOTOR:
+        return MOTOR_CHANNELS if {*MOTOR_CHANNELS} <= have else ()
+    return _velocity_channels(have)
 
 
 def _told(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
@@ -141,12 +157,14 @@ def _velocity_channels(have: set[str]) -> tuple[str, ...]:
 
 
 def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
-    needs = (
-        "left_position, right_position, and left_effort, right_effort or command_left, "
-        "command_right"
-        if kind == TORQUE
-        else "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
-        "stand for v and w"
+    needs = {
+        TORQUE: "left_position, right_position, and left_effort, right_effort or command_left, "
+        "command_right",
+        MOTOR: ", ".join(MOTOR_CHANNELS) + " (V, A, rad/s)",
+    }.get(
+        kind,
+        "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
+        "stand for v and w",
     )
     return (
         f"a {kind} robot needs {needs}; found {', '.join(sorted(have)) or 'none of them'}. "

@@ -39,6 +39,10 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "right_velocity": ("right_velocity", "meas_right_vel", "right_wheel_velocity"),
     "left_effort": ("left_effort", "left_torque"),
     "right_effort": ("right_effort", "right_torque"),
+    "left_voltage": ("left_voltage", "left_motor_voltage", "voltage_left"),
+    "right_voltage": ("right_voltage", "right_motor_voltage", "voltage_right"),
+    "left_current": ("left_current", "left_motor_current", "current_left"),
+    "right_current": ("right_current", "right_motor_current", "current_right"),
 }
 # Factors into SI that have a name.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
@@ -67,6 +71,10 @@ _OTHERS = {
     "nm": 1.0,
     "mnm": 1e-3,
     "ncm": 1e-2,
+    "v": 1.0,
+    "mv": 1e-3,
+    "a": 1.0,
+    "ma": 1e-3,
 }
 # A unit in brackets, and one at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
