@@ -122,9 +122,10 @@ def test_it_foretells_the_motion_one_delay_ahead(delay):
     odometry.update(0.0, engine.wheel_angles())
     generator = np.random.default_rng(3)
     step = 0.005
-    commands, foretold, worst = [], {}, np.zeros(3)
+    commands, foretold, worst, torque = [], {}, np.zeros(3), (0.0, 0.0)
     for k in range(300):
-        torque = tuple(map(float, generator.uniform(-0.3, 0.3, 2))) if k % 5 == 0 else torque
+        if k % 5 == 0:
+            torque = tuple(map(float, generator.uniform(-0.3, 0.3, 2)))
         commands.append(torque)
         for half in (0, 1):
             late = math.floor(k + 0.5 * half - delay / PERIOD + 1e-9)
