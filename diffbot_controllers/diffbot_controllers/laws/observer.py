@@ -28,8 +28,9 @@ from diffbot_description import DynamicParameters, Torque
 # know, if they change every BASE s.
 NOISE, BASE = 0.01, 0.01
 MEMORY = 0.3  # s
-# Exact encoders count so many, so that the observer of one does not follow what is no motion.
-FINEST = 65536
+# Exact encoders, and finer ones, are taken for such: what an observer follows with a high gain is
+# no motion of the robot any more, and would not be learnt as an acceleration.
+FINEST = 16384
 # Deviations of a reading from what was foretold by this many sigma show a model that is wrong, as
 # on wheels that slip: the observer then goes by the counts.
 ODD = 4.0
@@ -83,7 +84,7 @@ class _Axis:
         wrong = -self.p
         total = pp + self.variance
         if wrong * wrong > ODD * ODD * total:
-            more = wrong * wrong / (dt * dt)
+            more = (wrong * wrong - ODD * ODD * total) / (dt * dt)
             uu += more
             pu += 0.5 * dt * more
             pp += more * dt * dt / 3.0
@@ -145,7 +146,7 @@ class MotionObserver:
 
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
-        geometry, counts = self.wheels.geometry, self.wheels.counts or FINEST
+        geometry, counts = self.wheels.geometry, min(self.wheels.counts or FINEST, FINEST)
         variance = (math.tau / counts) ** 2 / 12.0
         left, right = geometry.left_radius**2 * variance, geometry.right_radius**2 * variance
         self._axes = [
