@@ -252,7 +252,9 @@ class _Derivation:
         mass = np.real(self._body_mass(self._k))
         return self._delta(
             "I_b", "kg m^2",
-            lambda k: factor / k[3] - self._wheels_inertia - moment(k) ** 2 / self._body_mass(k),
+            lambda k: (
+                factor / k[3] - self._wheels_inertia - moment(k) * moment(k) / self._body_mass(k)
+            ),
             3.0 * root**4 / mass**2,
         )  # fmt: skip
 
