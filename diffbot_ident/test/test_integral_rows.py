@@ -67,7 +67,7 @@ def test_integrals_of_a_known_motion():
         return function(fine).mean() * window * h
 
     def mean_integral(function, row):
-        starts = [(row + i + DELAYS + 0.5) * h for i in range(smoothing)]
+        starts = [(row + i + maker.first + 0.5) * h for i in range(smoothing)]
         return np.mean([integral(function, start) for start in starts])
 
     def v(t):
@@ -109,7 +109,8 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
     acting = torques[:count]
     samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
     samples[1:, 3:] = torques[delay:]
-    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, TorqueResponse(K7, K8, delay))
+    maker = IntegralRows(GEOMETRY, window, smoothing)
+    rows, _ = maker.make(samples, TorqueResponse(K7, K8, delay))
     slopes = np.column_stack(
         (K7 * (acting[:, 0] + acting[:, 1]), K8 * (acting[:, 0] - acting[:, 1]))
     )
@@ -124,7 +125,7 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
         def product(time, one=one, other=other):
             return velocities(time)[one] * velocities(time)[other]
 
-        steps = [under_triangle(product, h * k, h) for k in range(DELAYS, count - 2)]
+        steps = [under_triangle(product, h * k, h) for k in range(maker.first, count - 2)]
         expected = np.convolve(np.convolve(steps, np.ones(window), "valid"), [0.5, 0.5], "valid")
         np.testing.assert_allclose(rows[:, column], expected[: len(rows)], rtol=1e-9, atol=1e-12)
 

@@ -124,9 +124,26 @@ def residual_sums(
 
 def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
     """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
+    return _solved(sums.moments, [*axis.regressors, *extra], axis.output)
+
+
+def solutions(
+    sums: RowSums, axis: Axis, delays: Sequence[float], extra: Sequence[int] = ()
+) -> list[Array]:
+    """As `solution` for each of some delays in control periods."""
+    moments = sums.moments_at(delays)
     columns = [*axis.regressors, *extra]
-    information, scale = _scaled(sums.moments[np.ix_(columns, columns)])
-    return np.linalg.solve(information, sums.moments[columns, axis.output] / scale) / scale
+    found = []
+    for i in range(len(delays)):
+        columns[1] = axis.torque.start + 2 * i
+        found.append(_solved(moments, columns, axis.output))
+    return found
+
+
+def _solved(moments: Array, columns: list[int], output: int) -> Array:
+    information, scale = _scaled(moments[np.ix_(columns, columns)])
+    found: Array = np.linalg.solve(information, moments[columns, output] / scale) / scale
+    return found
 
 
 def _scaled(a: Array) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ from diffbot_ident.torque.axis_fit import (
     friction_terms,
     fuse_friction,
     residual_sums,
-    solution,
+    solutions,
 )
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
 from diffbot_ident.torque.integral_rows import (
@@ -60,9 +60,8 @@ RESPONSE_WINDOWS = 5
 # Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
 # whole number of samples, and that makes such a one likely enough to be used.
 SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
-# Windows that share nothing before which frictions of another kind are not looked for, and rows, as
-# a multiple of those the last time, after which they are looked for again.
-ODDITY_WINDOWS, TEST_AGAIN = 40.0, 1.1
+# Windows that share nothing before which frictions of another kind are not looked for.
+ODDITY_WINDOWS = 40.0
 # Standard deviations beyond which friction is known to be there.
 SURE_FRICTION = 3.0
 # Whole delays farther than this from the one found are other ones, in control periods.
@@ -319,7 +318,6 @@ class _Regression:
         self._length = rows.window + rows.smoothing
         self._seen = 0  # rows, forgotten ones too
         self._oddities: tuple[Oddity, ...] = ()
-        self._tested = 0.0  # rows when oddities were last looked for
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
@@ -399,7 +397,6 @@ class _Regression:
         """What the rows say; not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
-        self._look_for_oddities(delay.value)
         linear, angular = self._with_uncertain(delay, self._fit(delay.value))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
@@ -477,30 +474,30 @@ class _Regression:
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, 0.0)
-        seen = (self.sums.delayed(early), self.sums.delayed(late))
         found = []
         for fitted, axis, extra in zip(
             axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True
         ):
-            before, after = (solution(sums, axis, extra) for sums in seen)
+            before, after = solutions(self.sums, axis, (early, late), extra)
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + np.outer(slope, slope)
             if any(not oddity.exact for oddity in self._oddities):
                 # A pattern that is known roughly leaves a part of what it took away.
                 taken = fitted.theta.copy()
-                taken[:6] -= solution(self.sums.delayed(delay.value), axis)
+                taken[:6] -= solutions(self.sums, axis, (delay.value,))[0]
                 taken[6:] = 0.0
                 covariance = covariance + np.outer(taken, taken)
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
 
     def _look_for_oddities(self, delay: float) -> None:
-        """Test anew which frictions are there that the model does not know of."""
-        # What is known beforehand knows nothing of them.
-        if self._priors[0] is None and self.sums.rows > TEST_AGAIN * self._tested:
-            self._tested = self.sums.rows
-            enough = self.windows >= ODDITY_WINDOWS
-            self._oddities = likely_oddities(self.sums.delayed(delay)) if enough else ()
+        """Test anew which frictions are there that the model does not know of.
+
+        Always at the same samples, whoever asks in between. What is known beforehand knows nothing
+        of such frictions: with a prior there are none.
+        """
+        if self._priors[0] is None and self.windows >= ODDITY_WINDOWS:
+            self._oddities = likely_oddities(self.sums.delayed(delay))
 
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors

@@ -78,6 +78,7 @@ class IntegralRows:
     Attributes:
         overlap: control periods that a stretch shares with the one before it so that no row is
             lost.
+        first: control periods of a stretch before the first one that a row begins in.
         columns: of a row.
     """
 
@@ -96,8 +97,11 @@ class IntegralRows:
         self.fine = fine
         self._slow = slow
         self._side = level_side(period)
-        self._back = max(2, self._side + 1)
-        self.overlap = window + smoothing + DELAYS + self._back - 1
+        # The ends of a stretch, where less is known, reach twice as far: into the first guess of
+        # when a wheel turns round, and from there into the second.
+        self.first = max(DELAYS, 2 * self._side)
+        self._back = 2 * self._side + 1
+        self.overlap = window + smoothing + self.first + self._back - 1
         self._delays = delay_columns(fine)
         self.columns = TORQUES + 2 * self._delays
 
@@ -137,7 +141,7 @@ class IntegralRows:
         late = delayed(whole.T, response.delay)
         v = _Velocity(length / period, response.k7 * np.diff(late[0]))
         omega = _Velocity(angle / period, response.k8 * np.diff(late[1]))
-        first, last = DELAYS, len(period) - self._back  # steps from period k to k + 1
+        first, last = self.first, len(period) - self._back  # steps from period k to k + 1
         at = slice(first, last)
         gap = 0.5 * (period[:-1] + period[1:])[at]
         steps = np.empty((last - first, self.columns))

@@ -84,6 +84,9 @@ def likely_oddities(sums: RowSums) -> tuple[Oddity, ...]:
         sums: of the rows, with the torques of one delay.
     """
     found: tuple[Oddity, ...] = ()
+    # None of them alone explains more than all of them together.
+    if _statistic(sums, (), ODDITIES) < SURE_PATTERN + 2.0 * SURE_COLUMN:
+        return found
     while len(found) < len(ODDITIES):
         evidence = {
             oddity: _evidence(sums, found, oddity) for oddity in ODDITIES if oddity not in found
@@ -97,15 +100,16 @@ def likely_oddities(sums: RowSums) -> tuple[Oddity, ...]:
 
 def _evidence(sums: RowSums, found: tuple[Oddity, ...], oddity: Oddity) -> float:
     """By how much Wald's statistic of one more pattern exceeds what makes it sure."""
-    statistic, threshold = 0.0, SURE_PATTERN
-    columns = zip(
-        (LINEAR, ANGULAR), extra_columns(found), (oddity.linear, oddity.angular), strict=True
+    count = len(oddity.linear) + len(oddity.angular)
+    return _statistic(sums, found, (oddity,)) - SURE_PATTERN - SURE_COLUMN * count
+
+
+def _statistic(sums: RowSums, found: tuple[Oddity, ...], more: tuple[Oddity, ...]) -> float:
+    """Wald's statistic of more patterns beside those found, of both axes."""
+    columns = zip((LINEAR, ANGULAR), extra_columns(found), extra_columns(more), strict=True)
+    return sum(
+        _wald(fit(sums, axis, None, (*before, *own)), len(own)) for axis, before, own in columns
     )
-    for axis, before, own in columns:
-        fitted = fit(sums, axis, None, (*before, *own))
-        statistic += _wald(fitted, len(own))
-        threshold += SURE_COLUMN * len(own)
-    return statistic - threshold
 
 
 def _wald(fitted: AxisFit, count: int) -> float:
