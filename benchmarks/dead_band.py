@@ -21,7 +21,7 @@ Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`,
 1.05, 0.95. k_v = k_omega = 10 1/s, as the node's. Noise is 2 mm/s and 5 mrad/s, the encoders have
 2578 counts.
 
-    ./diffbot python benchmarks/dead_band.py recording fits driving creep path --robots 60 --seed 1000
+    ./diffbot python benchmarks/dead_band.py recording fits driving creep path --robots 60
 """
 
 from __future__ import annotations
