@@ -9,6 +9,7 @@ recording   `identify` on both axes of each robot: share of the 95 % intervals t
             band, inertia and drag, by kind of dead band, and the largest error of inertia and drag
             in %. `none`: robots without one. `large`: with one, and no command below 60 % of the
             largest, of which nothing may be said.
+fits        the same of the fits alone, without the tests of the model, which take most of the time.
 driving     the same of the estimate beside sigma while driving, for offsets and for robots without
             dead band.
 creep       average speed of a robot that is told to creep: 0.01 m/s with a dead band of 0.05 m/s,
@@ -20,7 +21,7 @@ Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`,
 1.05, 0.95. k_v = k_omega = 10 1/s, as the node's. Noise is 2 mm/s and 5 mrad/s, the encoders have
 2578 counts.
 
-    ./diffbot python benchmarks/dead_band.py recording driving creep path --robots 60 --seed 1000
+    ./diffbot python benchmarks/dead_band.py recording fits driving creep path --robots 60
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from diffbot_description.dynamics import Sigma
 from diffbot_ident.recording.dead_band_analysis import NAME
 from diffbot_ident.recording.velocity_analysis import analyse_axis
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.dead_time import fit_dead_band
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_sim.drive_dead_band import DriveDeadBand
@@ -146,6 +148,33 @@ def recording(robots: int, seed: int) -> None:
             f"{told}; intervals that hold the truth: {shares}; error of inertia and drag median "
             f"{np.median(off) if off else math.nan:.2f} %, largest "
             f"{max(off, default=math.nan):.2f} %",
+            flush=True,
+        )
+
+
+def fits(robots: int, seed: int) -> None:
+    """Coverage of the intervals of the fits that `identify` chooses from."""
+    for kind in DeadBandKind:
+        inside = []
+        for number in range(robots):
+            one = sample(seed, number, kind)
+            for axis in (0, 1):
+                piece = AxisSegment(one.period, one.command[:, axis], one.velocity[:, axis])
+                found = fit_dead_band([piece], kind=kind)
+                inertia, drag = one.sigma.axis(axis)
+                away = np.array(
+                    [
+                        found.dead_band - one.bands[axis],
+                        found.fit.model.inertia - inertia,
+                        found.fit.model.drag - drag,
+                    ]
+                )
+                stds = (found.dead_band_std, *found.fit.std)
+                inside.append(np.abs(away) <= NORMAL_95 * np.array(stds))
+        shares = 100.0 * np.mean(inside, axis=0)
+        print(
+            f"fits, {kind.value}, {robots} robots, 2 axes: intervals that hold the truth: dead "
+            f"band {shares[0]:.1f} %, inertia {shares[1]:.1f} %, drag {shares[2]:.1f} %",
             flush=True,
         )
 
@@ -270,7 +299,7 @@ def path(robots: int, seed: int) -> None:
             )
 
 
-PARTS = {"recording": recording, "driving": driving, "creep": creep, "path": path}
+PARTS = {"recording": recording, "fits": fits, "driving": driving, "creep": creep, "path": path}
 
 
 def main() -> None:
