@@ -7,7 +7,7 @@ schema as an example with explanations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -306,6 +306,15 @@ class Robot:
     contact: Contact
     appearance: Appearance
     drive: Drive = Drive()
+
+    def without_friction(self) -> Robot:
+        """This robot with ideal bearings, casters and motors; its file, and its URDF, stay."""
+        return replace(
+            self,
+            friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
+            contact=replace(self.contact, caster_friction=0.0),
+            drive=Drive(),
+        )
 
     @cached_property
     def geometry(self) -> WheelGeometry:

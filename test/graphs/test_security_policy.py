@@ -16,7 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 import diffbot_node.running
 from arc_odometry.odometry_node import OdometryNode
 from diffbot_bringup.workspace.packages import find_packages
-from diffbot_bringup.xml_launch.node import executables
+from diffbot_bringup.xml_launch.resolver import executables
 from pose2d_trajectories import pose_nodes
 
 ROOT = Path(__file__).resolve().parents[2]

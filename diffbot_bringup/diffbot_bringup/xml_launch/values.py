@@ -22,8 +22,7 @@ import yaml
 
 from diffbot_bringup.usage import suggestion
 from diffbot_bringup.xml_launch import substitutions
-from diffbot_bringup.xml_launch.substitutions import Scope, Share
-from diffbot_bringup.xml_launch.templates import Text, parse
+from diffbot_bringup.xml_launch.substitutions import Scope, Share, Text, parse
 
 Form = Callable[[str], "str | None"]
 """Returns what is wrong with a value, None where nothing is."""

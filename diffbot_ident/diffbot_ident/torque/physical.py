@@ -309,3 +309,18 @@ def friction_quantities(
             continue
         found[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
     return found
+
+
+def smallest_torque(values: Sequence[float], variances: Sequence[float]) -> PhysicalQuantity:
+    """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
+
+    The standard deviation is the largest that any correlation of both frictions allows.
+
+    Args:
+        values: as of `friction_quantities`.
+        variances: of them.
+    """
+    if not all(map(math.isfinite, (*values[2:], *variances[2:]))):
+        return nothing("f", "N m")
+    std = 0.5 * (math.sqrt(max(variances[2], 0.0)) + math.sqrt(max(variances[3], 0.0)))
+    return normal("f", "N m", 0.5 * (values[2] + values[3]), std**2, TRANSFORMED)
