@@ -109,7 +109,7 @@ def _torque(geometry: WheelPair, traction: float, findings: Findings) -> tuple[f
             f"{fallback:.3g} N m, {rule}",
         )
         return fallback, f"{rule}; the URDF's {torque:.4g} N m is a placeholder"
-    return torque, "effort limit of the wheels' joints"
+    return torque, "effort limit of the wheels' joints or of <ros2_control>"
 
 
 def _speed(geometry: WheelPair, findings: Findings) -> tuple[float, str]:

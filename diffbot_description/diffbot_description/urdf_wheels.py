@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,6 +72,35 @@ def commanded_joints(tree: UrdfTree) -> set[str]:
         for tag in _DRIVE_TAGS:
             names |= {(found.text or "").strip() for found in plugin.findall(tag)}
     return names & set(tree.joints)
+
+
+def _with_control_limits(tree: UrdfTree, joint: Joint) -> Joint:
+    """Return a joint with the limits of its command interfaces where these are the smaller ones."""
+    found: dict[str, list[float]] = {"effort": [], "velocity": []}
+    for element in tree.element.findall("ros2_control/joint"):
+        if element.get("name") != joint.name:
+            continue
+        for interface in element.findall("command_interface"):
+            values = found.get(interface.get("name", ""), [])
+            for parameter in interface.findall("param"):
+                if parameter.get("name") in ("min", "max"):
+                    values.append(_magnitude(parameter.text, joint))
+    for name, own in (("effort", joint.effort), ("velocity", joint.velocity)):
+        found[name] += [] if own is None else [own]
+    effort, velocity = (
+        min((value for value in found[name] if value > 0), default=None)
+        for name in ("effort", "velocity")
+    )
+    return replace(joint, effort=effort, velocity=velocity)
+
+
+def _magnitude(text: str | None, joint: Joint) -> float:
+    try:
+        return abs(float(text or ""))
+    except ValueError as error:
+        raise ValueError(
+            f"joint '{joint.name}': a limit in <ros2_control> is {text!r}, it must be a number."
+        ) from error
 
 
 def find_sides(
@@ -211,7 +240,7 @@ def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | No
         )
     width, width_from = _width(links, shapes, axis, found)
     return Wheel(
-        joint,
+        _with_control_limits(tree, joint),
         _sign(tree, joint) or 1,
         found,
         "--wheel-radius" if given or round_one is None else _called(round_one),

@@ -78,7 +78,9 @@ def test_the_suites_own_robots_come_back(name):
     found = robot_from(described(urdf(own)).content, HERE)
     assert_same_model(found.model, own.model)
     assert found.joints == own.joints
-    assert found.friction == own.friction
+    # What <dynamics> of a URDF can hold of the friction.
+    assert found.friction.viscous == own.friction.viscous
+    assert found.friction.coulomb == own.friction.coulomb
     assert found.limits.torque == pytest.approx(own.limits.torque)
     hull = {key: pytest.approx(value) for key, value in asdict(own.body.shape).items()}
     assert asdict(found.body.shape) == hull
@@ -378,6 +380,27 @@ class TestLimits:
         assert limits["linear_velocity"] == pytest.approx(20 * RADIUS)
         assert found.content["friction"] == {"viscous": [0.002] * 2, "coulomb": [0.01] * 2}
         assert len(found.assumed) == 1  # the encoder
+
+    def test_of_ros2_control_count_where_they_are_smaller(self):
+        more = '<limit effort="3" velocity="20"/>'
+        parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
+        control = "".join(
+            f'<joint name="{side}_joint">'
+            '<command_interface name="effort"><param name="min">-2</param>'
+            '<param name="max">2</param></command_interface>'
+            '<command_interface name="velocity"><param name="max">{most}</param>'
+            "</command_interface></joint>"
+            for side in ("left", "right")
+        )
+        control = f'<ros2_control name="c" type="system">{control}</ros2_control>'
+        text = robot(base(), *parts, CASTERS, control.replace("{most}", "50"))
+        limits = described(text).content["limits"]
+        assert limits["torque"] == 2
+        assert limits["linear_velocity"] == pytest.approx(20 * RADIUS)
+        with pytest.raises(
+            ValueError, match="limit in <ros2_control> is 'fast', it must be a numb"
+        ):
+            described(robot(base(), *parts, CASTERS, control.replace("{most}", "fast")))
 
     def test_placeholders_are_named_and_replaced(self):
         more = '<limit effort="1000000" velocity="1000"/><dynamics damping="1" friction="0"/>'
