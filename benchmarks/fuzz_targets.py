@@ -81,9 +81,8 @@ def _faults(path: Path) -> object:
 def _launch(path: Path) -> object:
     from diffbot_bringup.xml_launch import substitutions
     from diffbot_bringup.xml_launch.arguments import Arguments, describe
-    from diffbot_bringup.xml_launch.document import read
+    from diffbot_bringup.xml_launch.document import check, read
     from diffbot_bringup.xml_launch.resolver import Resolver
-    from diffbot_bringup.xml_launch.schema import check
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no programs here")
@@ -119,11 +118,17 @@ def _urdf_seeds() -> Iterable[bytes]:
     return [urdf(load_robot(name)).encode() for name in ("twil", "agv")]
 
 
+def _described(path: Path) -> object:
+    from diffbot_description.described_robot import described_from
+
+    return described_from(path)
+
+
 def _recording(path: Path) -> object:
     """All blocks of a recording, as `identify` reads them."""
     from diffbot_ident.recording.identify import open_recording
     from diffbot_ident.recording.options import Options
-    from diffbot_ident.recording.voltage_analysis import read_sysid
+    from diffbot_ident.recording.sysid_log import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)
@@ -170,7 +175,8 @@ def _words(path: Path) -> object:
     """Texts of parameters and of command lines; the first word says which."""
     from diffbot_description import load_robot
     from diffbot_ident.excitation.safety_filter import Arena
-    from diffbot_ident.recording.table import RowFilter, parse_columns
+    from diffbot_ident.recording.row_filter import RowFilter
+    from diffbot_ident.recording.table_columns import parse_columns
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text
     from diffbot_report.summary import parse_arguments
@@ -238,6 +244,7 @@ TARGETS = {
         _expression, _texts("'a' if 1 < 2 else pi*2", "sqrt(2)**2 in (1, [2])", "not 'x' == 3 // 1")
     ),
     "urdf": Target(_urdf, _urdf_seeds, ".urdf"),
+    "described": Target(_described, _urdf_seeds, ".urdf"),
     "mcap": Target(_recording, _bag_seeds("MCAP"), ".mcap"),
     "sqlite3": Target(_recording, _bag_seeds("SQLITE3"), ".db3"),
     "csv": Target(_recording, _texts(_CSV, _CSV.replace(",", ";")), ".csv"),

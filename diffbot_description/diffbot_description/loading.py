@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 import types
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
@@ -15,7 +16,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from ament_index_python.packages import get_package_share_directory
 
 from diffbot_description.files import closest, parse_yaml, read_text
-from diffbot_description.robot import Quantity, Robot
+from diffbot_description.robot import TEXTS, Quantity, Robot
+from diffbot_description.urdf_appearance import with_shapes
+from diffbot_description.urdf_files import URDF_SUFFIXES
 
 PACKAGE = "diffbot_description"
 SUFFIXES = (".yaml", ".yml")
@@ -36,8 +39,9 @@ def known_robots() -> list[str]:
 def load_robot(robot: str | os.PathLike[str]) -> Robot:
     """Return the robot of that name or file.
 
-    ``robot`` is the name of a robot of the package ("twil", "agv") or the path of a YAML file
-    that ends in .yaml or .yml. Raises ValueError for an unknown robot (lists the known ones) and
+    ``robot`` is the name of a robot of the package ("twil", "agv"), the path of a YAML file that
+    ends in .yaml or .yml, or that of a .urdf or .xacro file, of which a robot file is made. Raises
+    ValueError for an unknown robot (lists the known ones) and
     for every fault of a file: names file, field, value, limit and what to change.
     """
     path = _find(robot)
@@ -60,12 +64,16 @@ def _find(robot: str | os.PathLike[str]) -> Path:
         if path.exists():
             return path
         raise ValueError(f"robot file {path} does not exist. Check the path.")
+    if text.endswith(URDF_SUFFIXES):
+        from diffbot_description.described_robot import robot_file_for  # it reads robots with this
+
+        return robot_file_for(path)
     if text in known_robots():
         return share_directory() / "config" / f"{text}.yaml"
     what = f"robot '{text}' is a folder" if path.is_dir() else f"unknown robot '{text}'"
     raise ValueError(
         f"{what}. Known robots: {', '.join(known_robots())}; "
-        "or give the path of your own file, ending in .yaml."
+        "or give the path of your own file, ending in .yaml, .urdf or .xacro."
     )
 
 
@@ -84,11 +92,12 @@ def urdf(
     Runs urdf/robot.urdf.xacro with the robot's YAML file. ``hardware_plugin`` is the class of
     the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem". ``simulator`` names
     the simulator whose plugins are added, see SIMULATORS; ``controllers`` is the path of the
-    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator.
+    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator, and
+    for an ``appearance.urdf`` that cannot be read.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
-    return _generated(
+    text = _generated(
         str(share_directory() / "urdf" / "robot.urdf.xacro"),
         robot.path.read_bytes(),
         ("robot", str(robot.path)),
@@ -96,6 +105,7 @@ def urdf(
         ("simulator", simulator),
         ("controllers", controllers),
     )
+    return text if robot.appearance.urdf is None else with_shapes(text, robot)
 
 
 @functools.lru_cache(maxsize=32)
@@ -181,7 +191,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if get_origin(kind) is tuple:
         return _read_list([Annotated[part, rule] for part in get_args(kind)], value, where)
     if kind is str:
-        return _read_name(value, where, rule)
+        return _read_text(value, where, rule)
     return _read_number(kind, value, where, rule)
 
 
@@ -196,12 +206,10 @@ def _read_list(kinds: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:
     return tuple(_read(kinds[0], entry, f"{where}[{index}]") for index, entry in enumerate(value))
 
 
-def _read_name(value: Any, where: str, rule: Quantity) -> str:
-    if not isinstance(value, str) or not value.isidentifier() or not value.isascii():
-        raise ValueError(
-            f"{where} = {value!r} must be text of letters, digits and underscores that starts "
-            f"with a letter. Give the {rule.meaning}."
-        )
+def _read_text(value: Any, where: str, rule: Quantity) -> str:
+    pattern, words = TEXTS[rule.text]
+    if not isinstance(value, str) or re.fullmatch(pattern, value, re.ASCII) is None:
+        raise ValueError(f"{where} = {value!r} must be text {words}. Give the {rule.meaning}.")
     return value
 
 

@@ -7,7 +7,7 @@ schema as an example with explanations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -15,13 +15,22 @@ from typing import Annotated
 from arc_odometry import WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
+TEXTS = {
+    "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
+    # As URDF joints are called, with the name of a robot in front of them.
+    "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
+    "path": (r"\S(.*\S)?", "that is not empty"),
+}
+"""Pattern of each kind of text in a robot file, and the pattern in words."""
+
 
 @dataclass(frozen=True)
 class Quantity:
     """What a robot file may hold in one field: its unit, its meaning and its limits.
 
     ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. The maxima
-    are far above any robot that rolls on a floor: they catch millimetres and grams.
+    are far above any robot that rolls on a floor: they catch millimetres and grams. ``text`` says
+    what a text may be, see TEXTS.
     """
 
     unit: str
@@ -29,6 +38,7 @@ class Quantity:
     above: float | None = None
     minimum: float | None = None
     maximum: float | None = None
+    text: str = "name"
 
     def violation(self, value: float) -> str | None:
         """Return the limit that ``value`` breaks, in words, or None."""
@@ -126,8 +136,8 @@ class Caster:
 class Joints:
     """Names of the wheel joints in joint_states and in the URDF."""
 
-    left: Annotated[str, Quantity("", "name of the left wheel's joint")]
-    right: Annotated[str, Quantity("", "name of the right wheel's joint")]
+    left: Annotated[str, Quantity("", "name of the left wheel's joint", text="joint")]
+    right: Annotated[str, Quantity("", "name of the right wheel's joint", text="joint")]
 
 
 @dataclass(frozen=True)
@@ -261,7 +271,10 @@ class Contact:
 
 @dataclass(frozen=True)
 class Appearance:
-    """Colours as red, green, blue."""
+    """Colours as red, green, blue; the shapes of a URDF instead of the drawn ones, if it names one.
+
+    A relative path starts at the robot file's folder.
+    """
 
     body: Annotated[
         tuple[float, float, float], Quantity("", "colour of the hull", minimum=0, maximum=1)
@@ -270,6 +283,7 @@ class Appearance:
         tuple[float, float, float],
         Quantity("", "colour of stripes and marks", minimum=0, maximum=1),
     ]
+    urdf: Annotated[str, Quantity("", "URDF whose shapes are shown", text="path")] | None = None
 
 
 @dataclass(frozen=True)
@@ -292,6 +306,15 @@ class Robot:
     contact: Contact
     appearance: Appearance
     drive: Drive = Drive()
+
+    def without_friction(self) -> Robot:
+        """This robot with ideal bearings, casters and motors; its file, and its URDF, stay."""
+        return replace(
+            self,
+            friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
+            contact=replace(self.contact, caster_friction=0.0),
+            drive=Drive(),
+        )
 
     @cached_property
     def geometry(self) -> WheelGeometry:

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from diffbot_description.described_robot import described_from
 from diffbot_description.dynamics import closed_form, wheel_friction
-from diffbot_description.files import read_text
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.urdf_files import URDF_SUFFIXES, read_urdf
 
 Row = tuple[str, float, str, str]
 
@@ -58,25 +59,29 @@ def format_rows(rows: Sequence[Row]) -> str:
 
 
 def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row]]:
-    """The model and the rows of the friction, which a URDF is not asked for."""
-    if arguments.robot.endswith(".urdf"):
-        text = read_text(Path(arguments.robot).expanduser())
+    """The model and the rows of the friction."""
+    if not arguments.robot.endswith(URDF_SUFFIXES):
+        robot = load_robot(arguments.robot)
+    elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:
         model = RobotModel.from_urdf(
-            text,
+            read_urdf(Path(arguments.robot).expanduser()),
             arguments.left or "left_wheel_joint",
             arguments.right or "right_wheel_joint",
             wheel_radius=arguments.wheel_radius,
             locked=arguments.locked,
         )
         return model, []
-    robot = load_robot(arguments.robot)
+    else:
+        robot = described_from(Path(arguments.robot).expanduser().absolute()).robot
     return robot.model, friction_rows(robot)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="show_parameters", description=__doc__)
-    parser.add_argument("robot", help="a robot's name, its YAML file, or a .urdf file")
-    urdf_only = parser.add_argument_group("for a .urdf file")
+    parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
+    urdf_only = parser.add_argument_group(
+        "for a URDF, read to the letter: nothing in it is found, corrected or averaged"
+    )
     urdf_only.add_argument("--left", help="joint of the left wheel (left_wheel_joint)")
     urdf_only.add_argument("--right", help="joint of the right wheel (right_wheel_joint)")
     urdf_only.add_argument("--wheel-radius", type=float, help="m; overrides the URDF's")

@@ -81,6 +81,18 @@ def test_friction_and_drive_may_be_left_out(tmp_path):
     assert robot.drive.dead_band == (0.1, 0.2)
 
 
+def test_a_robot_without_friction_differs_in_nothing_else(tmp_path):
+    data = changed("friction", STICKY) | {"drive": {"dead_band": [0.1, 0.2]}}
+    data["contact"]["caster_friction"] = 0.1
+    robot = load_robot(write(tmp_path, data))
+    free = robot.without_friction()
+    twil = load_robot("twil")
+    assert (free.friction, free.contact, free.drive) == (twil.friction, twil.contact, twil.drive)
+    for entry in dataclasses.fields(robot):
+        if entry.name not in ("friction", "contact", "drive"):
+            assert getattr(free, entry.name) == getattr(robot, entry.name)
+
+
 def without(key):
     return {name: value for name, value in STICKY.items() if name != key}
 

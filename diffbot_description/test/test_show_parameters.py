@@ -32,12 +32,15 @@ def test_urdf_file_gives_the_same_as_the_robot(tmp_path, capsys):
     assert values(capsys.readouterr().out) == expected
 
 
-def test_foreign_urdf_needs_its_joint_names(tmp_path, capsys):
+def test_wheels_of_a_foreign_urdf_are_found_or_named(tmp_path, capsys):
     path = tmp_path / "foreign.urdf"
     path.write_text(robot(), encoding="utf-8")
-    assert main([str(path)]) == 2
-    assert "turning joints are: left_joint, right_joint" in capsys.readouterr().err
     assert main([str(path), "--left", "left_joint", "--right", "right_joint"]) == 0
+    named = values(capsys.readouterr().out)
+    assert main([str(path)]) == 0
+    assert values(capsys.readouterr().out) == named
+    assert main([str(path), "--left", "no_joint"]) == 2
+    assert "turning joints are: left_joint, right_joint" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", ["twill", "/nowhere/robot.yaml", "/nowhere/robot.urdf"])

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
+from diffbot_ident.recording.table import CsvSource
+from diffbot_ident.recording.table_columns import parse_columns
 
 
 def source(tmp_path, text, columns=(), where=(), name="log.csv"):

@@ -170,7 +170,7 @@ def simulate_drive(
     engine.reset(start)
     virtual = VirtualRobot(
         engine,
-        Actuator(robot.limits.torque, torque_delay, torque_noise, seed),
+        Actuator(robot.limits.torque, torque_delay, torque_noise, seed, robot.drive.dead_band),
         Encoders(counts, period, seed),
         period,
     )

@@ -7,16 +7,17 @@ import time
 
 import pytest
 
-from diffbot_bringup.xml_launch.document import LaunchError, read
+from diffbot_bringup.xml_launch.document import LaunchError, check, read
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.schema import check
 from diffbot_bringup.xml_launch.substitutions import evaluate
 from diffbot_controllers.parameter_file import read_dynamics, read_sigma
 from diffbot_description.files import parse_yaml
 from diffbot_ident.recording.bag import Bag
+from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.table import CsvSource, RowFilter, parse_columns
-from diffbot_ident.recording.voltage_analysis import read_sysid
+from diffbot_ident.recording.sysid_log import read_sysid
+from diffbot_ident.recording.table import CsvSource
+from diffbot_ident.recording.table_columns import parse_columns
 from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400

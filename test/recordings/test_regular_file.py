@@ -10,7 +10,7 @@ from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_description import load_robot
 from diffbot_description.files import LARGEST, read_regular, read_text
 from diffbot_description.show_parameters import main as show_parameters
-from diffbot_ident.recording.voltage_analysis import read_sysid
+from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_sim.faults.fault import load_script
 
 READERS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 from diffbot_controllers.adaptation import (
     Adaptation,
@@ -24,94 +24,116 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.laws.friction import Laws, without_static
+from diffbot_controllers.nodes.reference_follower import ReferenceParameters
 from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics, read_friction
 from diffbot_description import DynamicParameters, closed_form, wheel_friction
 from diffbot_msgs import msg
-from diffbot_node import EffortNode, KeptTopic, Parameter, seconds, to_stamp
+from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 KNOWN_FRICTION, NO_FRICTION = "known", "none"
 
-ADAPTATION_PARAMETERS = (
-    Parameter(
-        "nominal_parameters",
+
+@dataclass(frozen=True)
+class DynamicsParameters(ReferenceParameters, EffortParameters):
+    """Of controllers that use K5..K8: where these come from, and the gates of live ones."""
+
+    parameters: str = parameter(
+        "robot",
+        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
+        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "ones, which follow those on dynamic_parameters)",
+    )
+    friction: str = parameter(
+        KNOWN_FRICTION,
+        "friction of the wheels that is made up for: known (of the robot's description, or as "
+        "identified where `parameters` is a file or live), or none",
+        choices=(KNOWN_FRICTION, NO_FRICTION),
+    )
+    base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
+    wait_for_estimates: bool = parameter(
+        False,
+        "lock-step with live parameters: answer each joint state only with the estimates that "
+        "count at its stamp",
+    )
+    estimate_delay: float = parameter(
+        0.1, "robot time from the stamp of an estimate to its use, s", minimum=0.0, maximum=10.0
+    )
+    estimate_period: float = parameter(
+        0.2,
+        "robot time between the estimates that wait_for_estimates waits for, s; the estimator's "
+        "own parameter `period`",
+        above=0.0,
+        maximum=10.0,
+    )
+    nominal_parameters: str = parameter(
         "robot",
         "K5..K8 that adaptation begins with and stays near: 'robot', or the path of a "
         "dynamic_parameters.yaml",
-    ),
-    Parameter(
-        "last_good",
+    )
+    last_good: str = parameter(
         NOWHERE,
         "file that adapted parameters are kept in, and that the next run begins with if it is of "
         "this robot and inside the band; none: they are not kept",
-    ),
-    Parameter(
-        "require_verified",
+    )
+    require_verified: str = parameter(
         AUTO,
         "follow only estimates that a motion of its own has verified; auto: with parameters = "
         "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
         "Those that a motion refuted are never followed",
         # YAML takes true, yes and on for something else than text.
         choices=(AUTO, ALWAYS, NEVER),
-    ),
-    Parameter(
-        "precision",
+    )
+    precision: tuple[float, float, float, float] = parameter(
         DEFAULT.precision,
         "largest half width of the 95 % intervals of K5..K8, as shares of them, that are followed",
         above=0.0,
-    ),
-    Parameter(
-        "hysteresis",
+    )
+    hysteresis: float = parameter(
         DEFAULT.hysteresis,
         "factor on precision beyond which a parameter that is followed no longer is",
         minimum=1.0,
         maximum=10.0,
-    ),
-    Parameter(
-        "adaptation_rate",
+    )
+    adaptation_rate: float = parameter(
         DEFAULT.rate,
         "fastest change of a parameter in use, as a share of the nominal one, 1/s",
         above=0.0,
         maximum=10.0,
-    ),
-    Parameter(
-        "band",
+    )
+    band: float = parameter(
         DEFAULT.band,
         "parameters in use stay within the nominal ones divided by and times this",
         minimum=1.001,
         maximum=100.0,
-    ),
-    Parameter(
-        "offset_margin",
+    )
+    offset_margin: float = parameter(
         DEFAULT.offset_margin,
         "how far the centre of mass may move beyond that, m; widens the band of K5 and K6",
         minimum=0.0,
         maximum=1.0,
-    ),
-    Parameter(
-        "significance",
+    )
+    significance: float = parameter(
         DEFAULT.significance,
         "standard deviations from its estimate beyond which a parameter in use follows it",
         minimum=DEFAULT.arrival,
         maximum=10.0,
-    ),
-    Parameter(
-        "coverage",
+    )
+    coverage: float = parameter(
         DEFAULT.coverage,
         "least share of the excitation that a parameter needs before it is followed; 0: none",
         minimum=0.0,
         maximum=1.0,
-    ),
-)
+    )
 
 
-def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSettings:
-    """Settings of the gates from ADAPTATION_PARAMETERS' values.
+def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> AdaptationSettings:
+    """Settings of the gates.
 
     Args:
-        values: by name of the parameter.
+        values: of the node's parameters.
         adaptive: whether the robot is driven from the start, with a set that is trusted.
 
     Raises:
@@ -176,7 +198,7 @@ class DynamicsSource:
         """Keep what was learnt."""
 
 
-def dynamics_source(node: EffortNode, use: Use) -> DynamicsSource:
+def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsSource:
     """The source that a controller's parameters ask for.
 
     Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
@@ -185,7 +207,7 @@ def dynamics_source(node: EffortNode, use: Use) -> DynamicsSource:
     either trusted or, unless `require_verified` says otherwise, verified.
 
     Args:
-        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        node: of the controller.
         use: called with each that may be used and the friction, and once before this returns:
             for a topic with the nominal ones, so that what is wrong with a law is said at the
             start. A ValueError refuses them.
@@ -225,14 +247,14 @@ def dynamics_source(node: EffortNode, use: Use) -> DynamicsSource:
     return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
 
-def _read(node: EffortNode, source: str) -> DynamicParameters:
+def _read(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
     """The parameters of the node's robot, or of a file."""
     if source == FROM_ROBOT:
         return closed_form(node.robot.model)
     return read_dynamics(source, node.robot.name)
 
 
-def known_friction(node: EffortNode, source: str) -> Laws:
+def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
     """Friction of the wheels [left, right]: as described, or identified where a file says so.
 
     Args:
@@ -272,7 +294,7 @@ class LiveDynamics(DynamicsSource):
     of the joint states is left out, with a warning.
 
     Args:
-        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        node: of the controller.
         adaptation: the gates.
         friction: those of the wheels' friction.
         known: friction as described or identified before.
@@ -283,7 +305,7 @@ class LiveDynamics(DynamicsSource):
 
     def __init__(
         self,
-        node: EffortNode,
+        node: EffortNode[DynamicsParameters],
         adaptation: Adaptation,
         friction: FrictionAdaptation,
         known: Laws,

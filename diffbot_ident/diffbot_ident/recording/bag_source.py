@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -46,6 +46,7 @@ from diffbot_ident.recording.samples import (
     Recording,
     RecordingError,
     Source,
+    names_of_runs,
 )
 
 # Messages that are looked at for the names of joints, and for a torque that is not zero.
@@ -70,12 +71,19 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
     Raises:
         RecordingError: they cannot be read, or it is not clear what to read.
     """
+    if options.columns or options.where:
+        raise RecordingError(
+            "--columns and --where are for tables; topics of a rosbag2 recording are chosen by "
+            f"{', '.join(role.option for role in ROLES.values())}"
+        )
     bag = Bag(paths[0])
     torque_joints = _torque_joints(bag, options)
     bags = [bag, *(Bag(path) for path in paths[1:])]
     if torque_joints is not None:
-        return _torque(bags, torque_joints, options)
-    return _velocity(bags, options)
+        found = _torque(bags, torque_joints, options)
+    else:
+        found = _velocity(bags, options)
+    return replace(found, runs=names_of_runs(paths)) if len(paths) > 1 else found
 
 
 def _note(kind: str, options: Options) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
+from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.parameter_file import (
     FILE_NAME,
     LABELS,
@@ -25,11 +28,16 @@ from diffbot_ident.parameter_file import (
     verification_section,
 )
 from diffbot_ident.recording import pictures
+from diffbot_ident.recording.axis_checks import checked, over_runs
+from diffbot_ident.recording.dead_band_analysis import NAME as DEAD_BAND
+from diffbot_ident.recording.motor_analysis import MotorAnalysis
+from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
+from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
-from diffbot_ident.recording.voltage_analysis import SysIdLog, VoltageAnalysis, analyse_voltages
+from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
@@ -51,13 +59,30 @@ VELOCITY_HEADER = """\
 # Dynamics of a velocity-commanded robot, each axis with its dead time d:
 #   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
 # sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
-# each command being sign(u) |u|^exponent where its exponent is not 1.
+# each command being sign(u) |u|^exponent where its exponent is not 1, and
+#   sign(u) max(|u| - dead_band, 0), or with dead_band_kind threshold u above dead_band and else 0.
+# dead_band of [v, w] in m/s, rad/s (0: none in the model), dead_band_variance its variances.
 # .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
 """
 VOLTAGE_FILE = "voltage_parameters.yaml"
 VOLTAGE_HEADER = """\
 # Voltage gains of a drivetrain, V = ks sign(v) + kv v + ka dv/dt, for each side and both axes, with
 # standard deviations.
+"""
+
+
+class Usable(str, Enum):
+    """How many of the axes, sides or robots have values that may be used."""
+
+    ALL = "all"
+    SOME = "some"
+    NONE = "none"
+
+
+MOTOR_FILE = "motor_parameters.yaml"
+MOTOR_HEADER = """\
+# Motors of a robot, referred to the wheels: V = R i + Ke w, Ke i = J dw/dt + b w + c sign(w); R in
+# ohm, Ke in V s/rad, which is N m/A; with standard deviations.
 """
 
 
@@ -82,7 +107,15 @@ class Findings:
     @property
     def trusted(self) -> bool:
         """Whether everything may be used."""
-        return bool(self.verdicts) and all(verdict.usable for verdict in self.verdicts)
+        return self.usable is Usable.ALL
+
+    @property
+    def usable(self) -> Usable:
+        """How much of it may be used."""
+        good = [verdict.usable for verdict in self.verdicts]
+        if not any(good):
+            return Usable.NONE
+        return Usable.ALL if all(good) else Usable.SOME
 
     def save(self, directory: Path, more: Mapping[str, Any]) -> list[Path]:
         """Write parameter files and summary.json; the paths.
@@ -94,6 +127,8 @@ class Findings:
         content = {
             **more,
             "trusted": self.trusted,
+            "usable": self.usable.value,
+            "status": {verdict.subject: verdict.outcome.value for verdict in self.verdicts},
             "reason": "; ".join(v.summary() for v in self.verdicts if not v.usable),
             **self.summary,
             "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
@@ -133,6 +168,7 @@ def torque_findings(
         name: of the robot, for the parameter file.
         warnings: what else to know.
     """
+    result, differences = _over_runs(result)
     verdict = _torque_verdict(result, robot)
     estimate = result.estimate
     linear, angular = estimate.residual_std
@@ -149,7 +185,7 @@ def torque_findings(
         for value in verdict.values
         if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
     ]
-    told = [*estimate.warnings, *impossible, *warnings]
+    told = [*differences, *estimate.warnings, *impossible, *warnings]
     return Findings(
         verdicts=(verdict,),
         notes=[rests, *(f"warning: {text}" for text in told)],
@@ -159,6 +195,33 @@ def torque_findings(
     )
 
 
+def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
+    """The result with intervals that hold over several recordings, and which one disagrees."""
+    values, notes = combined(
+        _parameters(result.estimate), {run: _parameters(own) for run, own in result.runs.items()}
+    )
+    before = np.sqrt(result.estimate.variances)
+    factor = np.ones(4)
+    for i, value in enumerate(values):
+        if value.identifiable and before[i] > 0.0:
+            factor[i] = value.std / before[i]
+    if not (factor != 1.0).any():
+        return result, notes
+    covariance = np.array(result.estimate.covariance) * np.outer(factor, factor)
+    estimate = result.estimate.with_values(np.array(result.estimate.values), covariance)
+    return replace(result, estimate=estimate), notes
+
+
+def _parameters(estimate: Estimate) -> list[Value]:
+    """K5 to K8."""
+    return [
+        Value(label.upper(), value, _std(variance), unit)
+        for label, value, variance, unit in zip(
+            NAMES, estimate.values, estimate.variances, UNITS, strict=True
+        )
+    ]
+
+
 def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
     estimate, verified = result.estimate, result.verification
     outcome, reason = OUTCOMES[estimate.state], estimate.reason
@@ -166,17 +229,11 @@ def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
         decided = verified is not None and verified.decided
         outcome = Outcome.REFUSED if decided else Outcome.NOT_EXCITED
         reason = verified.reason if verified is not None else "nothing was held out"
-    values = [
-        Value(label.upper(), value, _std(variance), unit)
-        for label, value, variance, unit in zip(
-            NAMES, estimate.values, estimate.variances, UNITS, strict=True
-        )
-    ]
     return Verdict(
         "torque robot",
         outcome,
         reason,
-        (*values, *_physical(estimate, robot)),
+        (*_parameters(estimate), *_physical(estimate, robot)),
         evidence=() if verified is None else _evidence(verified),
         notes=tuple(
             f"{label.upper()}: {why}"
@@ -305,7 +362,13 @@ def analyse_axes(
         refresh = held if axis in from_wheels else 0.0
         if segments and all(axis in segment.channels for segment in segments):
             pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
-            found[axis] = analyse_axis(pieces, subject, unit, refresh=refresh)
+            analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
+            analysis = checked(analysis, refresh or pieces[0].period)
+            runs: dict[str, list[AxisSegment]] = {}
+            for segment, piece in zip(segments, pieces, strict=True):
+                if segment.run is not None:
+                    runs.setdefault(segment.run, []).append(piece)
+            found[axis] = over_runs(analysis, runs)
     return found
 
 
@@ -332,6 +395,7 @@ def velocity_findings(
         summary={
             "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},
             **_sigma(axes),
+            **_dead_bands(axes),
         },
         write=lambda directory: _write_velocity(directory, axes, robot, source),
         figures=lambda: pictures.axis_figures(axes),
@@ -359,12 +423,38 @@ def _sigma(axes: Mapping[str, AxisAnalysis]) -> dict[str, list[float]]:
     }
 
 
+def _dead_bands(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
+    """Dead band that the model of each axis has, its variance, [v, w], and kind.
+
+    0 where sigma is that of a model without dead band, with the variance of what was looked for:
+    infinite where it is not identifiable.
+    """
+    bands, variances, kinds = [math.nan] * 2, [math.inf] * 2, [DeadBandKind.OFFSET] * 2
+    for i, axis in enumerate(("v", "w")):
+        analysis = axes.get(axis)
+        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+            continue
+        value = analysis.verdict.value(DEAD_BAND)
+        bands[i], kinds[i] = float(analysis.fit.dead_band), analysis.fit.kind
+        variances[i] = float(value.std**2)
+    return {
+        "dead_band": bands,
+        "dead_band_variance": variances,
+        "dead_band_kind": [kind.value for kind in kinds],
+    }
+
+
 def _write_velocity(
     directory: Path, axes: Mapping[str, AxisAnalysis], robot: str, source: str
 ) -> Sequence[Path]:
     if not any(analysis.verdict.usable for analysis in axes.values()):
         return ()
-    content: dict[str, Any] = {**_sigma(axes), "robot": robot, "source": source}
+    content: dict[str, Any] = {
+        **_sigma(axes),
+        **_dead_bands(axes),
+        "robot": robot,
+        "source": source,
+    }
     content["reasons"] = [
         axes[axis].verdict.summary() if axis in axes else f"{axis}: not in the recording"
         for axis in ("v", "w")
@@ -372,23 +462,24 @@ def _write_velocity(
     return (_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),)
 
 
-def voltage_findings(log: SysIdLog) -> Findings:
-    """Analyse a SysId log."""
-    found = analyse_voltages(log)
+def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
+    """Analyse SysId logs of one robot."""
+    found = analyse_voltages(logs)
     # What the tests did not drive is no fault of the log: a straight one says nothing of turning.
     driven = [a for a in found if a.verdict.outcome is not Outcome.NOT_EXCITED] or found
     notes = [a.verdict.summary() for a in found if a not in driven]
+    listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]
     return Findings(
         verdicts=tuple(analysis.verdict for analysis in driven),
-        notes=[f"{log.kind} log with the tests {', '.join(log.tests)}", *notes],
-        summary={"log": log.kind, "unit": log.unit},
-        write=lambda directory: _write_voltage(directory, found, log),
+        notes=[*listed, *notes],
+        summary={"log": logs[0].kind, "logs": [log.kind for log in logs], "unit": logs[0].unit},
+        write=lambda directory: _write_voltage(directory, found, logs),
         figures=lambda: pictures.voltage_figures(found),
     )
 
 
 def _write_voltage(
-    directory: Path, found: Sequence[VoltageAnalysis], log: SysIdLog
+    directory: Path, found: Sequence[VoltageAnalysis], logs: Sequence[SysIdLog]
 ) -> Sequence[Path]:
     usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
     if not usable:
@@ -400,8 +491,41 @@ def _write_voltage(
         }
         for verdict in usable
     }
-    content = {**gains, "unit": log.unit, "source": log.name}
+    content = {**gains, "unit": logs[0].unit, "source": ", ".join(log.name for log in logs)}
     return (_write_ros(directory / VOLTAGE_FILE, VOLTAGE_HEADER, content),)
+
+
+def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> Findings:
+    """Put the analyses of two motors together.
+
+    Args:
+        found: of the left and the right one.
+        rests: what they rest on, for people.
+        source: what was read, for the parameter file.
+    """
+    return Findings(
+        verdicts=tuple(analysis.verdict for analysis in found),
+        notes=[rests],
+        summary={"motors": {a.verdict.subject: a.verdict.to_dict() for a in found}},
+        write=lambda directory: _write_motors(directory, found, source),
+        figures=lambda: pictures.motor_figures(found),
+    )
+
+
+def _write_motors(
+    directory: Path, found: Sequence[MotorAnalysis], source: str
+) -> Sequence[Path]:
+    usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
+    if not usable:
+        return ()
+    values = {
+        verdict.subject.replace(" ", "_"): {
+            value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
+            for value in verdict.values
+        }
+        for verdict in usable
+    }
+    return (_write_ros(directory / MOTOR_FILE, MOTOR_HEADER, {**values, "source": source}),)
 
 
 def _write_ros(

@@ -1,7 +1,8 @@
 """The course of `identify`: open, read, analyse, show, save.
 
-The exit status is 0 where the result may be used, 1 where it may not, 2 for wrong usage and files
-that cannot be read, 130 after Ctrl-C: what was read until then is identified and saved.
+The exit status is 0 where all of the result may be used, 3 where some of it may (a forward axis,
+but not the yaw axis), 1 where none may, 2 for wrong usage and files that cannot be read, 130 after
+Ctrl-C: what was read until then is identified and saved.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from diffbot_ident.recording.options import (
     AUTO,
     EFFORTS,
     KINDS,
+    MOTOR,
     SYSID,
     TORQUE,
     Options,
@@ -34,9 +36,10 @@ from diffbot_ident.recording.options import (
 )
 from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
-from diffbot_ident.recording.table import CHANNELS, FACTORS, open_tables
+from diffbot_ident.recording.sysid_log import read_sysid
+from diffbot_ident.recording.table import open_tables
+from diffbot_ident.recording.table_columns import CHANNELS, FACTORS
 from diffbot_ident.recording.verdict import show
-from diffbot_ident.recording.voltage_analysis import read_sysid
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.findings import Findings
@@ -52,6 +55,7 @@ WPILib SysId drivetrain log (.json). Kinds of robots:
   torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
+  motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed
 What the recording holds decides, and topics, joints and columns are found by type and name."""
 
 _EPILOG = f"""\
@@ -65,8 +69,8 @@ examples:
   diffbot identify log.csv --columns command_v=c,left_velocity=l*rpm,right_velocity=r*rpm \\
       --wheel-radius 0.3 --track 1.08
 
-exit status: 0 the result may be used; 1 it may not, and why; 2 wrong usage or unreadable files;
-130 interrupted by Ctrl-C"""
+exit status: 0 all axes may be used; 3 some of them; 1 none, and why; 2 wrong usage or unreadable
+files; 130 interrupted by Ctrl-C. summary.json has the status of each axis."""
 
 
 def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
@@ -153,7 +157,8 @@ def _positive(text: str) -> float:
     return value
 
 
-USAGE, UNTRUSTED, INTERRUPTED = 2, 1, 128 + signal.SIGINT
+USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
+STATUS = {"all": 0, "none": 1, "some": 3}
 # Columns of a terminal, where the result goes into a file.
 WIDTH = 110
 TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json",), (".mcap", ".db3")
@@ -256,7 +261,7 @@ class _Identify:
         self._leave(directory, found)
         if self._interrupted:
             return INTERRUPTED
-        return 0 if found.trusted else UNTRUSTED
+        return STATUS[found.usable.value]
 
     def _folder(self) -> tuple[Path, bool]:
         """The folder of the results, and whether it was made now: it is tried before the work."""
@@ -277,11 +282,18 @@ class _Identify:
 
     def _analyse(self) -> Findings:
         options = self._options
-        if options.kind == SYSID or options.files[0].suffix.lower() in LOGS:
+        logs = [path.suffix.lower() in LOGS for path in options.files]
+        if options.kind == SYSID or all(logs):
             return self._voltage()
+        if any(logs):
+            raise RecordingError(
+                "SysId logs (.json) hold voltages, the other files speeds or torques: give either"
+            )
         recording = open_recording(options)
         for note in recording.notes:
             self._say(note)
+        if recording.kind == MOTOR:
+            return self._motor(recording)
         return self._torque(recording) if recording.kind == TORQUE else self._velocity(recording)
 
     def _torque(self, recording: Recording) -> Findings:
@@ -345,13 +357,24 @@ class _Identify:
         return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
 
     def _voltage(self) -> Findings:
-        if len(self._options.files) > 1:
-            raise RecordingError("one SysId log at a time: give one .json file")
-        log = read_sysid(self._options.files[0])
+        logs = [read_sysid(path) for path in self._options.files]
 
         from diffbot_ident.recording.findings import voltage_findings
 
-        return voltage_findings(log)
+        with self._console.status("fitting"):
+            return voltage_findings(logs)
+
+    def _motor(self, recording: Recording) -> Findings:
+        from diffbot_ident.recording.findings import motor_findings
+        from diffbot_ident.recording.motor_analysis import analyse_motors
+
+        settings = SegmentSettings(period=self._options.period, shortest=0.1)
+        segments = list(self._segments(recording, Segmenter(settings)))
+        with self._console.status("fitting"):
+            found = analyse_motors([(s.period, s.channels) for s in segments])
+        seconds = sum(segment.duration for segment in segments)
+        rests = f"{seconds:.2f} s in {len(segments)} stretches"
+        return motor_findings(found, rests, ", ".join(s.name for s in recording.sources))
 
     def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
         """Segments of a recording, with a bar, and with what was left out at the end.

@@ -12,7 +12,8 @@ from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.samples import RecordingError
 
 AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"
-KINDS = (AUTO, TORQUE, VELOCITY, SYSID)
+MOTOR = "motor"
+KINDS = (AUTO, TORQUE, VELOCITY, SYSID, MOTOR)
 EFFORTS = (AUTO, "joint_states", "commands")
 
 

@@ -21,13 +21,16 @@ from diffbot_ident.figure_style import (
     quiet,
     say,
 )
+from diffbot_ident.recording.motor_analysis import MotorAnalysis
 from diffbot_ident.recording.samples import Array, body_velocity
+from diffbot_ident.recording.sysid_log import TESTS
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
-from diffbot_ident.recording.voltage_analysis import TESTS, VoltageAnalysis
+from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
-from diffbot_ident.torque.integral_rows import delayed, turns
+from diffbot_ident.torque.integral_rows import turns
+from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.velocity.dead_time import DeadTimeFit
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_ident.verification import Model
@@ -191,10 +194,10 @@ def _voltage(panel: Axes, analysis: VoltageAnalysis) -> None:
         fastest = max(fastest, float(np.abs(velocity).max()))
     for sign in (-1.0, 1.0):
         v = sign * np.array([0.0, fastest])
-        panel.plot(v, sign * fit.friction + fit.fit.model.drag * v, color=ORANGE, linewidth=1.6)
+        panel.plot(v, sign * fit.ks + fit.kv * v, color=ORANGE, linewidth=1.6)
     panel.set_xlabel(f"velocity, {analysis.verdict.error_unit}", color=INK, fontsize=9)
     panel.set_ylabel("voltage of the slow tests, V", color=INK, fontsize=9)
-    panel_title(panel, "fit", f"ks {fit.friction:.2f} V, kv {fit.fit.model.drag:.2f}")
+    panel_title(panel, "fit", f"ks {fit.ks:.2f} V, kv {fit.kv:.2f}")
 
 
 def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> None:
@@ -215,6 +218,23 @@ def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> No
     panel.set_xlabel("time, s", color=INK, fontsize=9)
     panel.set_ylabel(f"velocity, {unit}", color=INK, fontsize=9)
     panel_title(panel, name, f"rms {prediction.error:.2g}")
+
+
+def motor_figures(analyses: Sequence[MotorAnalysis]) -> Iterator[tuple[str, Figure]]:
+    """The voltage of both motors, and what current and speed say of it."""
+    reason = analyses[0].verdict.headline()
+    figure = new_figure("Two motors from their voltage and current", reason, 4.6)
+    panels = figure.subplots(2, 1, sharex=True)
+    figure.subplots_adjust(left=0.09, right=0.98, top=0.80, bottom=0.11, hspace=0.32)
+    for panel, analysis in zip(panels, analyses, strict=True):
+        quiet(panel)
+        panel.plot(analysis.predicted, color=ORANGE, linewidth=0.8, label="R i + Ke w")
+        panel.plot(analysis.voltage, color=BLUE, linewidth=1.2, label="measured")
+        panel_title(panel, analysis.verdict.subject, analysis.verdict.outcome.value)
+        panel.set_ylabel("V", color=INK, fontsize=9)
+    panels[1].set_xlabel("sample", color=INK, fontsize=9)
+    legend(figure)
+    yield "motors", figure
 
 
 def torque_figures(result: TorqueResult, verdict: Verdict) -> Iterator[tuple[str, Figure]]:

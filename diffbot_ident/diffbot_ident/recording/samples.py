@@ -9,8 +9,9 @@ blocks of its own, told apart by the channels that they hold. All is SI, in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
@@ -32,8 +33,10 @@ COMMANDS = ("command_v", "command_w", *TORQUE_COMMANDS)
 POSITIONS = ("left_position", "right_position")
 WHEELS = ("left_velocity", "right_velocity")
 EFFORTS = ("left_effort", "right_effort")
-MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS)
-"""Channels that were measured at the sample: m/s, rad/s, rad, rad/s, and N m of the wheels."""
+VOLTAGES = ("left_voltage", "right_voltage")
+CURRENTS = ("left_current", "right_current")
+MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
+"""Channels that were measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
 
 
 class RecordingError(ValueError):
@@ -47,10 +50,12 @@ class Block:
     Attributes:
         times: shape (n,), s; may step back by less than SET_BACK.
         channels: of each channel its values, shape (n,); names as in COMMANDS and MEASURED.
+        run: recording with a time of its own that it belongs to; None: there is one time for all.
     """
 
     times: Array
     channels: Mapping[str, Array]
+    run: str | None = None
 
 
 class Source(Protocol):
@@ -89,6 +94,8 @@ class Recording:
         samples: measured samples to expect; 0: not known.
         from_wheels: velocities that are made of wheel speeds, of "v" and "w".
         notes: what was decided, for people.
+        runs: names of the sources where each is a recording of its own; None: they are parts of
+            one, joined by their clocks.
     """
 
     kind: str
@@ -98,17 +105,33 @@ class Recording:
     samples: int = 0
     from_wheels: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    runs: tuple[str, ...] | None = None
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, with the body's velocity where wheels tell it."""
-        for block in chain.from_iterable(source.blocks() for source in self.sources):
+        for block in self._recorded():
             if self.geometry is None or not self.from_wheels or not {*WHEELS} <= {*block.channels}:
                 yield block
             else:
                 left, right = (block.channels[name] for name in WHEELS)
                 body = body_velocity(self.geometry, left, right)
                 added = {name: body[name] for name in self.from_wheels}
-                yield Block(block.times, {**block.channels, **added})
+                yield replace(block, channels={**block.channels, **added})
+
+    def _recorded(self) -> Iterator[Block]:
+        if self.runs is None:
+            yield from chain.from_iterable(source.blocks() for source in self.sources)
+            return
+        for run, source in zip(self.runs, self.sources, strict=True):
+            for block in source.blocks():
+                yield replace(block, run=run)
+
+
+def names_of_runs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """A short name of each file: its own, or with its folder where two have the same."""
+    names = [path.name for path in paths]
+    unique = len({*names}) == len(names)
+    return tuple(names if unique else [str(path) for path in paths])
 
 
 def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[str, Array]:

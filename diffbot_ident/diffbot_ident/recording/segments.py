@@ -8,6 +8,7 @@ is known, at standstill, and after `longest` seconds. What is left out is counte
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_ident.recording.samples import (
     COMMANDS,
+    POSITIONS,
     SET_BACK,
     WHEELS,
     Array,
@@ -31,6 +33,10 @@ from diffbot_ident.recording.samples import (
 
 # Samples made of one that was recorded, at most: more only repeat it.
 FINEST = 20
+# Samples with which a segment is long enough, however short it is.
+ENOUGH = 200
+# Time before and after an instant in which a wheel turns, s, and the largest flicker of counts, rad.
+AROUND, FLICKER = 0.25, 0.05
 # Share of repeated samples beyond which a sensor is slower than its recording.
 REPEATED = 0.3
 
@@ -48,7 +54,7 @@ class SegmentSettings:
         gap: longest time between two measured samples that is bridged, s; None: 3 periods, and at
             least 0.1 s.
         hold: for how long a command holds at most, s.
-        shortest: segments below this are dropped, s.
+        shortest: segments below this are dropped, s, unless they have ENOUGH samples.
         longest: a segment is cut after this, s.
         still: what counts as no motion, by channel, in its unit; standstill is kept if empty.
         rest: longest standstill that is kept, s.
@@ -75,11 +81,13 @@ class Segment:
         period: between two of them, s; else their median spacing.
         channels: values at these instants, shape (n,) each. A command's is its mean over the
             period that begins there; the last one repeats the one before.
+        run: recording that it is of; None: there is only one.
     """
 
     times: Array
     period: float
     channels: Mapping[str, Array]
+    run: str | None = None
 
     @property
     def duration(self) -> float:
@@ -145,6 +153,7 @@ class Segmenter:
         self.excluded = Exclusions()
         self.period = np.nan
         self.seconds = 0.0
+        self._run: str | None = None
 
     def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
         """Segments, once all samples until the end, or until the clock was set back, are there.
@@ -161,6 +170,12 @@ class Segmenter:
             key = tuple(name for name in wanted if name in block.channels)
             if not key or not len(block.times):
                 continue
+            if block.run != self._run:
+                # The time of another recording says nothing of how long it was until then.
+                if self._streams and not self._missing(wanted):
+                    yield from self._cut()
+                self._streams = {each: _Stream(each) for each in self._streams}
+                self._run = block.run
             stream = self._streams.setdefault(key, _Stream(key))
             part = stream.finite(block, self.excluded)
             if stream.is_before(part):
@@ -232,7 +247,8 @@ class Segmenter:
             for start in range(a, b, longest):
                 piece = slice(start, min(start + longest, b))
                 length = float(times[piece][-1] - times[start])
-                if length < self._settings.shortest:
+                enough = len(times[piece]) >= ENOUGH
+                if length < self._settings.shortest and not enough:
                     self.excluded.add(Cause.SHORT, length)
                     continue
                 # Copies: who keeps a short segment must not keep all that it was cut from.
@@ -240,6 +256,7 @@ class Segmenter:
                     times[piece].copy(),
                     self.period,
                     {name: values[piece].copy() for name, values in channels.items()},
+                    self._run,
                 )
 
     def _instants(self, begin: float, end: float) -> Array:
@@ -403,6 +420,11 @@ def moving_parts(
     for name, least in still.items():
         if name in channels:
             moving |= np.abs(channels[name]) > least
+    # Drivers that publish positions leave velocities empty, or 0.
+    silent = [pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _tells(channels, *pair)]
+    for position, velocity in silent:
+        if position in channels and velocity in still:
+            moving |= _turns(times, channels[position], still[velocity])
     indices = np.flatnonzero(moving)
     if not len(indices):
         return []
@@ -412,6 +434,29 @@ def moving_parts(
     begins = np.searchsorted(times, times[firsts] - 0.5 * rest)
     ends = np.searchsorted(times, times[lasts] + 0.5 * rest, side="right")
     return [(int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
+
+
+def _tells(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
+    """Whether a velocity is there, and not always 0 beside a position that changes."""
+    if velocity not in channels:
+        return False
+    return bool(np.any(channels[velocity] != 0.0)) or position not in channels
+
+
+def _turns(times: Array, position: Array, least: float) -> Mask:
+    """Whether a wheel turns by more than a count, and faster than least, around each instant."""
+    steps = np.abs(np.diff(position))
+    count = float(np.min(steps[steps > 0.0], initial=math.inf))
+    if not math.isfinite(count):
+        return np.zeros(len(position), bool)
+    before, after = (np.searchsorted(times, times + side * AROUND) for side in (-1.0, 1.0))
+    after = np.minimum(after, len(times) - 1)
+    moved = np.abs(position[after] - position[before])
+    # An encoder between two counts goes to and fro; exact positions have no counts.
+    turns: Mask = moved > np.maximum(
+        least * (times[after] - times[before]), min(1.5 * count, FLICKER)
+    )
+    return turns
 
 
 def evenly_chosen(segments: Sequence[Segment], most: float) -> list[Segment]:

@@ -5,89 +5,71 @@ Several tables are of one robot and clock, or runs of it if each has all that is
 
 from __future__ import annotations
 
-import csv
 import math
-import operator
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
+    MOTOR,
     TORQUE,
     VELOCITY,
     Options,
     geometry_of,
     needed_geometry,
 )
+from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import (
     BLOCK,
     COMMANDS,
+    CURRENTS,
     EFFORTS,
-    MEASURED,
     POSITIONS,
     SET_BACK,
     TORQUE_COMMANDS,
+    VOLTAGES,
     WHEELS,
     Array,
     Block,
     Recording,
     RecordingError,
+    names_of_runs,
 )
+from diffbot_ident.recording.table_columns import TIME, Column, columns_of, parse_columns
+from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
-TIME = "time"
-CHANNELS = (TIME, *COMMANDS, *MEASURED)
+# Of two motors on a stand.
+MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
 # Command and velocity of each axis.
 AXES = (("command_v", "v"), ("command_w", "w"))
-
-# Names that columns are known by without being told, in order of preference; case does not matter.
-KNOWN: Mapping[str, tuple[str, ...]] = {
-    TIME: ("time", "t", "t_s", "time_s", "timestamp", "stamp", "__time", "seconds", "sec"),
-    "command_v": ("command_v", "cmd_v", "v_cmd", "cmd_vel_x", "cmd_vel.linear.x", "v_ref"),
-    "command_w": (
-        "command_w",
-        "cmd_w",
-        "w_cmd",
-        "cmd_omega",
-        "cmd_vel_omega",
-        "cmd_vel.angular.z",
-        "w_ref",
-    ),
-    "command_left": ("command_left", "cmd_left", "effort_command_left"),
-    "command_right": ("command_right", "cmd_right", "effort_command_right"),
-    "v": ("v", "speed", "linear_velocity", "odom_v", "odom.twist.twist.linear.x"),
-    "w": ("w", "omega", "yaw_rate", "angular_velocity", "odom_w", "odom.twist.twist.angular.z"),
-    "left_position": ("left_position", "left_angle"),
-    "right_position": ("right_position", "right_angle"),
-    "left_velocity": ("left_velocity", "meas_left_vel", "left_wheel_velocity"),
-    "right_velocity": ("right_velocity", "meas_right_vel", "right_wheel_velocity"),
-    "left_effort": ("left_effort", "left_torque"),
-    "right_effort": ("right_effort", "right_torque"),
-}
-# Factors into SI that have a name.
-FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
-
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "=": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-_CONDITION = re.compile(r"(.+?)(!=|<=|>=|==|=|<|>)(.*)", re.DOTALL)
 
 # Sizes from which a stamp since 1970 is not in seconds, and the units it then is in.
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
 # Columns that a message lists at most.
 MANY = 12
-# Bytes of the first line, and of the first row, that are looked at.
-LONGEST_HEADER = 65536
+# What stands in cells without a number, and how much of a text is shown.
+EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
+# Rows that are looked at to tell whether they are in order, and the share of steps back beyond
+# which they are not.
+LOOKED_AT, SHUFFLED = 2000, 0.1
+# Rows, and steps back, that are too few to tell anything.
+FEW = 10
+# Median step of the time from which on it is not in s.
+LONGEST_STEP = 0.5
+# Sizes that nine of ten samples stay below, in SI; beyond it stands another unit.
+SIZES = {
+    "v": (30.0, "m/s", 1e-3),
+    "command_v": (30.0, "m/s", 1e-3),
+    "w": (60.0, "rad/s", math.pi / 180.0),
+    "command_w": (60.0, "rad/s", math.pi / 180.0),
+    "left_velocity": (1000.0, "rad/s", math.pi / 180.0),
+    "right_velocity": (1000.0, "rad/s", math.pi / 180.0),
+    "left_effort": (3000.0, "N m", 1e-3),
+    "right_effort": (3000.0, "N m", 1e-3),
+}
 
 
 def open_tables(paths: Sequence[Path], options: Options) -> Recording:
@@ -96,15 +78,24 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     Raises:
         RecordingError: they cannot be read, or columns are missing.
     """
+    for name, topic in options.topics.items():
+        if topic is not None:
+            raise RecordingError(
+                f"{ROLES[name].option} {topic}: chooses a topic of a rosbag2 recording; columns of "
+                "a table are chosen by --columns CHANNEL=COLUMN,…"
+            )
     chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
     tables = [CsvSource(path, chosen, rows) for path in paths]
     _check_chosen(tables, chosen)
     have = {name for table in tables for name in table.channels}
+    understood = [line for table in tables for line in table.understood]
     kind = options.kind
     if kind == AUTO:
         torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
         kind = TORQUE if torques and {*POSITIONS} <= have else VELOCITY
-    needed = _torque_channels(have, options) if kind == TORQUE else _velocity_channels(have)
+        if kind == VELOCITY and {*MOTOR_CHANNELS} <= have and not _velocity_channels(have):
+            kind = MOTOR
+    needed = _needed(kind, have, options)
     if not needed:
         raise RecordingError(_missing(kind, tables, have))
     from_wheels: tuple[str, ...] = ()
@@ -113,14 +104,31 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
+    whole = len(tables) > 1 and all({*needed} <= _told(table, from_wheels) for table in tables)
     return Recording(
         kind,
         tables,
         needed,
         geometry_of(options),
         from_wheels=from_wheels,
-        notes=[f"kind of robot: {kind}"],
+        notes=[*understood, f"kind of robot: {kind}"],
+        runs=names_of_runs(paths) if whole else None,
     )
+
+
+def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
+    """Channels that the analysis of a kind of robot takes; none where they are not there."""
+    if kind == TORQUE:
+        return _torque_channels(have, options)
+    if kind == MOTOR:
+        return MOTOR_CHANNELS if {*MOTOR_CHANNELS} <= have else ()
+    return _velocity_channels(have)
+
+
+def _told(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
+    """Channels that a table gives by itself."""
+    own = {*table.channels}
+    return own | {*from_wheels} if {*WHEELS} <= own else own
 
 
 def _check_chosen(tables: Sequence[CsvSource], chosen: Mapping[str, Column]) -> None:
@@ -149,12 +157,14 @@ def _velocity_channels(have: set[str]) -> tuple[str, ...]:
 
 
 def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
-    needs = (
-        "left_position, right_position, and left_effort, right_effort or command_left, "
-        "command_right"
-        if kind == TORQUE
-        else "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
-        "stand for v and w"
+    needs = {
+        TORQUE: "left_position, right_position, and left_effort, right_effort or command_left, "
+        "command_right",
+        MOTOR: ", ".join(MOTOR_CHANNELS) + " (V, A, rad/s)",
+    }.get(
+        kind,
+        "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
+        "stand for v and w",
     )
     return (
         f"a {kind} robot needs {needs}; found {', '.join(sorted(have)) or 'none of them'}. "
@@ -184,9 +194,11 @@ class CsvSource:
         self.done = 0
         self.total = path.stat().st_size
         self._bad = 0
+        self._read = 0
         self.filtered = 0
         self.warnings: list[str] = []
-        self._header, first, self._delimiter = _beginning(path)
+        self._text = TableText.of(path)
+        self._header = self._text.header
         self._columns = columns_of(self._header, chosen)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
         if TIME not in self._columns:
@@ -201,24 +213,121 @@ class CsvSource:
                 raise RecordingError(
                     f"--where {name}: {path} has no such column; columns: {listed}"
                 )
-        self._scale = self._time_scale(first)
-        pairs = ", ".join(f"{k} = {self._columns[k].name}" for k in self.channels)
+        self._text_cells = dict.fromkeys(self.channels, 0)
+        self._numbers = dict.fromkeys(self.channels, 0)
+        self._example: dict[str, str] = {}
+        self._largest: dict[str, list[float]] = {channel: [] for channel in self.channels}
+        self._scale, self._clock = self._time_scale(self._text.first)
+        pairs = ", ".join(f"{k} = {self._columns[k]}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
 
+    @property
+    def understood(self) -> list[str]:
+        """Two lines of what was understood before anything was read."""
+        pairs = [f"{k} = {self._columns[k]}" for k in self.channels]
+        separated = DELIMITERS[self._text.delimiter]
+        return [
+            f"{self._path.name}: {len(self._header)} columns, separated by {separated}; time = "
+            f"{self._columns[TIME].name} in {self._clock}",
+            f"  {', '.join(pairs) or 'no channel'}",
+        ]
+
     def blocks(self) -> Iterator[Block]:
-        """See samples.Source."""
+        """See samples.Source.
+
+        Raises:
+            RecordingError: columns hold text, or units that cannot be.
+        """
         kept: list[list[float]] = []
+        looked, shuffled = False, False
         for row in self._table_rows():
             kept.append(row)
-            if len(kept) == BLOCK:
+            if not looked and len(kept) == LOOKED_AT:
+                looked, shuffled = True, self._in_disorder(kept)
+            if len(kept) >= BLOCK and not shuffled:
                 yield from self._of(np.array(kept))
                 kept = []
         if kept:
-            yield from self._of(np.array(kept))
+            table = np.array(kept)
+            if shuffled or (not looked and self._in_disorder(kept)):
+                table = table[np.argsort(table[:, 0], kind="stable")]
+                self.warnings.append(f"{self._path.name}: rows were put in the order of time")
+            yield from self._of(table)
+        self._check_read()
+
+    def _in_disorder(self, rows: Sequence[Sequence[float]]) -> bool:
+        """Whether rows are shuffled; also looks at the steps of the time."""
+        times = np.array([row[0] for row in rows]) * self._scale
+        steps = np.diff(times)
+        back = int(np.count_nonzero(steps < 0.0))
+        disorder = back > max(SHUFFLED * len(steps), FEW)
+        usual = float(np.median(np.diff(np.unique(times)))) if len(steps) > 2 else 0.0
+        if self._columns[TIME].factor is None and usual >= LONGEST_STEP and not disorder:
+            factor = next((f for f in (1e-3, 1e-6, 1e-9) if usual * f < LONGEST_STEP), 1e-3)
+            column = self._columns[TIME].name
+            raise RecordingError(
+                f"{self._path.name}: rows are {usual:.4g} s apart if {column} is in s: is it in "
+                f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor] }? Then --columns "
+                f"{self._with_factor(TIME, factor)}; if it is in s: time={column}*1"
+            )
+        return disorder
+
+    def _check_read(self) -> None:
+        """Warn, or refuse, by what was read.
+
+        Raises:
+            RecordingError: see blocks.
+        """
+        name = self._path.name
+        for channel, texts in self._text_cells.items():
+            column = self._columns[channel].name
+            if texts and not self._numbers[channel]:
+                raise RecordingError(
+                    f"{name}: {column} ({channel}): none of its cells is a number; they hold text "
+                    f"such as {self._example[channel]!r}; choose another with --columns "
+                    f"{channel}=COLUMN"
+                )
+            if texts:
+                self.warnings.append(
+                    f"{name}: {texts} cells of {column} are no numbers, such as "
+                    f"{self._example[channel]!r}"
+                )
         if self._bad:
-            self.warnings.append(f"{self._path.name}: {self._bad} rows without a time left out")
+            hint = ""
+            if self._bad > self._read:
+                hint = (
+                    f"; its header has {len(self._header)} cells: decimal commas in a table that "
+                    "commas separate? Save it with semicolons"
+                )
+            self.warnings.append(
+                f"{name}: {self._bad} rows without a time or with other than "
+                f"{len(self._header)} cells left out{hint}"
+            )
         if self.filtered:
-            self.warnings.append(f"{self._path.name}: {self.filtered} rows that --where leaves out")
+            self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        for channel, largest in self._largest.items():
+            limit, unit, factor = SIZES.get(channel, (math.inf, "", 1.0))
+            column = self._columns[channel]
+            size = float(np.median(largest)) if largest and self._read > FEW else 0.0
+            if column.factor is None and size > limit:
+                raise RecordingError(
+                    f"{self._path.name}: {column.name} ({channel}) reaches {size:.4g} {unit}, more "
+                    f"than {limit:g}: in other units? Then --columns "
+                    f"{self._with_factor(channel, factor)}; if it is right: "
+                    f"{channel}={column.name}*1"
+                )
+
+    def _with_factor(self, changed: str, factor: float) -> str:
+        """All columns for --columns, one of them with another factor."""
+        return ",".join(
+            f"{channel}={column.name}"
+            + (f"*{factor:.4g}" if channel == changed else "")
+            + (f"*{column.scale:.6g}" if channel != changed and column.scale != 1.0 else "")
+            for channel, column in self._columns.items()
+        )
 
     def _of(self, table: Array) -> Iterator[Block]:
         """Commands and measured channels of rows of [time, channels...]."""
@@ -231,9 +340,11 @@ class CsvSource:
                 there = part[np.isfinite(part[:, columns]).all(axis=1)]
                 if names and len(there):
                     values = {
-                        name: there[:, column] * self._columns[name].factor
+                        name: there[:, column] * self._columns[name].scale
                         for name, column in zip(names, columns, strict=True)
                     }
+                    for name, column in values.items():
+                        self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
                     yield Block(there[:, 0], values)
 
     def _table_rows(self) -> Iterator[list[float]]:
@@ -241,208 +352,37 @@ class CsvSource:
         names = [TIME, *self.channels]
         indices = [self._header.index(self._columns[name].name) for name in names]
         tested = {name: self._header.index(name) for name in self._rows.columns}
-        for cells in self._cells():
+        for cells in self._text.rows():
+            self.done = self._text.done
             # The last row of a file that was cut off is not what it was.
-            if len(cells) != len(self._header):
-                self._bad += bool(cells)
+            if cells is None or len(cells) != len(self._header):
+                self._bad += cells is None or bool(cells)
                 continue
             if tested and not self._rows.holds({k: cells[i] for k, i in tested.items()}):
                 self.filtered += 1
                 continue
-            row = [self._number(cells[i]) for i in indices]
-            if math.isfinite(row[0]):
-                yield row
-            else:
+            row = [number(cells[i]) for i in indices]
+            if not math.isfinite(row[0]):
                 self._bad += 1
+                continue
+            self._read += 1
+            for channel, value, i in zip(self.channels, row[1:], indices[1:], strict=True):
+                if math.isfinite(value):
+                    self._numbers[channel] += 1
+                elif cells[i].strip().lower() not in EMPTY:
+                    self._text_cells[channel] += 1
+                    self._example.setdefault(channel, cells[i].strip()[:SHOWN])
+            yield row
 
-    def _cells(self) -> Iterator[list[str]]:
-        """Cells of each row; what is none, such as an endless cell, counts as a bad row."""
-        reader = csv.reader(self._lines(), delimiter=self._delimiter)
-        while True:
-            try:
-                yield next(reader)
-            except StopIteration:
-                return
-            except csv.Error:
-                self._bad += 1
-
-    def _lines(self) -> Iterator[str]:
-        with self._path.open("rb") as file:
-            for i, line in enumerate(file):
-                self.done += len(line)
-                if i:
-                    yield line.decode("utf-8", "replace")
-
-    def _number(self, text: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            pass
-        try:
-            # Where ; separates the columns, a comma may be the decimal point.
-            return float(text.replace(",", ".")) if self._delimiter != "," else math.nan
-        except ValueError:
-            return math.nan
-
-    def _time_scale(self, row: Sequence[str]) -> float:
-        """Factor of the time into s: as chosen, or as the size of the first row's stamp tells."""
+    def _time_scale(self, row: Sequence[str]) -> tuple[float, str]:
+        """Factor of the time into s, and its unit: as chosen, as its name says, or by its size."""
         column = self._columns[TIME]
-        if column.factor != 1.0:
-            return column.factor
+        if column.factor is not None:
+            return column.factor, column.unit or f"s / {1.0 / column.factor:g}"
         index = self._header.index(column.name)
-        first = self._number(row[index]) if index < len(row) else math.nan
+        first = number(row[index]) if index < len(row) else math.nan
         for least, factor, unit in STAMP_UNITS:
             if least < abs(first) < math.inf:
                 self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
-                return factor
-        return 1.0
-
-
-def _beginning(path: Path) -> tuple[list[str], list[str], str]:
-    """Names of the columns, cells of the first row, and what separates them."""
-    with path.open("rb") as file:
-        line, row = file.readline(LONGEST_HEADER), file.readline(LONGEST_HEADER)
-    text = line.decode("utf-8-sig", "replace").strip()
-    delimiter = max(",;\t|", key=text.count)
-    names = [name.strip() for name in _split(text, delimiter)]
-    if b"\0" in line or len(names) < 2:
-        raise RecordingError(
-            f"{path}: not a table: its first line must name two or more columns, separated by "
-            "comma, semicolon, tab or |"
-        )
-    return names, _split(row.decode("utf-8", "replace"), delimiter), delimiter
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    """Cells of a line; none where it is no row of a table."""
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        return []
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column and the factor that turns it into SI."""
-
-    name: str
-    factor: float = 1.0
-
-
-def parse_columns(texts: Iterable[str]) -> dict[str, Column]:
-    """The map of texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
-
-    Raises:
-        RecordingError: a text is no such pair, or there is no such channel.
-    """
-    found: dict[str, Column] = {}
-    for entry in (part.strip() for text in texts for part in text.split(",") if part.strip()):
-        channel, equals, column = (part.strip() for part in entry.partition("="))
-        if not equals or not column:
-            raise RecordingError(
-                f"--columns {entry!r}: must be CHANNEL=COLUMN or CHANNEL=COLUMN*FACTOR"
-            )
-        if channel not in CHANNELS:
-            raise RecordingError(
-                f"--columns {entry!r}: there is no channel {channel!r}; there are "
-                f"{', '.join(CHANNELS)}"
-            )
-        name, times, factor = column.rpartition("*")
-        found[channel] = Column(name.strip(), _factor(entry, factor)) if times else Column(column)
-    return found
-
-
-def _factor(entry: str, text: str) -> float:
-    text = text.strip()
-    if text.lstrip("-") in FACTORS:
-        return (-1.0 if text.startswith("-") else 1.0) * FACTORS[text.lstrip("-")]
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = math.nan
-    if not math.isfinite(factor) or factor == 0.0:
-        raise RecordingError(
-            f"--columns {entry!r}: factor {text!r} must be a number other than 0, or one of "
-            f"{', '.join(FACTORS)}"
-        )
-    return factor
-
-
-def columns_of(header: Sequence[str], chosen: Mapping[str, Column]) -> dict[str, Column]:
-    """The channels that a table has.
-
-    Args:
-        header: names of its columns.
-        chosen: by the user; what is not chosen is found by the names in KNOWN, but where the user
-            chose any, only the time is.
-    """
-    lower = {name.strip().lower(): name for name in reversed(header)}
-    found = {channel: column for channel, column in chosen.items() if column.name in header}
-    for channel, names in KNOWN.items():
-        if channel in chosen or (chosen.keys() - {TIME} and channel != TIME):
-            continue
-        name = next((lower[name] for name in names if name in lower), None)
-        if name is not None:
-            found[channel] = Column(name)
-    return found
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A comparison of one column; by number where both sides are numbers, else by text."""
-
-    column: str
-    sign: str
-    value: str
-
-    def holds(self, text: str) -> bool:
-        """Whether a cell fulfils it; one without a number has no order, and only equals itself."""
-        compare = _OPERATORS[self.sign]
-        try:
-            return compare(float(text), float(self.value))
-        except ValueError:
-            return self.sign in ("=", "==", "!=") and compare(text.strip(), self.value)
-
-
-@dataclass(frozen=True)
-class RowFilter:
-    """Alternatives, one of which has to hold in each of several conditions.
-
-    Attributes:
-        groups: all have to hold; of the conditions inside one, any.
-    """
-
-    groups: tuple[tuple[Condition, ...], ...] = ()
-
-    @classmethod
-    def parse(cls, texts: Sequence[str]) -> RowFilter:
-        """The filter of texts that all have to hold, each "COLUMN OPERATOR VALUE [or ...]".
-
-        Raises:
-            RecordingError: a text is no condition.
-        """
-        return cls(tuple(tuple(map(_condition, re.split(r"\sor\s", text))) for text in texts))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are compared."""
-        return tuple({c.column: None for group in self.groups for c in group})
-
-    def holds(self, cells: Mapping[str, str]) -> bool:
-        """Whether a row fulfils it.
-
-        Args:
-            cells: text by column.
-        """
-        return all(any(c.holds(cells[c.column]) for c in group) for group in self.groups)
-
-
-def _condition(text: str) -> Condition:
-    found = _CONDITION.fullmatch(text.strip())
-    if found is None or not found[1].strip():
-        raise RecordingError(
-            f"--where {text!r}: must be COLUMN, one of = != < <= > >=, and a value, such as "
-            '"state=calib" or "cmd_v!=0 or cmd_w!=0"'
-        )
-    column, sign, value = found.groups()
-    return Condition(column.strip(), sign, value.strip())
+                return factor, unit
+        return 1.0, "s"

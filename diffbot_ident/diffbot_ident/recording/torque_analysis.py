@@ -7,8 +7,8 @@ each cycle of the recording the last seconds are held out: nothing is learnt fro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class TorqueResult:
             left, right in N m], shape (n, 5); empty where there is none.
         geometry: of the wheels.
         nominal: model of the robot's description; None: there is none.
+        runs: estimates of each recording by itself, by its name, where there are several.
     """
 
     estimate: Estimate
@@ -58,6 +59,7 @@ class TorqueResult:
     held_out_motion: Array
     geometry: WheelGeometry
     nominal: Model | None
+    runs: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 def analyse_torque(
@@ -80,12 +82,21 @@ def analyse_torque(
         what was learnt; None where there was no segment.
     """
     learner: _Learner | None = None
+    own: dict[str, _Learner] = {}
     for segment in segments:
         if learner is None:
             cycle = _cycle(samples * segment.period)
-            learner = _Learner(geometry, scale or motion_scale(segment, geometry), cycle)
+            scale = scale or motion_scale(segment, geometry)
+            learner = _Learner(geometry, scale, cycle)
         learner.add(segment)
-    return None if learner is None else learner.result(nominal)
+        if segment.run is not None and scale is not None:
+            if segment.run not in own:
+                own[segment.run] = _Learner(geometry, scale, cycle)
+            own[segment.run].add(segment)
+    if learner is None:
+        return None
+    runs = {run: each.result(None).estimate for run, each in own.items()}
+    return replace(learner.result(nominal), runs=runs if len(runs) > 1 else {})
 
 
 def _cycle(duration: float) -> float:

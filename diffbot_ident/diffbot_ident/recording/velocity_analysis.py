@@ -5,7 +5,8 @@
     found.fit, found.held_out      what it rests on, for pictures
 
 The model is tested on samples that its fit has not seen, see model_tests; the values are those of a
-fit to all samples. A static power law of the command is used where it is clearly better.
+fit to all samples. A static power law of the command is used where it is clearly better, and a dead
+band where there is one beyond doubt.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from diffbot_description.dead_band import DeadBandKind
+from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
 from diffbot_ident.recording.samples import Array, Mask
 from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
     DeadTimeFit,
+    fit_dead_band,
     fit_dead_time,
-    power_law,
     scan_dead_times,
 )
 from diffbot_ident.velocity.first_order import (
@@ -57,11 +60,10 @@ from diffbot_ident.velocity.first_order import (
 FOLDS = 5
 # Length of a block: a share of all, within bounds, s.
 BLOCKS, SHORTEST_BLOCK, LONGEST_BLOCK = 15, 1.5, 20.0
-# Median of the square of a normal variable of unit variance.
-CHI_SQUARED = 0.4549
 
-# Held-out R^2 below which the model does not describe the axis.
-LEAST_R_SQUARED = 0.95
+# Held-out R^2 below which the model does not describe the axis. What no alternative explains, and
+# no past command, more than this share of, is noise: of that there may be more.
+LEAST_R_SQUARED, LEAST_WITH_NOISE, UNEXPLAINED = 0.95, 0.92, 0.2
 # An alternative refutes the model if it takes away this share of the held-out error, and if the
 # error is more than this share of the velocity's variance: below it, a better model has no
 # practical use.
@@ -91,6 +93,7 @@ class CrossValidation:
         segments: of one axis and one period.
         longest: end of the dead time's scan, s.
         with_exponent: whether the command's exponent is fitted, too.
+        dead_band: kind of the dead band that is fitted, too; None: none is.
 
     Attributes:
         segments: as given.
@@ -102,23 +105,27 @@ class CrossValidation:
     """
 
     def __init__(
-        self, segments: Sequence[AxisSegment], longest: float, with_exponent: bool = False
+        self,
+        segments: Sequence[AxisSegment],
+        longest: float,
+        with_exponent: bool = False,
+        dead_band: DeadBandKind | None = None,
     ) -> None:
+        def fitted(chosen: Sequence[AxisSegment], every: int) -> DeadTimeFit:
+            if dead_band is not None:
+                return fit_dead_band(chosen, longest, dead_band, every)
+            return fit_dead_time(chosen, longest, with_exponent, every)
+
         self.segments = tuple(segments)
         folds = _folds(segments)
         pairs = [(s.counts, fold) for s, fold in zip(segments, folds, strict=True)]
         self.held = [[new & (fold == k) for new, fold in pairs] for k in range(FOLDS)]
         self.seen = [[new & (fold != k) for new, fold in pairs] for k in range(FOLDS)]
         self.fits = [
-            fit_dead_time(
-                [replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)],
-                longest,
-                with_exponent,
-                every=2,
-            )
+            fitted([replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)], 2)
             for seen in self.seen
         ]
-        self.fit = fit_dead_time(segments, longest, with_exponent)
+        self.fit = fitted(segments, 1)
         simulated = tuple(np.empty(len(s.velocity)) for s in segments)
         for k, fit in enumerate(self.fits):
             for segment, fold, values in zip(segments, folds, simulated, strict=True):
@@ -127,23 +134,17 @@ class CrossValidation:
 
     @property
     def explained(self) -> float:
-        """R^2 of the prediction without the noise of single readings.
-
-        Readings scatter from one to the next by sqrt(2) of their noise; dynamics do not. The
-        median, as the few steps where a command jumps or the fold changes are no noise.
-        """
-        found = self.prediction
-        steps = np.concatenate([np.diff(part) for part in found.errors])
-        noise = 0.5 * found.samples * float(np.median(steps**2)) / CHI_SQUARED
-        noise = min(noise, found.squares)
-        beyond = found.total - noise
-        return 1.0 - (found.squares - noise) / beyond if beyond > 0.0 else math.nan
+        """R^2 of the prediction without the noise of single readings."""
+        return self.prediction.explained
 
 
 def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
     """Number of the fold that each sample is in: blocks of time in turn."""
     total = sum(segment.duration for segment in segments)
     length = min(max(total / BLOCKS, SHORTEST_BLOCK), LONGEST_BLOCK)
+    if total < FOLDS * SHORTEST_BLOCK:
+        # Each fold needs some of a short recording, too.
+        length = total / (2 * FOLDS)
     folds, next_one = [], 0
     for segment in segments:
         count = max(1, round(segment.duration / length))
@@ -157,12 +158,15 @@ def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
     """All tests; the first that fails says most."""
     segments, fit, explained = found.segments, found.fit, found.explained
     matters = not 1.0 - explained <= MATTERS
+    shares, correlation = explained_by_alternatives(found), input_correlation(segments, fit)
+    noise_only = max(*shares.values(), correlation) <= UNEXPLAINED
+    least = LEAST_WITH_NOISE if noise_only else LEAST_R_SQUARED
     tests = [
         Evidence(
             "R^2 on held-out samples, noise of single readings apart",
             explained,
-            f">= {LEAST_R_SQUARED:g}",
-            explained >= LEAST_R_SQUARED,
+            f">= {least:g}",
+            explained >= least,
         ),
         Evidence(
             "dead time", fit.dead_time, f"< {fit.longest:g} s, the longest tried", not fit.at_end
@@ -172,7 +176,7 @@ def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
         tests.append(Evidence("gain", fit.fit.model.gain, "> 0: check the signs", False))
     tests += _halves(segments, fit)
     if_it_matters = "" if matters else " if the error matters"
-    for name, share in explained_by_alternatives(found).items():
+    for name, share in shares.items():
         tests.append(
             Evidence(
                 f"share of the held-out error that {_ALTERNATIVES[name]} explains",
@@ -181,7 +185,6 @@ def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
                 share <= SHARE or not matters,
             )
         )
-    correlation = input_correlation(segments, fit)
     tests.append(
         Evidence(
             "correlation of residuals with past commands",
@@ -199,7 +202,7 @@ def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
     for segment in segments:
-        bent = power_law(segment.command, fit.exponent)
+        bent = fit.bent(segment.command)
         cut = round((0.5 * total - passed) / segment.period)
         cut = min(max(cut, 0), len(bent))
         for part, half in zip((slice(0, cut), slice(cut, None)), halves, strict=True):
@@ -238,7 +241,7 @@ def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> floa
     sums = np.zeros((len(lags), 3))
     for segment in segments:
         error = segment.velocity - fit.simulate(segment)
-        u = power_law(segment.command, fit.exponent)
+        u = fit.bent(segment.command)
         for i, lag in enumerate(lags):
             k = np.flatnonzero(segment.counts[lag:])
             e, c = error[lag:][k], u[k]
@@ -271,7 +274,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
     """Responses that each alternative adds, shape (n, columns) each."""
     period, model = segment.period, fit.fit.model
     tau, gain = model.time_constant, model.gain
-    u = _delayed(power_law(segment.command, fit.exponent), round(fit.dead_time / period))
+    u = _delayed(fit.bent(segment.command), round(fit.dead_time / period))
     v = fit.simulate(segment)
     a = math.exp(-period / tau)
 
@@ -351,34 +354,62 @@ def analyse_axis(
     segments, notes = _prepared(segments, refresh)
     try:
         _check_excitation(segments, unit)
-        found = CrossValidation(segments, longest_dead_time)
+        plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
         return AxisAnalysis(Verdict(subject, Outcome.NOT_EXCITED, str(error), notes=tuple(notes)))
-    if found.prediction.r_squared < GOOD:
-        bent = CrossValidation(segments, longest_dead_time, with_exponent=True)
-        if _clearly_better(bent, found):
-            notes.append(
-                f"the command enters as sign(u)|u|^p, p = {bent.fit.exponent:.3g}: held-out R^2 "
-                f"{bent.prediction.r_squared:.4f}, with the command as it is "
-                f"{found.prediction.r_squared:.4f}"
-            )
-            found = bent
+    found, band, told = _best_model(plain, longest_dead_time, unit)
     verdict = Verdict(
         subject,
-        values=_values(found.fit, unit),
+        values=values_of(found.fit, unit),
         r_squared_fit=found.fit.fit.r_squared,
         r_squared_held_out=found.prediction.r_squared,
         error_held_out=found.prediction.error,
         error_unit=unit,
         evidence=tuple(tests_of_first_order(found)),
-        notes=tuple(notes),
+        notes=(*notes, *told),
     ).judged(
         refusal="not first order: ",
         needed="drag",
         to_excite="command more and larger steps",
         to_identify="command more steps, or sample faster",
     )
+    verdict = replace(verdict, values=(*verdict.values, band))
     return AxisAnalysis(verdict, scan_dead_times(found.segments, found.fit), found.prediction)
+
+
+def _best_model(
+    plain: CrossValidation, longest: float, unit: str
+) -> tuple[CrossValidation, Value, list[str]]:
+    """The model to use, the dead band of the command, and what there is to say of both.
+
+    The command as it is, where nothing else is surely right and predicts held-out motion better.
+    """
+    found, notes = plain, []
+    if plain.prediction.r_squared < GOOD:
+        bent = CrossValidation(plain.segments, longest, with_exponent=True)
+        if _clearly_better(bent, plain):
+            notes.append(
+                f"the command enters as sign(u)|u|^p, p = {bent.fit.exponent:.3g}: held-out R^2 "
+                f"{bent.prediction.r_squared:.4f}, with the command as it is "
+                f"{plain.prediction.r_squared:.4f}"
+            )
+            found = bent
+    try:
+        band = find_dead_band(plain.segments, plain.fit, longest, unit)
+    except ValueError as error:
+        value, note = not_identifiable(unit, str(error))
+        return found, value, [*notes, note]
+    if band.sure:
+        banded = CrossValidation(plain.segments, longest, dead_band=band.fit.kind)
+        if banded.prediction.squares < found.prediction.squares:
+            return banded, band.value, [band.note]
+    if found is not plain:
+        value, note = not_identifiable(unit, "the command enters as a power law")
+    elif band.sure:
+        value, note = not_identifiable(unit, "held-out motion is not predicted better with it")
+    else:
+        value, note = band.value, band.note
+    return found, value, [*notes, note]
 
 
 def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
@@ -389,7 +420,8 @@ def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
     return sure and plausible and bent.prediction.squares <= CLEARLY * plain.prediction.squares
 
 
-def _values(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
+def values_of(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
+    """Parameters of a fit, velocities being in this unit."""
     model, (inertia, drag) = found.fit.model, found.fit.std
     gain_unit = "1" if found.exponent == 1.0 else f"{unit} / ({unit})^p"
     values = [

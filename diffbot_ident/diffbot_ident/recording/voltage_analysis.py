@@ -1,11 +1,18 @@
-"""Voltage gains ks, kv, ka of a drivetrain from a SysId log, of each side and of both axes.
+"""Voltage gains ks, kv, ka of a drivetrain from SysId logs, of each side and of both axes.
 
     left, right, forward    V = ks sign(v) + kv v + ka dv/dt        forward: means of both sides
     yaw                     V = ks sign(w) + kv w + ka dw/dt        V = (right - left) / 2
 
-Simulated velocity is fitted to the measured one while the robot moves (output error), with the
-dead time of the measurement; nothing is differentiated. Each test is predicted by a fit to the
-others. With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
+Simulated velocity is fitted to the measured one while the robot moves (output error); nothing is
+differentiated. Any number of logs are one data set: linear tests give the sides and the forward
+axis, angular ones the yaw axis and the track width.
+
+At a start the wheels jump through their backlash, slip, and the velocity's filter fills: so the
+first part of each motion is left out, of the fast tests as much as it takes until what follows is
+fitted as well as the rest (`_after_the_start`). No test has a start that is assumed, neither in the
+fit nor where a test is predicted by a fit to the others; the worst of the tests counts.
+
+With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
 
     dv/dt = K7 (V_left + V_right) - ..., K7 = 1 / (2 ka);     dw/dt = K8 (V_right - V_left) - ...,
     K8 = 1 / (2 ka of yaw).        Track width = (right way - left way) / turned angle.
@@ -13,176 +20,30 @@ others. With voltage as effort this is the torque-driven model, back-EMF being v
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
+from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from diffbot_description.files import read_regular
+from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.samples import Array, Mask, RecordingError
 from diffbot_ident.recording.segments import new_readings
+from diffbot_ident.recording.sysid_log import SysIdLog, SysIdTest
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.dead_time import FrictionFit, fit_with_friction
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
-
-# Drivetrain logs of WPILib's SysId: a JSON object of four tests.
-#
-#     "slow-forward", "slow-backward" (voltage ramps), "fast-forward", "fast-backward" (steps): rows
-#         [t s, left V, right V, left position, right position, left velocity, right velocity,
-#          yaw rad, yaw rate rad/s]                     positions in rotations, velocities in rot/s
-#     "sysid": true, "test": "Drivetrain" or "Drivetrain (Angular)", "units", "unitsPerRotation"
-#
-# Rows of the older frc-characterization have ten columns, [t, battery V, share of the voltage,
-# left V, right V, positions, velocities, yaw], and no "sysid". Positions and velocities times
-# unitsPerRotation are in units.
-
-TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
-DRIVETRAINS = ("Drivetrain", "Drivetrain (Angular)")
-# To metres where the unit is a length; else wheel angles in rad.
-LENGTHS = {"Meters": 1.0, "Feet": 0.3048, "Inches": 0.0254}
-ANGLES = {"Radians": 1.0, "Rotations": math.tau, "Degrees": math.pi / 180.0}
-# Columns of time, voltages, positions, velocities, yaw and yaw rate (None: not recorded).
-NEW: tuple[int | None, ...] = (0, 1, 2, 3, 4, 5, 6, 7, 8)
-OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
-# A file of more characters is no log of four tests.
-LARGEST = 200_000_000
-
-
-@dataclass(frozen=True)
-class SysIdTest:
-    """One test; all arrays have shape (n,).
-
-    Attributes:
-        name: one of TESTS.
-        times: s, increasing.
-        left_voltage, right_voltage: V.
-        left_position, right_position: m, or rad of the wheel: see SysIdLog.unit.
-        left_velocity, right_velocity: m/s or rad/s.
-        yaw: rad.
-        yaw_rate: rad/s; NaN where it was not recorded.
-    """
-
-    name: str
-    times: Array
-    left_voltage: Array
-    right_voltage: Array
-    left_position: Array
-    right_position: Array
-    left_velocity: Array
-    right_velocity: Array
-    yaw: Array
-    yaw_rate: Array
-
-
-@dataclass(frozen=True)
-class SysIdLog:
-    """A log.
-
-    Attributes:
-        name: of the file.
-        kind: one of DRIVETRAINS.
-        unit: of positions: "m", or "rad" where the log knows no length.
-        tests: by name; those that hold rows.
-    """
-
-    name: str
-    kind: str
-    unit: str
-    tests: Mapping[str, SysIdTest]
-
-
-def read_sysid(path: Path) -> SysIdLog:
-    """Read a log.
-
-    Raises:
-        RecordingError: the file cannot be read, or is no drivetrain log; the text says why.
-    """
-    data = _json(path)
-    kind = data.get("test")
-    if kind is None and not any(name in data for name in TESTS):
-        raise RecordingError(
-            f"{path.name}: no SysId log: it has no entry 'test', and none of {', '.join(TESTS)}"
-        )
-    if kind not in DRIVETRAINS:
-        raise RecordingError(
-            f"{path.name}: test = {kind!r}: must be one of {', '.join(map(repr, DRIVETRAINS))}; "
-            "logs of single mechanisms hold no robot that drives"
-        )
-    scale, unit = _scale(path, data)
-    columns = NEW if data.get("sysid") is True else OLD
-    tests = {
-        name: _test(path, name, data[name], columns, scale) for name in TESTS if data.get(name)
-    }
-    if not tests:
-        raise RecordingError(
-            f"{path.name}: holds none of the tests {', '.join(TESTS)}; record at least two"
-        )
-    return SysIdLog(path.name, str(kind), unit, tests)
-
-
-def _json(path: Path) -> dict[str, object]:
-    try:
-        data = json.loads(read_regular(path, LARGEST))
-    except (ValueError, RecursionError) as error:  # JSON's errors are ValueErrors too
-        raise RecordingError(f"{path.name}: cannot be read as JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise RecordingError(f"{path.name}: must be a JSON object with the tests of a SysId log")
-    return data
-
-
-def _scale(path: Path, data: Mapping[str, object]) -> tuple[float, str]:
-    """SI units in a rotation, and the unit's name."""
-    units, factor = data.get("units"), data.get("unitsPerRotation")
-    if not isinstance(factor, (int, float)) or not 0.0 < factor <= sys.float_info.max:
-        raise RecordingError(
-            f"{path.name}: unitsPerRotation = {factor!r}: must be a number > 0, the way of a wheel "
-            "in one rotation"
-        )
-    if isinstance(units, str) and units in LENGTHS:
-        return float(factor) * LENGTHS[units], "m"
-    if isinstance(units, str) and units in ANGLES:
-        return float(factor) * ANGLES[units], "rad"
-    raise RecordingError(
-        f"{path.name}: units = {units!r}: must be one of {', '.join((*LENGTHS, *ANGLES))}"
-    )
-
-
-def _test(
-    path: Path, name: str, rows: object, columns: tuple[int | None, ...], scale: float
-) -> SysIdTest:
-    try:
-        table = np.array(rows, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise RecordingError(
-            f"{path.name}: {name}: rows must be lists of numbers of one length: {error}"
-        ) from error
-    width = 9 if columns is NEW else 10
-    if table.ndim != 2 or table.shape[1] != width:
-        raise RecordingError(
-            f"{path.name}: {name}: rows have shape {table.shape}: must be (n, {width})"
-        )
-    usable = np.isfinite(table).all(axis=1)
-    # A row that is sent twice, or out of order, says nothing new.
-    usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
-    table = table[usable]
-    values = [np.full(len(table), math.nan) if c is None else table[:, c] for c in columns]
-    values[3:7] = [scale * column for column in values[3:7]]
-    return SysIdTest(name, *values)
-
+from diffbot_ident.velocity.voltage_gains import VoltageGains, fit_voltage_gains
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
-# Least R^2 of the simulation of tests that the fit has not seen.
+# Least R^2 of the simulation of each test that the fit has not seen.
 LEAST_R_SQUARED = 0.9
 # Share of the largest velocity above which an axis moves.
 MOVING = 0.05
-# Longest dead time of a measurement, s.
+# Past voltages that a motion brings with it, s: no dead time is longer.
 LONGEST = 0.3
 # A gap in the rows of more than so many periods ends a segment.
 GAP = 3.0
@@ -190,9 +51,49 @@ GAP = 3.0
 DRIVEN = 0.2
 # Least samples of motion in a test.
 LEAST = 40
+# How much of a motion's start is left out, s: tried in this order. Of slow tests at least `SETTLE`.
+CUTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4)
+SETTLE = 0.25
+# Time after it that must be fitted as the rest is, s; the chance that noise alone fails; and the
+# share of the largest velocity below which an error has no practical use.
+EARLY, CHANCE, MATTERS = 0.05, 0.005, 0.002
+# Starts that are left out without a word, s: a filter's.
+SHORT = 0.03
+# What velocity filters delay beyond the dead time, s: means over 0 to 20 ms; and its deviation.
+FILTER, FILTER_STD = 0.005, 0.003
+# Rows from the first motion to the row in which it is seen, as it begins slowly; and deviation.
+SEEN_LATE, ROWS = 0.75, 0.5
+# Deviations of a velocity's noise that are motion, and share of the largest velocity.
+NOISE, SEEN = 5.0, 0.01
 
-Motions = Mapping[str, tuple[AxisSegment, ...]]
-"""Segments of motion in each test, by its name."""
+
+@dataclass(frozen=True)
+class Motion:
+    """What one test says of a side or an axis.
+
+    Attributes:
+        segments: stretches; their samples count from the first motion on.
+        fast: whether the voltage is a step; else it is a ramp.
+        log: name of the file, where there are several.
+    """
+
+    segments: tuple[AxisSegment, ...]
+    fast: bool
+    log: str
+
+    def after(self, cut: float) -> tuple[AxisSegment, ...]:
+        """Segments without the first time of the motion, s; empty where nothing is left."""
+        cut = cut if self.fast else max(cut, SETTLE)
+        first, *later = self.segments
+        counts = first.counts.copy()
+        begin = int(np.argmax(counts))
+        counts[: begin + round(cut / first.period)] = False
+        kept = [replace(first, fresh=counts)] if np.count_nonzero(counts) >= LEAST // 2 else []
+        return (*kept, *later)
+
+
+Motions = Mapping[str, Motion]
+"""By the test's name."""
 
 
 @dataclass(frozen=True)
@@ -202,100 +103,341 @@ class VoltageAnalysis:
     Attributes:
         verdict: ks, kv, ka and whether they may be used.
         fit: to all tests; None where nothing could be fitted.
-        motions: of each test, by its name.
+        motions: of each test, by its name, without the starts that were left out.
         predictions: of each test, by its name; by a fit to the other tests.
     """
 
     verdict: Verdict
-    fit: FrictionFit | None = None
-    motions: Motions = field(default_factory=dict)
+    fit: VoltageGains | None = None
+    motions: Mapping[str, tuple[AxisSegment, ...]] = field(default_factory=dict)
     predictions: Mapping[str, Prediction] = field(default_factory=dict)
 
 
-def analyse_voltages(log: SysIdLog) -> list[VoltageAnalysis]:
-    """Results for the left side, the right side, the forward axis and the yaw axis."""
-    sign = yaw_sign(log)
-    found = [_analyse(subject, log, sign) for subject in SUBJECTS]
-    return [*found[:3], _with_track(found[3], log, sign)]
+def analyse_voltages(
+    logs: Sequence[SysIdLog], subjects: Sequence[str] = SUBJECTS
+) -> list[VoltageAnalysis]:
+    """Results for the left side, the right side, the forward axis and the yaw axis.
+
+    Args:
+        logs: of one robot, linear ones, angular ones, or both.
+        subjects: which of SUBJECTS.
+
+    Raises:
+        RecordingError: the logs have different units.
+    """
+    if len({log.unit for log in logs}) > 1:
+        units = ", ".join(f"{log.name}: {log.unit}" for log in logs)
+        raise RecordingError(
+            f"logs have positions of different units ({units}): export all in one unit"
+        )
+    tests = tests_of(logs)
+    sign = yaw_sign(tests.values())
+    unit = logs[0].unit
+    found = {subject: _analyse(subject, tests, sign, unit) for subject in subjects}
+    if YAW in found:
+        found[YAW] = _with_track(found[YAW], tests.values(), sign, unit)
+    return list(found.values())
 
 
-def _analyse(subject: str, log: SysIdLog, sign: float) -> VoltageAnalysis:
-    motions = motions_of(log, subject, sign)
-    unit = "rad/s" if subject == YAW else f"{log.unit}/s"
+def tests_of(logs: Sequence[SysIdLog]) -> dict[str, SysIdTest]:
+    """Tests by name; of several logs, with the name of the file."""
+    if len(logs) == 1:
+        return dict(logs[0].tests)
+    names = [log.name for log in logs]
+    return {
+        f"{name} of {log.name}" + (f" ({i + 1})" if names.count(log.name) > 1 else ""): test
+        for i, log in enumerate(logs)
+        for name, test in log.tests.items()
+    }
+
+
+def _analyse(
+    subject: str, tests: Mapping[str, SysIdTest], sign: float, length: str
+) -> VoltageAnalysis:
+    motions = motions_of(tests, subject, sign)
+    unit = "rad/s" if subject == YAW else f"{length}/s"
     unknown = Verdict(subject, Outcome.NOT_EXCITED, error_unit=unit)
     if len(motions) < 2:
         why = f"{len(motions)} tests in which it moves by its own voltage: must be at least 2; " + (
             "run the angular tests" if subject == YAW else "run the linear tests"
         )
-        return VoltageAnalysis(replace(unknown, reason=why), motions=motions)
+        return VoltageAnalysis(replace(unknown, reason=why))
+    dead_time = _dead_time(tests, motions, subject, sign)
     try:
-        fit = fit_with_friction([s for part in motions.values() for s in part], LONGEST)
-        predictions = {name: _prediction(motions, name) for name in motions}
+        start = _after_the_start(motions, dead_time)
+        fit = _fitted(start.motions.values(), dead_time)
     except ValueError as error:
-        return VoltageAnalysis(replace(unknown, reason=str(error)), motions=motions)
-    return VoltageAnalysis(_verdict(subject, unit, fit, predictions), fit, motions, predictions)
+        return VoltageAnalysis(replace(unknown, reason=str(error)))
+    predictions = _predictions(start, fit, dead_time)
+    verdict = _verdict(subject, unit, start, fit, dead_time, predictions)
+    return VoltageAnalysis(verdict, fit, start.motions, predictions)
 
 
-def _prediction(motions: Motions, name: str) -> Prediction:
-    """A test by the fit to all others."""
-    others = [s for other, part in motions.items() if other != name for s in part]
-    fit = fit_with_friction(others, LONGEST)
-    return Prediction(motions[name], tuple(fit.simulate(segment) for segment in motions[name]))
+@dataclass(frozen=True)
+class _Start:
+    """How much of the starts is left out.
+
+    Attributes:
+        cut: s.
+        motions: what is left, by the test's name.
+        logs: of each test, the name of its file.
+        fast: of each test, whether it is a fast one.
+        misfit: the first errors after it as a share of the later ones; NaN: no fast test.
+        limit: of it.
+    """
+
+    cut: float
+    motions: Mapping[str, tuple[AxisSegment, ...]]
+    logs: Mapping[str, str]
+    fast: Mapping[str, bool]
+    misfit: float
+    limit: float
+
+    @property
+    def passes(self) -> bool:
+        """Whether what follows is fitted as well as the rest."""
+        return not self.misfit > self.limit
+
+
+def _after_the_start(motions: Motions, dead_time: Value) -> _Start:
+    """The shortest start after which a fast test goes on as the model says, and some more.
+
+    Raises:
+        ValueError: nothing could be fitted.
+    """
+    noise = _late_errors(motions, dead_time)
+    tried: list[_Start] = []
+    for cut in CUTS:
+        try:
+            start = _started(motions, cut, dead_time, noise)
+        except ValueError:
+            if not tried:
+                raise
+            break
+        # One step further than the first that passes: the end of a jump fades out.
+        if tried and start.passes and tried[-1].passes:
+            return start
+        tried.append(start)
+    return min(tried, key=lambda start: (start.misfit, start.cut))
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Errors of the fast tests long after their starts.
+
+    Attributes:
+        power: mean square; NaN: there is no fast test that is long enough.
+        free: how many of them are as good as independent.
+        share: of independent ones, 0 to 1.
+        fit: to what the longest cut leaves; None: none.
+    """
+
+    power: float
+    free: float = 0.0
+    share: float = 1.0
+    fit: VoltageGains | None = None
+
+
+def _late_errors(motions: Motions, dead_time: Value) -> _Noise:
+    """What the errors are where no start can disturb, by the longest cut that leaves enough."""
+    for cut in reversed(CUTS):
+        left = _left(motions, cut)
+        fast = [part[0] for name, part in left.items() if motions[name].fast]
+        if not fast or len(left) < len(motions):
+            continue
+        try:
+            fit = _fitted(left.values(), dead_time, quick=True)
+        except ValueError:
+            continue
+        errors = [(s.velocity - fit.simulate(s))[s.counts] for s in fast]
+        largest = max(float(np.abs(s.velocity).max()) for s in fast)
+        count, squares = sum(map(len, errors)), sum(float(e @ e) for e in errors)
+        # Neighbouring errors are alike: fewer of them are independent.
+        alike = sum(float(e[1:] @ e[:-1]) for e in errors) / squares if squares > 0.0 else 0.0
+        share = (1.0 - max(alike, 0.0)) / (1.0 + max(alike, 0.0))
+        power = squares / count + (MATTERS * largest) ** 2
+        return _Noise(power, max(share * count, 2.0), share, fit)
+    return _Noise(math.nan)
+
+
+def _left(motions: Motions, cut: float) -> dict[str, tuple[AxisSegment, ...]]:
+    return {name: part for name, motion in motions.items() if (part := motion.after(cut))}
+
+
+def _started(motions: Motions, cut: float, dead_time: Value, noise: _Noise) -> _Start:
+    left = _left(motions, cut)
+    fit = _fitted(left.values(), dead_time, quick=True, near=noise.fit)
+    early = []
+    for name, part in left.items():
+        if motions[name].fast:
+            error = (part[0].velocity - fit.simulate(part[0]))[part[0].counts]
+            early.append(error[: max(round(EARLY / part[0].period), 3)])
+    misfit, limit = math.nan, math.inf
+    if early and math.isfinite(noise.power):
+        errors = np.concatenate(early)
+        misfit = math.sqrt(float(np.mean(errors**2)) / noise.power)
+        free = max(noise.share * len(errors), 1.0)
+        limit = math.sqrt(float(fisher.ppf(1.0 - CHANCE, free, noise.free)))
+    logs = {name: motions[name].log for name in left}
+    fast = {name: motions[name].fast for name in left}
+    return _Start(cut, left, logs, fast, misfit, limit)
+
+
+def _fitted(
+    parts: Iterable[tuple[AxisSegment, ...]],
+    dead_time: Value,
+    quick: bool = False,
+    near: VoltageGains | None = None,
+) -> VoltageGains:
+    """The fit; a quick one without what the dead time adds to its intervals."""
+    segments = [segment for part in parts for segment in part]
+    late, std = (dead_time.value, dead_time.std) if dead_time.identifiable else (0.0, 0.01)
+    late_std = 0.0 if quick else math.hypot(std, FILTER_STD)
+    tau = None if near is None else near.ka / near.kv
+    return fit_voltage_gains(segments, late + FILTER, late_std, tau)
+
+
+def _predictions(start: _Start, whole: VoltageGains, dead_time: Value) -> dict[str, Prediction]:
+    """Each test by the fit to all others; those that others of its kind can predict."""
+    found = {}
+    for name, part in start.motions.items():
+        others = {other: p for other, p in start.motions.items() if other != name}
+        if not any(start.fast[other] == start.fast[name] for other in others):
+            continue
+        try:
+            fit = _fitted(others.values(), dead_time, quick=True, near=whole)
+        except ValueError:
+            continue
+        found[name] = Prediction(part, tuple(fit.simulate(segment) for segment in part))
+    return found
+
+
+def _dead_time(
+    tests: Mapping[str, SysIdTest], motions: Motions, subject: str, sign: float
+) -> Value:
+    """From a step of the voltage to the first motion; not identifiable where no row tells it."""
+    found, periods = [], []
+    for name, motion in motions.items():
+        voltage, velocity = _signals(tests[name], subject, sign)
+        period = motion.segments[0].period
+        steps = np.diff(velocity)
+        noise = float(np.median(np.abs(steps))) / (0.6745 * math.sqrt(2.0)) if len(steps) else 0.0
+        least = max(NOISE * noise, SEEN * _largest(velocity))
+        if not motion.fast or not (np.abs(velocity) > least).any():
+            continue
+        step = int(np.argmax(np.abs(voltage) > 0.5 * _largest(voltage)))
+        seen = int(np.argmax(np.abs(velocity) > least))
+        if seen > step:
+            found.append(period * (seen - step - SEEN_LATE))
+            periods.append(period)
+    if not found or max(found) > LONGEST:
+        return Value("dead time", math.nan, math.inf, "s")
+    spread = float(np.std(found, ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else 0.0
+    return Value("dead time", float(np.mean(found)), math.hypot(ROWS * max(periods), spread), "s")
 
 
 def _verdict(
-    subject: str, unit: str, fit: FrictionFit, predictions: Mapping[str, Prediction]
+    subject: str,
+    unit: str,
+    start: _Start,
+    fit: VoltageGains,
+    dead_time: Value,
+    predictions: Mapping[str, Prediction],
 ) -> Verdict:
-    unseen = Prediction.joined(predictions.values())
+    unseen = Prediction.joined(predictions.values()) if predictions else None
     evidence = [
         Evidence(
-            "R^2 of tests that the fit has not seen",
-            unseen.r_squared,
-            f">= {LEAST_R_SQUARED:g}",
-            unseen.r_squared >= LEAST_R_SQUARED,
+            f"misfit right after the first {start.cut:g} s, which are left out, over that later",
+            start.misfit,
+            f"<= {start.limit:.2g}",
+            None if math.isnan(start.misfit) else start.passes,
         )
     ]
-    model = fit.fit.model
-    for name, value in (("ks", fit.friction), ("kv", model.drag), ("ka", model.inertia)):
-        evidence.append(Evidence(name, value, ">= 0", value >= 0.0))
+    for name in start.motions:
+        share = predictions[name].explained if name in predictions else math.nan
+        evidence.append(
+            Evidence(
+                f"R^2 of {name}, predicted by the other tests",
+                share,
+                f">= {LEAST_R_SQUARED:g}",
+                share >= LEAST_R_SQUARED if math.isfinite(share) else None,
+            )
+        )
+    for name, value, std in zip(("ks", "kv", "ka"), (fit.ks, fit.kv, fit.ka), fit.std, strict=True):
+        least = -2.0 * std if math.isfinite(std) else -math.inf
+        evidence.append(Evidence(name, value, ">= 0", value >= least))
+    values, repeats = _over_logs(_values(subject, unit, fit, dead_time), subject, unit, start)
+    fitted = Prediction.joined(_simulated(part, fit) for part in start.motions.values())
     return Verdict(
         subject,
-        values=_values(subject, unit, fit),
-        r_squared_fit=fit.fit.r_squared,
-        r_squared_held_out=unseen.r_squared,
-        error_held_out=unseen.error,
+        values=values,
+        r_squared_fit=fitted.r_squared,
+        r_squared_held_out=math.nan if unseen is None else unseen.r_squared,
+        error_held_out=math.nan if unseen is None else unseen.error,
         error_unit=unit,
         evidence=tuple(evidence),
-        notes=tuple(
-            f"{name} predicted from the other tests: error {p.error:.3g} {unit}, "
-            f"R^2 {p.r_squared:.4f}"
-            for name, p in predictions.items()
-        ),
-    ).judged(refusal="", needed="", to_excite="", to_identify="add the fast tests")
+        notes=(*_start_notes(start), *repeats),
+    ).judged(
+        refusal="the tests do not fit one set of gains: ",
+        needed="",
+        to_excite="",
+        to_identify="add the fast tests",
+    )
 
 
-def _values(subject: str, unit: str, found: FrictionFit) -> tuple[Value, ...]:
+def _simulated(part: tuple[AxisSegment, ...], fit: VoltageGains) -> Prediction:
+    return Prediction(part, tuple(fit.simulate(segment) for segment in part))
+
+
+def _start_notes(start: _Start) -> list[str]:
+    if start.cut <= SHORT or math.isnan(start.misfit):
+        return []
+    return [
+        f"the first {start.cut:g} s of each fast test are left out: there the wheels jump through "
+        "their backlash, or slip"
+    ]
+
+
+def _over_logs(
+    values: tuple[Value, ...], subject: str, unit: str, start: _Start
+) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+    """Values, with the spread from log to log where there are several, and what to say of it."""
+    logs = dict.fromkeys(start.logs.values())
+    dead_time = next(value for value in values if value.name == "dead time")
+    each = {}
+    for log in logs if len(logs) > 1 else ():
+        own = {name: part for name, part in start.motions.items() if start.logs[name] == log}
+        if {start.fast[name] for name in own} == {False, True}:
+            try:
+                each[log] = _values(subject, unit, _fitted(own.values(), dead_time), dead_time)
+            except ValueError:
+                continue
+    return combined(values, each)
+
+
+def _values(subject: str, unit: str, found: VoltageGains, dead_time: Value) -> tuple[Value, ...]:
     per = unit.removesuffix("/s")
-    ka, kv = found.fit.model.inertia, found.fit.model.drag
-    ka_std, kv_std = found.fit.std
+    ks_std, kv_std, ka_std = found.std
     values = [
-        Value("ks", found.friction, found.friction_std, "V"),
-        Value("kv", kv, kv_std, f"V s/{per}"),
-        Value("ka", ka, ka_std, f"V s^2/{per}"),
-        Value("dead time", found.fit.dead_time, found.dead_time_std, "s"),
+        Value("ks", found.ks, ks_std, "V"),
+        Value("kv", found.kv, kv_std, f"V s/{per}"),
+        Value("ka", found.ka, ka_std, f"V s^2/{per}"),
+        dead_time,
     ]
     effort = {FORWARD: "K7", YAW: "K8"}.get(subject)
     if effort:
-        values.append(Value(effort, 0.5 / ka, 0.5 * ka_std / ka**2, f"{per}/(V s^2)"))
+        values.append(Value(effort, 0.5 / found.ka, 0.5 * ka_std / found.ka**2, f"{per}/(V s^2)"))
     return tuple(values)
 
 
-def _with_track(found: VoltageAnalysis, log: SysIdLog, sign: float) -> VoltageAnalysis:
+def _with_track(
+    found: VoltageAnalysis, tests: Iterable[SysIdTest], sign: float, length: str
+) -> VoltageAnalysis:
     """The yaw axis with the track width, in the unit of positions."""
-    if not found.motions:
+    if found.fit is None:
         return found
     widths = []
-    for test in log.tests.values():
+    for test in tests:
         yaw = sign * (test.yaw - test.yaw[0])
         if np.ptp(yaw) > 1.0:
             # Slope through the test's mean: no derivative, and the start does not matter.
@@ -310,14 +452,14 @@ def _with_track(found: VoltageAnalysis, log: SysIdLog, sign: float) -> VoltageAn
             # Student's t for the few tests, so that 1.96 deviations are an interval of 95 %.
             factor = float(student.ppf(0.975, len(widths) - 1)) / NORMAL_95
             spread = factor * float(np.std(widths, ddof=1)) / math.sqrt(len(widths))
-        values = (*values, Value("track width", float(np.mean(widths)), spread, log.unit))
+        values = (*values, Value("track width", float(np.mean(widths)), spread, length))
     return replace(found, verdict=replace(found.verdict, values=values, notes=notes))
 
 
-def yaw_sign(log: SysIdLog) -> float:
+def yaw_sign(tests: Iterable[SysIdTest]) -> float:
     """1 where yaw counts counter-clockwise (REP-103), -1 where clockwise, as some gyros do."""
     product = 0.0
-    for test in log.tests.values():
+    for test in tests:
         yaw, way = test.yaw - test.yaw.mean(), _way(test)
         product += float(np.ptp(test.yaw) > 0.0) * float(yaw @ (way - way.mean()))
     return -1.0 if product < 0.0 else 1.0
@@ -328,39 +470,48 @@ def _way(test: SysIdTest) -> Array:
     return test.right_position - test.left_position
 
 
-def motions_of(log: SysIdLog, subject: str, sign: float) -> Motions:
+def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Motions:
     """Motion of each test; empty where the subject was not driven.
 
     Args:
-        log: all tests.
+        tests: by name; those that drive the other axis are left out where some drive this one.
         subject: one of SUBJECTS.
         sign: of the yaw rate, see yaw_sign.
     """
-    signals = {name: _signals(test, subject, sign) for name, test in log.tests.items()}
     most = max(
-        max(_largest(test.left_voltage), _largest(test.right_voltage))
-        for test in log.tests.values()
+        max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
     )
-    driven = max(_largest(voltage) for voltage, _ in signals.values())
-    fastest = max(_largest(velocity) for _, velocity in signals.values())
-    if not (driven >= DRIVEN * most > 0.0 and fastest > 0.0):
+    # A side's inertia is that of the axis that is driven: straight on, if any test drives so.
+    axis = YAW if subject == YAW else FORWARD
+    driven = [
+        name
+        for name, test in tests.items()
+        if _largest(_signals(test, axis, sign)[0]) >= DRIVEN * most > 0.0
+    ]
+    if not driven and subject in (LEFT, RIGHT):
+        driven = list(tests)
+    signals = {name: _signals(tests[name], subject, sign) for name in driven}
+    fastest = max((_largest(velocity) for _, velocity in signals.values()), default=0.0)
+    if not fastest > 0.0:
         return {}
     masks, hold = new_readings([velocity for _, velocity in signals.values()])
     motions = {}
     for (name, (voltage, velocity)), fresh in zip(signals.items(), masks, strict=True):
-        test = log.tests[name]
-        segments = [
+        test = tests[name]
+        segments = tuple(
             _segment(test, voltage, velocity, fresh if hold > 0.0 else None, piece)
             for piece in _pieces(test.times, np.abs(velocity) > MOVING * fastest)
-        ]
+        )
         if segments:
-            motions[name] = segments
+            motions[name] = Motion(
+                segments, test.name.startswith("fast"), name.partition(" of ")[2]
+            )
     # The same mean period for all: clocks of tests differ by a few parts in a thousand.
-    periods = [s.period for segments in motions.values() for s in segments]
+    periods = [s.period for motion in motions.values() for s in motion.segments]
     period = float(np.mean(periods)) if periods else 0.0
     return {
-        name: tuple(replace(s, period=period) for s in segments)
-        for name, segments in motions.items()
+        name: replace(motion, segments=tuple(replace(s, period=period) for s in motion.segments))
+        for name, motion in motions.items()
     }
 
 
@@ -400,20 +551,12 @@ def _pieces(times: Array, moving: Mask) -> list[slice]:
 def _segment(
     test: SysIdTest, voltage: Array, velocity: Array, fresh: Mask | None, piece: slice
 ) -> AxisSegment:
-    """A motion, after as much rest as the dead time's scan needs to know past voltages of.
-
-    A voltage step leaps over static friction: there, the rest before the motion counts, too, and
-    tells the dead time.
-    """
+    """A motion, after as many rows as past voltages may be needed of."""
     period = float(np.ptp(test.times[piece])) / (piece.stop - piece.start - 1)
-    leaps = test.name.startswith("fast")
-    begin = (0 if leaps else piece.start) - math.ceil(LONGEST / period)
-    index = np.arange(begin, piece.stop)
+    index = np.arange(piece.start - math.ceil(LONGEST / period), piece.stop)
     counts = index >= piece.start
     # Before its first row, a test held the voltage of that row: none.
     rows = np.maximum(index, 0)
     if fresh is not None:
         counts &= fresh[rows]
-    if leaps:
-        counts |= (index >= 0) & (index < piece.start)
     return AxisSegment(period, voltage[rows], velocity[rows], counts)

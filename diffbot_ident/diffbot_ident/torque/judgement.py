@@ -25,6 +25,7 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     V,
 )
+from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that is called a contradiction: standard deviations, and share of the larger side.
 # Only both together count: a long run tells slight slip of the wheels from none.
@@ -46,7 +47,8 @@ MIN_WINDOWS = 15.0
 NO_TURNING = "the wheels move together; turn the robot, with unequal torques"
 NO_TORQUE = "too little torque in common; accelerate and brake the robot straight ahead"
 NO_YAW_RATE = (
-    "too little yaw rate: it should reach 1 rad/s; turn faster, both ways and while driving"
+    "what a yaw rate does to the speed is not told: drive curves of 1 rad/s or more, both ways and "
+    "for longer"
 )
 
 
@@ -296,7 +298,7 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
         return Wiring.RIGHT
-    moments = _without_friction(sums.moments)
+    moments = _without_friction(sums.moments_at(range(DELAYS)))
     found = {
         (output, sign + name): likelihoods
         for output in (DV, DOMEGA)

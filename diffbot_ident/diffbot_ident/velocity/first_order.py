@@ -48,6 +48,8 @@ GRID = 12
 LEAST = 3
 # A time constant is kept between this share of the period and so many times all samples.
 FASTEST, SLOWEST = 0.05, 100.0
+# Median of the square of a normal variable of unit variance.
+CHI_SQUARED = 0.4549
 # Highest order of the autoregressive process, and the residuals that each coefficient needs.
 ORDER, PER_COEFFICIENT = 25, 10
 
@@ -220,12 +222,17 @@ def fit_at(
 
     Returns:
         the fit, with intervals that allow for the q parameters, and their deviations, shape (q,).
+
+    Raises:
+        ValueError: the velocity does not depend on the command.
     """
     residuals, jacobian = problem.residuals(theta), problem.jacobian(theta)
     if others is not None:
         jacobian = np.column_stack((jacobian, others))
-    of_all = _covariance(jacobian, residuals, problem.lengths)
+    of_all = correlated_covariance(jacobian, residuals, problem.lengths)
     tau, gain = problem.time_constant(theta), float(theta[1])
+    if gain == 0.0:
+        raise ValueError("the command is 0 wherever the velocity counts: record more steps of it")
     # By log tau and gain: inertia = tau / gain, drag = 1 / gain.
     turn = np.array([[tau / gain, -tau / gain**2], [0.0, -1.0 / gain**2]])
     with np.errstate(invalid="ignore"):
@@ -409,7 +416,7 @@ def _forced(tau: float, commands: tuple[Array, Array, float], period: float) -> 
     return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
 
 
-def _covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
+def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
     """Covariance of least-squares parameters whose residuals are correlated in time.
 
     Args:
@@ -536,6 +543,21 @@ class Prediction:
     def r_squared(self) -> float:
         """1 - SSE / SST; NaN for a constant velocity."""
         return 1.0 - self.squares / self.total if self.total > 0.0 else math.nan
+
+    @property
+    def explained(self) -> float:
+        """R^2 without the noise of single readings; NaN for a velocity that is noise only.
+
+        Readings scatter from one to the next by sqrt(2) of their noise; dynamics do not. The
+        median, as the few steps where a command jumps or the fold changes are no noise.
+        """
+        steps = np.concatenate([np.diff(part) for part in self.errors])
+        if not len(steps):
+            return math.nan
+        noise = 0.5 * self.samples * float(np.median(steps**2)) / CHI_SQUARED
+        noise = min(noise, self.squares)
+        beyond = self.total - noise
+        return 1.0 - (self.squares - noise) / beyond if beyond > 0.0 else math.nan
 
     @property
     def error(self) -> float:

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""`identify` on broken tables, SysId logs and bags: a sentence each, no traceback, 10 s at most.
+
+    ./diffbot python benchmarks/broken_files.py [--files 200] [--seed 1000]
+
+Files are made and broken by chance (diffbot_study.broken_files). Prints a row for each kind: how
+many ended with each exit status, the longest time, and what escaped; exit status 1 if any did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_ident.recording.identify import main as identify
+from diffbot_study.broken_files import broken, whole_files
+
+LONGEST = 10.0  # s
+ALLOWED = {0, 1, 2, 3}
+
+
+def main() -> int:
+    """Break files, and print what `identify` made of them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1000)
+    arguments = parser.parse_args()
+    statuses: dict[str, Counter[int]] = defaultdict(Counter)
+    slowest: dict[str, float] = defaultdict(float)
+    findings = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        kinds = list(whole_files(Path(scratch)).items())
+        for number in range(arguments.files):
+            name, whole = kinds[number % len(kinds)]
+            rng = np.random.default_rng((arguments.seed, number))
+            path = Path(scratch) / f"broken{whole.suffix}"
+            path.write_bytes(broken(whole.read_bytes(), rng))
+            status, seconds, problem = run(path, Path(scratch) / "out")
+            statuses[name][status] += 1
+            slowest[name] = max(slowest[name], seconds)
+            if problem or seconds > LONGEST:
+                findings += 1
+                print(f"{name}, file {number}: {problem or f'{seconds:.1f} s'}")
+    print("kind             files  exit status: count           longest s")
+    for name, counts in statuses.items():
+        told = ", ".join(f"{status}: {count}" for status, count in sorted(counts.items()))
+        print(f"{name:16} {sum(counts.values()):5d}  {told:28} {slowest[name]:9.1f}")
+    print(f"{findings} findings")
+    return int(findings > 0)
+
+
+def run(path: Path, output: Path) -> tuple[int, float, str]:
+    """Exit status, time in s, and what is wrong with the answer; nothing where it is as it should."""
+    told, failed = io.StringIO(), io.StringIO()
+    began = time.monotonic()
+    try:
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(failed):
+            status = identify([str(path), "--no-pictures", "--output", str(output)])
+    except (Exception, SystemExit):
+        return -1, time.monotonic() - began, traceback.format_exc().strip()[-600:]
+    seconds = time.monotonic() - began
+    sentence = failed.getvalue().strip()
+    if status not in ALLOWED:
+        return status, seconds, f"exit status {status}"
+    if status == 2 and (not sentence or "\n" in sentence or len(sentence) > 1500):
+        return status, seconds, f"no sentence: {sentence[:300]!r}"
+    return status, seconds, ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

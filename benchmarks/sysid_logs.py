@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Gains from made SysId logs with backlash, slip, 20 ms filters and dead time; truth is known.
+
+    ./diffbot python benchmarks/sysid_logs.py [--robots 200] [--seed 1000]
+
+Robots are drawn (diffbot_study.sysid_logs.drawn); of each the left side, the right side and the
+forward axis are judged: how far ks, kv and ka are from the truth (95th percentile), how often their
+95 % intervals hold, and how many answers are refused. Then every robot is run three times, with
+other noise, battery and grip: how often all three intervals of a gain overlap, pair by pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_ident.recording.sysid_log import SysIdLog, read_sysid
+from diffbot_ident.recording.verdict import Value, Verdict
+from diffbot_ident.recording.voltage_analysis import analyse_voltages
+from diffbot_study.sysid_logs import Drivetrain, drawn, make_logs, repeated
+
+NAMES = ("ks", "kv", "ka")
+SUBJECTS = ("left side", "right side", "forward axis")
+# Of each robot in the second table.
+REPEATS = 3
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--robots", type=int, default=200)
+    parser.add_argument("--repeated", type=int, default=40, help="robots that run three times")
+    parser.add_argument("--seed", type=int, default=1000)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(arguments.seed)
+    robots = [drawn(rng) for _ in range(arguments.robots)]
+    verdicts = [analysed(log) for log in make_logs(robots, arguments.seed)]
+    accuracy(robots, verdicts)
+    again = robots[: arguments.repeated]
+    runs = [verdicts[: len(again)]]
+    for k in range(1, REPEATS):
+        others = [repeated(robot, rng) for robot in again]
+        runs.append([analysed(log) for log in make_logs(others, arguments.seed + k)])
+    repeats(runs)
+
+
+def analysed(log: Mapping[str, object]) -> dict[str, Verdict]:
+    """Verdicts by subject."""
+    return {found.verdict.subject: found.verdict for found in analyse_voltages([as_read(log)])}
+
+
+def as_read(log: Mapping[str, object]) -> SysIdLog:
+    """The log as it is read from its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.json"
+        path.write_text(json.dumps(log))
+        return read_sysid(path)
+
+
+def truth(robot: Drivetrain, subject: str, name: str) -> float:
+    """The gain of a side, or of both as one: sides run side by side, at one speed."""
+    left, right = getattr(robot, name)
+    return float({"left side": left, "right side": right}.get(subject, 0.5 * (left + right)))
+
+
+def accuracy(robots: Sequence[Drivetrain], found: Sequence[Mapping[str, Verdict]]) -> None:
+    """Errors, intervals and refusals."""
+    print(f"{len(robots)} robots; error: 95th percentile of |found / true - 1|")
+    print("subject        gain  error %  intervals that hold %  refused %")
+    for subject in SUBJECTS:
+        refused = [verdicts[subject] for verdicts in found if not verdicts[subject].usable]
+        for name in NAMES:
+            errors, deviations = [], []
+            for robot, verdicts in zip(robots, found, strict=True):
+                if verdicts[subject].usable:
+                    value, true = verdicts[subject].value(name), truth(robot, subject, name)
+                    errors.append(abs(value.value / true - 1.0))
+                    deviations.append(abs(value.value - true) / value.std)
+            print(
+                f"{subject:14} {name:4} {100.0 * np.percentile(errors, 95.0):8.2f} "
+                f"{100.0 * np.mean(np.array(deviations) < 1.96):23.1f} "
+                f"{100.0 * len(refused) / len(found):10.1f}"
+            )
+        for verdict in refused[:3]:
+            print(f"    {verdict.summary()}")
+
+
+def repeats(runs: Sequence[Sequence[Mapping[str, Verdict]]]) -> None:
+    """Whether three runs of a robot agree."""
+    print(f"\n{len(runs[0])} robots, each run {len(runs)} times: runs whose intervals overlap, %")
+    for subject in SUBJECTS:
+        for name in NAMES:
+            agree = []
+            for of_one in zip(*runs, strict=True):
+                values = [v[subject].value(name) for v in of_one if v[subject].usable]
+                agree.append(all(overlap(a, b) for a, b in itertools.combinations(values, 2)))
+            print(f"{subject:14} {name:4} {100.0 * np.mean(agree):6.1f}")
+
+
+def overlap(one: Value, other: Value) -> bool:
+    """Whether two 95 % intervals overlap."""
+    return abs(one.value - other.value) <= 1.96 * (one.std + other.std)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Does a recording say enough of a velocity-commanded axis? What the tests of its model cannot see.
+
+A first-order model may describe all that was recorded, because what was recorded is little: one
+step, much noise. And it may describe it in units that are not those of the command.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from diffbot_ident.recording.repeats import combined
+from diffbot_ident.recording.velocity_analysis import AxisAnalysis, values_of
+from diffbot_ident.recording.verdict import Evidence, Outcome, Verdict
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.dead_time import fit_dead_time
+from diffbot_ident.velocity.first_order import AxisSegment, Prediction
+
+# Gains of a velocity over its command beyond these mean another unit, or another scale.
+GAINS = (0.05, 20.0)
+# Factors between units that are taken for one another, and what they are.
+UNITS = (
+    (1e3, "millimetres for metres"),
+    (100.0, "centimetres, or per cent"),
+    (180.0 / math.pi, "degrees for radians"),
+    (60.0 / math.tau, "revolutions a minute"),
+)
+# A factor is named if it brings the gain this near to 1, either way.
+NEAR = 3.0
+# Half width of the 95 % interval of the time constant, as a share of it and in samples, beyond
+# which it is not known.
+WIDEST, SAMPLES = 0.6, 2.0
+# Share of the motion that must surely be told from noise.
+SURELY = 0.5
+
+
+def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
+    """The analysis, refused or not excited where values that would be used are not known.
+
+    Args:
+        analysis: of an axis.
+        period: between its samples, s.
+    """
+    verdict = analysis.verdict
+    if not verdict.usable or analysis.held_out is None:
+        return analysis
+    for check in (_units, _noise, _time_constant):
+        verdict = check(verdict, analysis.held_out, period)
+        if not verdict.usable:
+            break
+    return replace(analysis, verdict=verdict)
+
+
+def over_runs(analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]]) -> AxisAnalysis:
+    """The analysis with intervals that hold over several recordings, and which one disagrees.
+
+    Args:
+        analysis: of all recordings as one.
+        runs: segments of each, by its name.
+    """
+    if analysis.fit is None or len(runs) < 2:
+        return analysis
+    each = {}
+    for name, segments in runs.items():
+        try:
+            fit = fit_dead_time(segments, with_exponent=analysis.fit.exponent != 1.0)
+        except ValueError:
+            continue
+        each[name] = values_of(fit, analysis.verdict.error_unit)
+    verdict = analysis.verdict
+    values, notes = combined(verdict.values, each)
+    return replace(
+        analysis, verdict=replace(verdict, values=values, notes=(*verdict.notes, *notes))
+    )
+
+
+def _units(verdict: Verdict, _held_out: Prediction, _period: float) -> Verdict:
+    gain = verdict.value("gain").value
+    if GAINS[0] <= gain <= GAINS[1]:
+        return verdict
+    text = f"gain {gain:.3g}: command and velocity are in different units; " + _factor(gain)
+    evidence = Evidence("gain", gain, f"{GAINS[0]:g} to {GAINS[1]:g}", False)
+    return replace(
+        verdict,
+        outcome=Outcome.REFUSED,
+        reason=text,
+        evidence=(*verdict.evidence, evidence),
+    )
+
+
+def _factor(gain: float) -> str:
+    """What to change, with the factor that would make sense."""
+    up = gain < 1.0
+    size = 1.0 / gain if up else gain
+    factor, what = min(UNITS, key=lambda unit: abs(math.log(size / unit[0])))
+    if abs(math.log(size / factor)) > math.log(NEAR):
+        return "give the factor with --columns CHANNEL=COLUMN*FACTOR"
+    wrong = "the command" if up else "the velocity"
+    return f"is {wrong} in other units ({what})? Then --columns CHANNEL=COLUMN*{1.0 / factor:.4g} for it"
+
+
+def _noise(verdict: Verdict, held_out: Prediction, _period: float) -> Verdict:
+    """Refuse where noise may hide that nothing is explained."""
+    steps = np.concatenate([np.diff(errors) for errors in held_out.errors])
+    noise = held_out.total * (held_out.explained - held_out.r_squared)
+    noise /= max(held_out.explained, 1e-9)
+    # The median of n squares is known to about sqrt(3 / n) of itself.
+    unsure = 2.0 * math.sqrt(3.0 / max(len(steps), 1)) * max(noise, 0.0)
+    motion = held_out.total - max(noise, 0.0)
+    surely = held_out.explained - unsure / motion if motion > 0.0 else -math.inf
+    if held_out.r_squared >= SURELY or surely >= SURELY:
+        return verdict
+    return replace(
+        verdict,
+        outcome=Outcome.NOT_EXCITED,
+        reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and with "
+        f"the noise of single readings apart surely more than {max(surely, 0.0):.2g} only (must be "
+        f"{SURELY:g}); record for longer, or larger steps",
+    )
+
+
+def _time_constant(verdict: Verdict, _held_out: Prediction, period: float) -> Verdict:
+    value = verdict.value("time constant")
+    dead_time = verdict.value("dead time")
+    half = NORMAL_95 * value.std
+    if value.identifiable:
+        if half <= max(WIDEST * value.value, SAMPLES * period):
+            return verdict
+        found = f"time constant {value.value:.2g} s, known to {half:.2g} s only"
+    elif dead_time.identifiable and NORMAL_95 * dead_time.std <= SAMPLES * period:
+        return verdict
+    else:
+        found = "neither time constant nor dead time is identifiable"
+    return replace(
+        verdict,
+        outcome=Outcome.NOT_EXCITED,
+        reason=f"{found}; command more and larger steps, both ways, and sample every "
+        f"{0.2 * max(value.value, 0.05):.2g} s or faster",
+    )

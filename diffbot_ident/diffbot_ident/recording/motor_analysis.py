@@ -1,0 +1,330 @@
+"""Motors by their voltage and current: resistance, Ke, friction; and what is wrong with a wheel.
+
+Of each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,
+
+    V = R (i - i_0) + Ke w                                       of the windings
+    Ke (i - i_0) = J dw/dt + b w + c sign(w)                     of the wheel in the air
+
+The inductance is left out: it matters for less than a ms after a step of the voltage. Currents are
+noisy and speeds quantised, which would make R and J too small in a plain regression. So both are
+solved with instruments (two-stage least squares): filtered voltages, which know nothing of that
+noise. The second equation is used as its integral over short windows; nothing is differentiated.
+
+Ke is also the torque constant, N m/A, so that J, b and c need no weighing. With the robot on the
+ground J is the inertia of all that moves.
+
+Faults are named by what both wheels say: they are motors of one type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.signal import lfilter
+
+from diffbot_ident.recording.samples import Array
+from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.velocity.first_order import correlated_covariance
+
+SIDES = ("left", "right")
+# Time constants of the instruments, s; and windows of the second equation, one after another, s.
+FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
+# Least share of the voltage's variance that current and speed explain, of a wheel as it should be.
+EXPLAINED = 0.8
+# How much better the other wheel's signals must explain the voltage, to call the motors swapped.
+BETTER = 0.3
+# Share of a current's scatter that voltages explain, below which its sensor reads nothing.
+SILENT = 0.15
+# Ratios between the wheels beyond which one is not as the other, and the deviations it takes.
+RATIO, FRICTION_RATIO, SURE = 1.5, 1.8, 3.0
+# Samples of a log, and windows of motion; and the share of a window in which a wheel may stand.
+LEAST, LEAST_WINDOWS, STANDING = 100, 12, 0.2
+
+
+@dataclass(frozen=True)
+class MotorAnalysis:
+    """Result of one wheel.
+
+    Attributes:
+        verdict: its parameters and whether they may be used.
+        voltage: measured, shape (n,), V.
+        predicted: R (i - i_0) + Ke w, shape (n,), V.
+    """
+
+    verdict: Verdict
+    voltage: Array
+    predicted: Array
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """Coefficients and what they rest on."""
+
+    values: Array
+    covariance: Array
+    predicted: Array
+    explained: float
+
+    @property
+    def std(self) -> Array:
+        return np.sqrt(np.diag(self.covariance))
+
+
+def analyse_motors(
+    segments: Sequence[tuple[float, Mapping[str, Array]]],
+) -> list[MotorAnalysis]:
+    """Both wheels.
+
+    Args:
+        segments: period in s, and of each channel (left_voltage, left_current, left_velocity, …)
+            its values, shape (n,), V, A and rad/s.
+
+    Raises:
+        ValueError: there are too few samples.
+    """
+    count = sum(len(channels["left_voltage"]) for _, channels in segments)
+    if count < LEAST:
+        raise ValueError(f"{count} samples: must be at least {LEAST}; record for longer")
+    electrical = {side: _electrical(segments, side, side) for side in SIDES}
+    mechanical = {side: _mechanical(segments, side, electrical[side]) for side in SIDES}
+    problem = _problem(segments, electrical, mechanical)
+    found = []
+    for side in SIDES:
+        voltage = np.concatenate([channels[f"{side}_voltage"] for _, channels in segments])
+        verdict = _verdict(side, electrical[side], mechanical[side], problem)
+        found.append(MotorAnalysis(verdict, voltage, electrical[side].predicted))
+    return found
+
+
+def _verdict(
+    side: str, electrical: _Regression, mechanical: _Regression, problem: str | None
+) -> Verdict:
+    resistance, constant, _ = electrical.values.tolist()
+    stds = electrical.std
+    values = (
+        Value("R", resistance, float(stds[0]), "ohm"),
+        Value("Ke", constant, float(stds[1]), "V s/rad"),
+        *(
+            Value(name, float(value), float(std), unit)
+            for name, unit, value, std in zip(
+                ("inertia", "viscous friction", "Coulomb friction"),
+                ("kg m^2", "N m s/rad", "N m"),
+                mechanical.values,
+                mechanical.std,
+                strict=True,
+            )
+        ),
+    )
+    share = electrical.explained
+    evidence = (
+        Evidence(
+            "share of the voltage that current and speed explain",
+            share,
+            f">= {EXPLAINED:g}",
+            share >= EXPLAINED,
+        ),
+        Evidence("R", resistance, "> 0", resistance > 0.0),
+        Evidence("Ke", constant, "> 0", constant > 0.0),
+    )
+    verdict = Verdict(
+        f"{side} motor", values=values, evidence=evidence, r_squared_fit=share, error_unit="V"
+    ).judged("not a motor with these signals: ", "", "", "drive more steps of the voltage")
+    if problem is not None:
+        return Verdict(
+            verdict.subject, Outcome.REFUSED, problem, values, share, evidence=evidence
+        )
+    return verdict
+
+
+def _electrical(
+    segments: Sequence[tuple[float, Mapping[str, Array]]], driven: str, sensed: str
+) -> _Regression:
+    """[R, Ke, -R i_0] of the voltage on one side by current and speed of the same, or the other."""
+    parts = []
+    for period, channels in segments:
+        voltage = channels[f"{driven}_voltage"]
+        x = np.column_stack(
+            (
+                channels[f"{sensed}_current"],
+                channels[f"{sensed}_velocity"],
+                np.ones_like(voltage),
+            )
+        )
+        parts.append((voltage, x, _instruments(voltage, period)))
+    return _two_stage(parts)
+
+
+def _mechanical(
+    segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, electrical: _Regression
+) -> _Regression:
+    """[J, b, c] by integrals over windows."""
+    resistance, constant, shift = electrical.values.tolist()
+    offset = -shift / resistance if resistance else 0.0
+    parts = []
+    for period, channels in segments:
+        width = max(round(WINDOW / period), 2)
+        speed = channels[f"{side}_velocity"]
+        if len(speed) < 3 * width:
+            continue
+        torque = constant * (channels[f"{side}_current"] - offset)
+        columns = np.column_stack((torque, speed, np.sign(speed)))
+        sums = np.vstack((np.zeros(3), np.cumsum(columns, axis=0) * period))
+        starts = np.arange(0, len(speed) - width, width)
+        # Friction that holds a wheel at rest is any up to c: such windows tell nothing.
+        rest = np.concatenate(([0], np.cumsum(speed == 0.0)))
+        starts = starts[rest[starts + width] - rest[starts] <= STANDING * width]
+        if not len(starts):
+            continue
+        integral = sums[starts + width] - sums[starts]
+        change = speed[starts + width] - speed[starts]
+        x = np.column_stack((change, integral[:, 1], integral[:, 2]))
+        z = _instruments(channels[f"{side}_voltage"], period)
+        z_sums = np.vstack((np.zeros(z.shape[1]), np.cumsum(z, axis=0) * period))
+        z_window = z_sums[starts + width] - z_sums[starts]
+        z_change = z[starts + width] - z[starts]
+        # The constant's change is none.
+        parts.append((integral[:, 0], x, np.column_stack((z_window, z_change[:, 1:]))))
+    if sum(len(part[0]) for part in parts) < LEAST_WINDOWS:
+        unknown = np.full(3, math.nan)
+        return _Regression(unknown, np.diag(np.full(3, math.inf)), np.empty(0), math.nan)
+    found = _two_stage(parts)
+    # All three are in proportion to Ke.
+    own = float(electrical.std[1]) / constant if constant else math.inf
+    return replace(found, covariance=found.covariance + own**2 * np.outer(found.values, found.values))
+
+
+def _instruments(voltage: Array, period: float) -> Array:
+    """1, the voltage and its sign, and both filtered, shape (n, m)."""
+    columns = [np.ones_like(voltage), voltage]
+    for tau in FILTERS:
+        a = math.exp(-period / tau)
+        for signal in (voltage, np.sign(voltage)):
+            columns.append(lfilter((1.0 - a,), (1.0, -a), signal))
+    # A speed that follows the voltage changes its sign with it: friction's part.
+    columns += [np.sign(columns[k]) for k in (4, 6, 8)]
+    return np.column_stack(columns)
+
+
+def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Regression:
+    """Coefficients of y = x c, with instruments z, of parts [(y, x, z), …]."""
+    y, x, z = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    scale = np.linalg.norm(z, axis=0)
+    z = z[:, scale > 0.0] / scale[scale > 0.0]
+    projected = z @ np.linalg.lstsq(z, x, rcond=1e-9)[0]
+    values = np.linalg.lstsq(projected, y, rcond=1e-12)[0]
+    residuals = y - x @ values
+    covariance = correlated_covariance(projected, residuals, [len(part[0]) for part in parts])
+    total = float(np.sum((y - y.mean()) ** 2))
+    # What the instruments see of the residuals: noise of current and speed is no error of theirs.
+    seen = z @ np.linalg.lstsq(z, residuals, rcond=1e-9)[0]
+    share = 1.0 - float(seen @ seen) / total if total > 0.0 else math.nan
+    return _Regression(values, covariance, x @ values, share)
+
+
+def _problem(
+    segments: Sequence[tuple[float, Mapping[str, Array]]],
+    electrical: Mapping[str, _Regression],
+    mechanical: Mapping[str, _Regression],
+) -> str | None:
+    """What is wrong, in words; None: nothing."""
+    for side in SIDES:
+        for kind, what in (("current", "current sensor"), ("velocity", "encoder")):
+            if _silent(segments, side, kind):
+                return f"the {side} {what} reads nothing: check its cable and channel"
+    crossed = [_electrical(segments, a, b) for a, b in (SIDES, SIDES[::-1])]
+    if all(
+        _plausible(other) and other.explained > electrical[side].explained + BETTER
+        for other, side in zip(crossed, SIDES, strict=True)
+    ) or all(
+        _plausible(other) and not _plausible(electrical[side])
+        for other, side in zip(crossed, SIDES, strict=True)
+    ):
+        return "the motors are swapped: the left voltage drives the right wheel, and the reverse"
+    for side in SIDES:
+        resistance, constant, _ = electrical[side].values.tolist()
+        wrong = [
+            text
+            for value, text in (
+                (resistance, "current (or of the voltage, and of the speed, too)"),
+                (constant, "speed (or of the voltage, and of the current, too)"),
+            )
+            if value < 0.0
+        ]
+        if len(wrong) == 2:
+            return f"the sign of the {side} voltage is flipped"
+        if wrong:
+            return f"the sign of the {side} {wrong[0]} is flipped"
+    return _unlike(electrical, mechanical)
+
+
+def _silent(
+    segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, kind: str
+) -> bool:
+    """Whether voltages explain next to nothing of what a sensor reads."""
+    read, z = [], []
+    for period, channels in segments:
+        # Of both wheels: the motors may be swapped.
+        read.append(channels[f"{side}_{kind}"])
+        z.append(
+            np.column_stack([_instruments(channels[f"{s}_voltage"], period) for s in SIDES])
+        )
+    y, x = np.concatenate(read), np.concatenate(z)
+    y = y - y.mean()
+    total = float(y @ y)
+    if total == 0.0:
+        return True
+    seen = x @ np.linalg.lstsq(x, y, rcond=1e-9)[0]
+    return float(seen @ seen) / total < SILENT
+
+
+def _plausible(found: _Regression) -> bool:
+    """Whether a wheel's voltage is that of its current and speed."""
+    return bool(found.explained >= EXPLAINED and (found.values[:2] > 0.0).all())
+
+
+def _unlike(
+    electrical: Mapping[str, _Regression], mechanical: Mapping[str, _Regression]
+) -> str | None:
+    """What one wheel is unlike the other in."""
+
+    def ratio(found: Mapping[str, _Regression], i: int) -> tuple[float, float]:
+        """Logarithm of left over right, and its deviation."""
+        left, right = (found[side].values[i] for side in SIDES)
+        stds = [found[side].std[i] / abs(found[side].values[i]) for side in SIDES]
+        if not (left > 0.0 and right > 0.0):
+            return 0.0, math.inf
+        return math.log(left / right), math.hypot(*stds)
+
+    def differs(size: tuple[float, float], least: float) -> bool:
+        return abs(size[0]) > math.log(least) and abs(size[0]) > SURE * size[1]
+
+    resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
+    inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)
+    # A current that reads half: twice the resistance, and half of all that current does.
+    if differs(resistance, RATIO) and resistance[0] * inertia[0] < 0.0:
+        side, other = SIDES if resistance[0] > 0.0 else SIDES[::-1]
+        share = math.exp(-0.5 * (abs(resistance[0]) + abs(inertia[0])))
+        return (
+            f"the {side} current sensor reads {share:.2g} of the current, if the {other} one is "
+            "right: check its scale"
+        )
+    if differs(constant, RATIO):
+        side = SIDES[0] if constant[0] > 0.0 else SIDES[1]
+        share = math.exp(-abs(constant[0]))
+        return f"the {side} encoder reads {share:.2g} of the speed: check its counts and gear"
+    if differs(resistance, RATIO):
+        side = SIDES[0] if resistance[0] > 0.0 else SIDES[1]
+        return (
+            f"the {side} motor has {math.exp(abs(resistance[0])):.2g} times the resistance of the "
+            "other: check its cable and connector"
+        )
+    if differs(friction, FRICTION_RATIO):
+        side = SIDES[0] if friction[0] > 0.0 else SIDES[1]
+        return (
+            f"the {side} wheel has {math.exp(abs(friction[0])):.2g} times the friction of the "
+            "other: check bearing, brake and what touches it"
+        )
+    return None

@@ -1,0 +1,117 @@
+"""Several recordings of one robot: what they say together, and which one disagrees.
+
+The interval of one recording holds for the noise in it. What changes from run to run (load,
+battery, ground, temperature) shows only between recordings: deviations are widened by it, after
+DerSimonian and Laird for its size, and Hartung and Knapp for the few recordings that tell it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import chi2
+from scipy.stats import t as student
+
+from diffbot_ident.recording.samples import Array
+from diffbot_ident.recording.verdict import Value
+from diffbot_ident.torque.estimate import NORMAL_95
+
+# Chance of scatter that noise alone explains, below which recordings differ.
+CHANCE = 0.01
+# Deviations beyond which one recording disagrees with all others.
+OUTLIER = 3.0
+
+
+def combined(
+    pooled: Sequence[Value], each: Mapping[str, Sequence[Value]]
+) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+    """Values whose intervals hold over recordings, and what there is to say of these.
+
+    Args:
+        pooled: of all recordings as one.
+        each: of each recording by itself, by its name; a parameter that one does not identify is
+            left out there.
+    """
+    found: list[Value] = []
+    # Of each recording that disagrees, the parameters; of all that differ, a note each.
+    disagree: dict[str, list[str]] = {}
+    notes: list[str] = []
+    for value in pooled:
+        parts = {
+            name: own
+            for name, values in each.items()
+            for own in values
+            if own.name == value.name and own.identifiable and own.std > 0.0
+        }
+        if len(parts) < 2 or not value.identifiable:
+            found.append(value)
+            continue
+        widened, who, note = _over_recordings(value, parts)
+        found.append(widened)
+        if who is not None:
+            disagree.setdefault(who, []).append(note)
+        elif note:
+            notes.append(note)
+    named = [
+        f"{who} disagrees: {'; '.join(what)}; look at what was different, or leave it out"
+        for who, what in disagree.items()
+    ]
+    return tuple(found), (*named, *notes)
+
+
+def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, str | None, str]:
+    """The value with its interval widened, the recording that disagrees, and what to say of it."""
+    values = np.array([part.value for part in parts.values()])
+    variances = np.array([part.std**2 for part in parts.values()])
+    between = _between(values, variances)
+    if between == 0.0:
+        return pooled, None, ""
+    weights = 1.0 / (variances + between)
+    mean = float(weights @ values / weights.sum())
+    count = len(values)
+    squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
+    factor = float(student.ppf(0.975, count - 1)) / NORMAL_95
+    # The value stays that of all as one, which weighs recordings by what they tell.
+    std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
+    who, note = _disagreement(pooled, parts, values, variances)
+    return replace(pooled, std=std), who, note
+
+
+def _between(values: Array, variances: Array) -> float:
+    """Variance between recordings beyond that of noise; 0 where noise may be all of it."""
+    weights = 1.0 / variances
+    mean = weights @ values / weights.sum()
+    scatter = float(weights @ (values - mean) ** 2)
+    free = len(values) - 1
+    if scatter <= float(chi2.ppf(1.0 - CHANCE, free)):
+        return 0.0
+    return (scatter - free) / float(weights.sum() - (weights @ weights) / weights.sum())
+
+
+def _disagreement(
+    pooled: Value, parts: Mapping[str, Value], values: Array, variances: Array
+) -> tuple[str | None, str]:
+    """Which recording differs from all others, or None, and in what."""
+    names = list(parts)
+    unit = "" if pooled.unit == "1" else f" {pooled.unit}"
+    if len(names) > 2:
+        far = []
+        for i in range(len(names)):
+            rest = np.arange(len(names)) != i
+            own = _between(values[rest], variances[rest])
+            weights = 1.0 / (variances[rest] + own)
+            mean = float(weights @ values[rest] / weights.sum())
+            deviation = math.sqrt(float(variances[i]) + own + 1.0 / float(weights.sum()))
+            far.append((abs(float(values[i]) - mean) / deviation, i, mean))
+        most, i, mean = max(far)
+        if most > OUTLIER:
+            text = f"its {pooled.name} is {values[i]:.3g}{unit}, that of the others {mean:.3g}"
+            return names[i], text
+    listed = ", ".join(f"{name} {part.value:.3g}" for name, part in parts.items())
+    return None, (
+        f"{pooled.name} differs from recording to recording by more than their noise: {listed}"
+        f"{unit}; the interval counts that"
+    )

@@ -1,0 +1,201 @@
+"""Which column of a table holds which channel, and in which unit.
+
+Columns are chosen by the user, or found by the names that people give them. A unit in the name,
+such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from diffbot_ident.recording.samples import COMMANDS, MEASURED, RecordingError
+
+TIME = "time"
+CHANNELS = (TIME, *COMMANDS, *MEASURED)
+
+# Names that columns are known by without being told, in order of preference; case does not matter.
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    TIME: ("time", "t", "t_s", "time_s", "timestamp", "stamp", "__time", "seconds", "sec"),
+    "command_v": ("command_v", "cmd_v", "v_cmd", "cmd_vel_x", "cmd_vel.linear.x", "v_ref"),
+    "command_w": (
+        "command_w",
+        "cmd_w",
+        "w_cmd",
+        "cmd_omega",
+        "cmd_vel_omega",
+        "cmd_vel.angular.z",
+        "w_ref",
+    ),
+    "command_left": ("command_left", "cmd_left", "effort_command_left"),
+    "command_right": ("command_right", "cmd_right", "effort_command_right"),
+    "v": ("v", "speed", "linear_velocity", "odom_v", "odom.twist.twist.linear.x"),
+    "w": ("w", "omega", "yaw_rate", "angular_velocity", "odom_w", "odom.twist.twist.angular.z"),
+    "left_position": ("left_position", "left_angle"),
+    "right_position": ("right_position", "right_angle"),
+    "left_velocity": ("left_velocity", "meas_left_vel", "left_wheel_velocity"),
+    "right_velocity": ("right_velocity", "meas_right_vel", "right_wheel_velocity"),
+    "left_effort": ("left_effort", "left_torque"),
+    "right_effort": ("right_effort", "right_torque"),
+    "left_voltage": ("left_voltage", "left_motor_voltage", "voltage_left"),
+    "right_voltage": ("right_voltage", "right_motor_voltage", "voltage_right"),
+    "left_current": ("left_current", "left_motor_current", "current_left"),
+    "right_current": ("right_current", "right_motor_current", "current_right"),
+}
+# Factors into SI that have a name.
+FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
+
+# Units in the names of columns: of time, of speeds and angles, of torques; and what they are in SI.
+_TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+_DEGREE, _TURN = math.pi / 180.0, math.tau
+_OTHERS = {
+    "m/s": 1.0,
+    "mm/s": 1e-3,
+    "cm/s": 1e-2,
+    "km/h": 1.0 / 3.6,
+    "kmh": 1.0 / 3.6,
+    "rad/s": 1.0,
+    "mrad/s": 1e-3,
+    "deg/s": _DEGREE,
+    "dps": _DEGREE,
+    "°/s": _DEGREE,
+    "rpm": _TURN / 60.0,
+    "rev/s": _TURN,
+    "rps": _TURN,
+    "rad": 1.0,
+    "deg": _DEGREE,
+    "°": _DEGREE,
+    "rev": _TURN,
+    "nm": 1.0,
+    "mnm": 1e-3,
+    "ncm": 1e-2,
+    "v": 1.0,
+    "mv": 1e-3,
+    "a": 1.0,
+    "ma": 1e-3,
+}
+# A unit in brackets, and one at the end of a name.
+_BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
+_SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
+_SPELLED = {
+    "mm_s": "mm/s",
+    "mmps": "mm/s",
+    "cm_s": "cm/s",
+    "deg_s": "deg/s",
+    "degps": "deg/s",
+    "rad_s": "rad/s",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and the factor that turns it into SI.
+
+    Attributes:
+        name: as the table has it, or as the user gave it.
+        factor: into SI; None: as the name's unit says, else 1.
+        unit: that the name holds; None: none.
+    """
+
+    name: str
+    factor: float | None = None
+    unit: str | None = None
+
+    @property
+    def scale(self) -> float:
+        """The factor into SI."""
+        return 1.0 if self.factor is None else self.factor
+
+    def __str__(self) -> str:
+        """Name and factor, for people."""
+        return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
+
+
+def parse_columns(texts: Iterable[str]) -> dict[str, Column]:
+    """The map of texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
+
+    Raises:
+        RecordingError: a text is no such pair, or there is no such channel.
+    """
+    found: dict[str, Column] = {}
+    for entry in (part.strip() for text in texts for part in text.split(",") if part.strip()):
+        channel, equals, column = (part.strip() for part in entry.partition("="))
+        if not equals or not column:
+            raise RecordingError(
+                f"--columns {entry!r}: must be CHANNEL=COLUMN or CHANNEL=COLUMN*FACTOR"
+            )
+        if channel not in CHANNELS:
+            raise RecordingError(
+                f"--columns {entry!r}: there is no channel {channel!r}; there are "
+                f"{', '.join(CHANNELS)}"
+            )
+        name, times, factor = column.rpartition("*")
+        found[channel] = Column(name.strip(), _factor(entry, factor)) if times else Column(column)
+    return found
+
+
+def _factor(entry: str, text: str) -> float:
+    text = text.strip()
+    if text.lstrip("-") in FACTORS:
+        return (-1.0 if text.startswith("-") else 1.0) * FACTORS[text.lstrip("-")]
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not math.isfinite(factor) or factor == 0.0:
+        raise RecordingError(
+            f"--columns {entry!r}: factor {text!r} must be a number other than 0, or one of "
+            f"{', '.join(FACTORS)}"
+        )
+    return factor
+
+
+def columns_of(header: Sequence[str], chosen: Mapping[str, Column]) -> dict[str, Column]:
+    """The channels that a table has, with columns as its header names them.
+
+    Args:
+        header: names of its columns, with or without units.
+        chosen: by the user; what is not chosen is found by the names in KNOWN, but where the user
+            chose any, only the time is.
+    """
+    by_name = {name.strip().lower(): name for name in reversed(header)}
+    bare = {_bare(name): name for name in reversed(header)}
+    found = {}
+    for channel, column in chosen.items():
+        name = column.name if column.name in header else bare.get(column.name.lower())
+        if name is not None:
+            found[channel] = _with_unit(channel, name, column.factor)
+    for channel, names in KNOWN.items():
+        if channel in chosen or (chosen.keys() - {TIME} and channel != TIME):
+            continue
+        full = next((by_name[name] for name in names if name in by_name), None)
+        name = full or next((bare[name] for name in names if name in bare), None)
+        if name is not None:
+            found[channel] = _with_unit(channel, name, None)
+    return found
+
+
+def _bare(name: str) -> str:
+    """A column's name without its unit, in lower case."""
+    return _split(name)[0].lower()
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """Name and unit of a column; None: it has none."""
+    name = name.strip()
+    if (found := _BRACKETS.fullmatch(name)) is not None:
+        return found[1].strip(), found[2]
+    if (found := _SUFFIX.fullmatch(name.lower())) is not None:
+        return name[: len(found[1])], _SPELLED.get(found[2], found[2])
+    return name, None
+
+
+def _with_unit(channel: str, name: str, factor: float | None) -> Column:
+    unit = _split(name)[1]
+    if unit is None or factor is not None:
+        return Column(name, factor, unit)
+    units = _TIMES if channel == TIME else _OTHERS
+    spelled = unit.lower().replace(" ", "").replace("·", "").replace("*", "")
+    return Column(name, units.get(spelled), unit)

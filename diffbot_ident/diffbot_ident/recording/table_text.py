@@ -1,0 +1,158 @@
+"""The text of a table: encoding, comments, header, what separates the cells, decimal commas."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from diffbot_ident.recording.samples import RecordingError
+
+# Bytes of the beginning that are looked at, and lines before the header that may be comments.
+BEGINNING, COMMENTS = 1 << 20, 200
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "spaces"}
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", 1),
+    (codecs.BOM_UTF16_LE, "utf-16", 2),
+    (codecs.BOM_UTF16_BE, "utf-16", 2),
+)
+_COMMENT = ("#", "%", "//")
+# A number with a decimal comma, which a cell holds where it is quoted or commas do not separate.
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
+
+
+@dataclass
+class TableText:
+    """How a table is written.
+
+    Attributes:
+        path: of the file.
+        header: names of the columns.
+        first: cells of the first row; none where there is no row.
+        delimiter: between cells; " " stands for any white space.
+        skipped: lines before the first row.
+        encoding: of the text.
+        width: bytes of a character, about.
+        done: bytes that were read, about.
+    """
+
+    path: Path
+    header: list[str]
+    first: list[str]
+    delimiter: str
+    skipped: int
+    encoding: str
+    width: int
+    done: int = 0
+
+    @classmethod
+    def of(cls, path: Path) -> TableText:
+        """Look at the beginning of a file.
+
+        Raises:
+            RecordingError: it is no table.
+        """
+        with path.open("rb") as file:
+            data = file.read(BEGINNING)
+        encoding, width = next(
+            ((name, size) for mark, name, size in _MARKS if data.startswith(mark)), ("utf-8", 1)
+        )
+        lines = data.decode(encoding, "replace").split("\n")
+        at, header = _header(lines)
+        wrong = f"{path}: not a table: its first line must name two or more columns, separated by "
+        wrong += "comma, semicolon, tab, | or spaces"
+        if header is None or (width == 1 and "\0" in lines[at]):
+            raise RecordingError(wrong)
+        delimiter = _delimiter(header)
+        names = [name.strip() for name in _cells(header, delimiter)]
+        if len(names) < 2:
+            raise RecordingError(wrong)
+        if sum(math.isfinite(number(name)) for name in names) > len(names) // 2:
+            raise RecordingError(
+                f"{path}: its first line holds numbers ({', '.join(names[:4])}, …): write a line "
+                "with the names of the columns above it, such as time,command_v,v"
+            )
+        row = next((line for line in lines[at + 1 :] if not _skipped(line)), "")
+        return cls(path, names, _cells(row, delimiter), delimiter, at + 1, encoding, width)
+
+    def rows(self) -> Iterator[list[str] | None]:
+        """Cells of each row; None where a row is none. Comments are left out.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        spaces = self.delimiter == " "
+        reader = csv.reader(self._lines(), delimiter=self.delimiter, skipinitialspace=spaces)
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:
+                yield None
+                continue
+            if spaces and cells and cells[-1] == "":
+                cells.pop()
+            yield cells
+
+    def _lines(self) -> Iterator[str]:
+        self.done = 0
+        with self.path.open(encoding=self.encoding, errors="replace", newline="\n") as file:
+            for i, line in enumerate(file):
+                self.done += self.width * len(line)
+                if i >= self.skipped and not _skipped(line):
+                    yield line.replace("\t", " ") if self.delimiter == " " else line
+
+
+def number(text: str) -> float:
+    """The number in a cell, with a decimal point or comma; NaN where there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        if _DECIMAL_COMMA.fullmatch(text):
+            return float(text.replace(",", "."))
+        return math.nan
+
+
+def _skipped(line: str) -> bool:
+    text = line.strip()
+    return not text or text.startswith(_COMMENT)
+
+
+def _header(lines: list[str]) -> tuple[int, str | None]:
+    """Index and text of the line that names the columns."""
+    comment: tuple[int, str] | None = None
+    for i, line in enumerate(lines[:COMMENTS]):
+        text = line.strip()
+        if text.lower().startswith("sep=") and len(text) == 5:
+            continue  # a hint to a spreadsheet
+        if text.startswith(_COMMENT):
+            comment = i, text.lstrip("#%/ ")
+        elif text:
+            # Some write the names as a comment above the numbers.
+            delimiter = _delimiter(text)
+            own = _cells(text, delimiter)
+            if comment is not None and own and all(math.isfinite(number(c)) for c in own):
+                above = _cells(comment[1], _delimiter(comment[1]))
+                if len(above) == len(own):
+                    return comment[0], delimiter.join(above)
+            return i, text
+    return 0, None
+
+
+def _delimiter(line: str) -> str:
+    bare = re.sub(r'"[^"]*"', "", line)
+    best = max(",;\t|", key=bare.count)
+    return best if bare.count(best) else " "
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """Cells of a line; none where it is no row of a table."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " "), [])
+    except csv.Error:
+        return []

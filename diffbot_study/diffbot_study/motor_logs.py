@@ -1,0 +1,140 @@
+"""Logs of two motors on a stand, wheels in the air, whose parameters and faults are known.
+
+    V = R i + Ke w,     J dw/dt = Ke i - b w - c sign(w)          per wheel, inductance left out
+
+Voltages are random steps, other ones left and right. Currents have noise and an offset, speeds are
+quantised, as logs of motor drivers have them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+PERIOD, PARTS = 0.001, 4
+FAULTS = (
+    "current sensor reads nothing",
+    "current sensor reads half",
+    "three times the friction",
+    "sign of the speed",
+    "swapped motors",
+)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor with its wheel, referred to the wheel.
+
+    Attributes:
+        resistance: ohm.
+        constant: Ke, V s/rad, which is also N m/A.
+        inertia: kg m^2.
+        viscous: N m s/rad.
+        coulomb: N m.
+    """
+
+    resistance: float
+    constant: float
+    inertia: float
+    viscous: float
+    coulomb: float
+
+
+def drawn(rng: np.random.Generator) -> tuple[Motor, Motor]:
+    """Two motors of one type, as they differ."""
+    resistance, constant = float(rng.uniform(0.2, 3.0)), float(rng.uniform(0.2, 1.5))
+    settle = float(rng.uniform(0.03, 0.12))
+    stall = 12.0 / resistance * constant
+    own = {
+        "resistance": resistance,
+        "constant": constant,
+        "inertia": settle * constant**2 / resistance,
+        "viscous": 0.05 * constant**2 / resistance,
+        "coulomb": float(rng.uniform(0.04, 0.12)) * stall,
+    }
+    left, right = (
+        Motor(**{name: value * float(rng.uniform(0.93, 1.07)) for name, value in own.items()})
+        for _ in range(2)
+    )
+    return left, right
+
+
+def make_log(
+    motors: tuple[Motor, Motor],
+    rng: np.random.Generator,
+    fault: str | None = None,
+    seconds: float = 0.7,
+    noise: float = 0.05,
+) -> Mapping[str, Array]:
+    """Columns of a log: time, voltages, currents and speeds, shape (n,) each.
+
+    Args:
+        motors: left and right.
+        rng: for voltages, noise and offset.
+        fault: of the left wheel, one of FAULTS; None: all is well.
+        seconds: how long.
+        noise: of currents, and their largest offset, as a share of the largest current.
+    """
+    left, right = motors
+    if fault == "three times the friction":
+        left = Motor(**{**left.__dict__, "coulomb": 3.0 * left.coulomb})
+    count = round(seconds / PERIOD)
+    columns: dict[str, Array] = {"time": PERIOD * np.arange(count)}
+    for side, motor in (("left", left), ("right", right)):
+        voltage = _steps(rng, count)
+        current, speed = _simulated(motor, voltage)
+        largest, fastest = float(np.abs(current).max()), float(np.abs(speed).max())
+        measured = current + noise * largest * (
+            rng.standard_normal(count) + float(rng.uniform(-1.0, 1.0))
+        )
+        step = fastest / float(rng.uniform(40.0, 200.0))
+        columns[f"{side}_voltage"] = voltage
+        columns[f"{side}_current"] = measured
+        columns[f"{side}_velocity"] = step * np.round(speed / step)
+    _break(columns, fault, rng, noise)
+    return columns
+
+
+def _break(
+    columns: dict[str, Array], fault: str | None, rng: np.random.Generator, noise: float
+) -> None:
+    if fault == "current sensor reads nothing":
+        largest = float(np.abs(columns["left_current"]).max())
+        quiet = rng.standard_normal(len(columns["time"])) + float(rng.uniform(-1.0, 1.0))
+        columns["left_current"] = noise * largest * quiet
+    if fault == "current sensor reads half":
+        columns["left_current"] = 0.5 * columns["left_current"]
+    if fault == "sign of the speed":
+        columns["left_velocity"] = -columns["left_velocity"]
+    if fault == "swapped motors":
+        left, right = columns["left_voltage"], columns["right_voltage"]
+        columns["left_voltage"], columns["right_voltage"] = right, left
+
+
+def _steps(rng: np.random.Generator, count: int) -> Array:
+    """Random voltages, each held for 40 to 120 ms."""
+    found: list[float] = []
+    while len(found) < count:
+        found += [float(rng.uniform(-12.0, 12.0))] * int(rng.integers(40, 120))
+    return np.array(found[:count])
+
+
+def _simulated(motor: Motor, voltage: Array) -> tuple[Array, Array]:
+    """Current and speed at each sample, by small steps; friction holds a wheel that stands."""
+    speed, currents, speeds = 0.0, [], []
+    step = PERIOD / PARTS
+    for volts in voltage.tolist():
+        currents.append((volts - motor.constant * speed) / motor.resistance)
+        speeds.append(speed)
+        for _ in range(PARTS):
+            drive = motor.constant * (volts - motor.constant * speed) / motor.resistance
+            free = speed + step * (drive - motor.viscous * speed) / motor.inertia
+            slow = step * motor.coulomb / motor.inertia
+            speed = math.copysign(max(abs(free) - slow, 0.0), free)
+    return np.array(currents), np.array(speeds)

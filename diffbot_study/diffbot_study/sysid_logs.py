@@ -1,0 +1,263 @@
+"""SysId logs of made drivetrains, whose gains are known: backlash, slip, filters, dead time.
+
+Each side is a motor with the share `wheel_share` of its inertia (gear and wheel with it), and the
+body that it moves. In unit volts, with the gains ks, kv, ka of the whole,
+
+    motor   wheel_share ka dv_w/dt = V(t - d) - kv v_w - share of ks - F
+    body    (1 - wheel_share) ka dv_b/dt = F - rest of ks
+
+Until the backlash is taken up, F is 0; then it is what keeps both together, and at most `grip`,
+beyond which the wheel slips. Encoders are on the motor's side: what they see of backlash and slip
+is what teams see. Speeds are means over `window` of quantised way, with noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
+# Steps of the integration, of ramps and of steps of the voltage, and periods of the rows, s.
+SLOW_STEP, FAST_STEP, ROW = 0.0025, 0.0005, 0.005
+# Way of a wheel in one rotation, m.
+PER_ROTATION = 0.4787
+
+
+@dataclass(frozen=True)
+class Drivetrain:
+    """One way in which a robot moves, straight on or on the spot, and what disturbs it.
+
+    Attributes:
+        ks, kv, ka: of [left, right], V, V s/m, V s^2/m.
+        backlash: way of the motor before it pushes, m at the rim.
+        wheel_share: of the inertia that turns while the body stands, 0 to 1.
+        grip: most force between wheel and body, V; infinite: wheels never slip.
+        static: static over dynamic friction, >= 1.
+        dead_time: of the measurement and the drive together, s.
+        window: of the velocity's mean, s.
+        noise: of the velocity, m/s.
+        count: way of one encoder count, m.
+        ramp: of the slow tests, V/s.
+        highest: voltage at which slow tests end, V.
+        step: of the fast tests, V.
+        sag: share of the voltage that the battery loses at a standing start.
+        duration: of the fast tests, s.
+    """
+
+    ks: tuple[float, float] = (0.5, 0.52)
+    kv: tuple[float, float] = (2.4, 2.45)
+    ka: tuple[float, float] = (0.35, 0.34)
+    backlash: float = 0.0
+    wheel_share: float = 0.06
+    grip: float = math.inf
+    static: float = 1.0
+    dead_time: float = 0.0
+    window: float = 0.0
+    noise: float = 0.005
+    count: float = 0.0
+    ramp: float = 0.5
+    highest: float = 6.0
+    step: float = 6.0
+    sag: float = 0.0
+    duration: float = 1.5
+
+
+def drawn(rng: np.random.Generator) -> Drivetrain:
+    """A drivetrain as teams have it, with all that disturbs: 20 ms filters, backlash, slip."""
+    kv = float(rng.uniform(1.8, 5.5))
+    ka = kv * float(np.exp(rng.uniform(math.log(0.08), math.log(0.3))))
+    ks = float(rng.uniform(0.3, 1.0))
+    step = float(rng.uniform(5.0, 8.0))
+
+    def pair(value: float) -> tuple[float, float]:
+        left, right = (value * rng.uniform(0.97, 1.03, 2)).tolist()
+        return left, right
+
+    # Half of all slip at their start: what the tyres hold is less than the first push.
+    push = step - ks
+    return Drivetrain(
+        ks=pair(ks),
+        kv=pair(kv),
+        ka=pair(ka),
+        backlash=float(rng.uniform(0.001, 0.008)),
+        wheel_share=float(rng.uniform(0.04, 0.12)),
+        grip=push * float(rng.uniform(0.6, 1.4)),
+        static=float(rng.uniform(1.0, 1.3)),
+        dead_time=float(rng.uniform(0.0, 0.03)),
+        window=0.02,
+        noise=float(rng.uniform(0.002, 0.02)),
+        count=PER_ROTATION / float(rng.uniform(1000.0, 8000.0)),
+        ramp=float(rng.uniform(0.25, 1.0)),
+        step=step,
+        sag=float(rng.uniform(0.0, 0.1)),
+    )
+
+
+@dataclass
+class _State:
+    """What moves, shape (robots, 2) each: of wheel and body, and what is left of the backlash."""
+
+    wheel: Array
+    body: Array
+    way: Array
+    gap: Array
+    together: NDArray[np.bool_] = field(repr=False)
+
+
+def make_logs(
+    drivetrains: Sequence[Drivetrain], seed: int, angular: bool = False, track: float = 0.6
+) -> list[dict[str, object]]:
+    """A SysId log of each, as JSON has it.
+
+    Args:
+        drivetrains: of any number; all are simulated together.
+        seed: of noise, and of where in its backlash each motor begins.
+        angular: whether the robots turn on the spot: their left wheels run backward.
+        track: between the wheels, m, which gives yaw.
+    """
+    rng = np.random.default_rng(seed)
+    logs: list[dict[str, object]] = [
+        {
+            "sysid": True,
+            "test": "Drivetrain (Angular)" if angular else "Drivetrain",
+            "units": "Meters",
+            "unitsPerRotation": PER_ROTATION,
+        }
+        for _ in drivetrains
+    ]
+    for name in TESTS:
+        rows = _rows(drivetrains, name, rng, angular, track)
+        for log, table in zip(logs, rows, strict=True):
+            log[name] = table
+    return logs
+
+
+def _column(drivetrains: Sequence[Drivetrain], name: str) -> Array:
+    """A field of all, shape (robots, 1) or (robots, 2)."""
+    values = np.array([getattr(drivetrain, name) for drivetrain in drivetrains], float)
+    return values if values.ndim == 2 else values[:, None]
+
+
+def _rows(
+    drivetrains: Sequence[Drivetrain],
+    name: str,
+    rng: np.random.Generator,
+    angular: bool,
+    track: float,
+) -> list[list[list[float]]]:
+    """The rows of one test of all robots."""
+    sign = 1.0 if name.endswith("forward") else -1.0
+    slow = name.startswith("slow")
+    longest = max(
+        drivetrain.highest / drivetrain.ramp if slow else drivetrain.duration
+        for drivetrain in drivetrains
+    )
+    step = SLOW_STEP if slow else FAST_STEP
+    voltage, speed, way = _simulated(drivetrains, round(longest / step), slow, rng)
+    each = round(ROW / step)
+    found = []
+    for i, one in enumerate(drivetrains):
+        last = round((one.highest / one.ramp if slow else one.duration) / step)
+        rows = np.arange(0, last, each)
+        quantised = way[:, i] if one.count == 0.0 else np.floor(way[:, i] / one.count) * one.count
+        window = max(round(one.window / step), 1)
+        if one.window > 0.0:
+            before = np.maximum(rows - window, 0)
+            mean = (quantised[rows] - quantised[before]) / (window * step)
+        else:
+            mean = speed[rows, i]
+        mean = sign * (mean + one.noise * rng.standard_normal(mean.shape))
+        side = np.array([-1.0, 1.0]) if angular else np.ones(2)
+        mean, ways = mean * side, sign * quantised[rows] * side
+        volts = sign * voltage[rows, i] * side
+        yaw = (ways[:, 1] - ways[:, 0]) / track
+        rate = (mean[:, 1] - mean[:, 0]) / track
+        table = np.column_stack(
+            (
+                100.0 + ROW * np.arange(len(rows)),
+                volts,
+                ways / PER_ROTATION,
+                mean / PER_ROTATION,
+                yaw,
+                rate,
+            )
+        )
+        found.append(table.tolist())
+    return found
+
+
+def _simulated(
+    drivetrains: Sequence[Drivetrain], count: int, slow: bool, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Voltage, speed and way of the wheels, forward, shape (count, robots, 2) each."""
+    each: Mapping[str, Array] = {
+        name: _column(drivetrains, name)
+        for name in ("ks", "kv", "ka", "backlash", "wheel_share", "grip", "static", "step", "ramp")
+    }
+    sag, dead = _column(drivetrains, "sag"), _column(drivetrains, "dead_time")
+    step = SLOW_STEP if slow else FAST_STEP
+    late = np.rint(dead[:, 0] / step).astype(int)
+    shape = (len(drivetrains), 2)
+    gap = each["backlash"] * rng.uniform(0.0, 1.0, shape)
+    state = _State(np.zeros(shape), np.zeros(shape), np.zeros(shape), gap, gap <= 0.0)
+    voltage, speed, way = (np.empty((count, *shape)) for _ in range(3))
+    settle = each["ka"] / each["kv"]
+    for k in range(count):
+        time = k * step
+        if slow:
+            voltage[k] = each["ramp"] * time
+        else:
+            voltage[k] = each["step"] * (1.0 - sag * np.exp(-time / settle))
+        # A mean motor answers at once in the log, and late in what the encoders tell.
+        then = np.maximum(k - late, -1)
+        acting = np.where(
+            (then >= 0)[:, None], voltage[np.maximum(then, 0), np.arange(shape[0])], 0.0
+        )
+        speed[k], way[k] = state.wheel, state.way
+        _advance(state, acting, each, step)
+    return voltage, speed, way
+
+
+def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: float) -> None:
+    """One step, s; all voltages push forward."""
+    ks, kv, ka, share = each["ks"], each["kv"], each["ka"], each["wheel_share"]
+    drive = voltage - kv * state.wheel
+    at_rest = (state.wheel <= 0.0) & (state.body <= 0.0)
+    free = state.gap > 0.0
+    own = share * ks
+    # Exact for what is held in a step: the velocity that a volt adds, of both and of the motor.
+    whole = -np.expm1(-step * kv / ka) / kv
+    light = -np.expm1(-step * kv / (share * ka)) / kv
+    # Motor alone, in its backlash.
+    alone = np.maximum(state.wheel + light * (drive - own), 0.0)
+    # Both together, and what that asks of the tyre.
+    threshold = np.where(at_rest, each["static"], 1.0) * ks
+    push = np.where(at_rest & (drive < threshold), 0.0, drive - ks)
+    both = np.maximum(state.wheel + whole * push, 0.0)
+    force = (1.0 - share) * (push + ks)
+    slips = ~free & state.together & (force > each["grip"])
+    apart = ~free & (~state.together | slips)
+    # Wheel and body apart: the tyre gives all that it can, until both are as fast.
+    limit = np.minimum(each["grip"], 50.0 * ka)
+    wheel = np.maximum(state.wheel + light * (drive - own - limit), 0.0)
+    pull = limit - (1.0 - share) * ks
+    body = state.body + step * np.maximum(pull, 0.0) / ((1.0 - share) * ka)
+    caught = apart & (wheel <= body)
+    shared = share * wheel + (1.0 - share) * body
+    state.wheel = np.where(free, alone, np.where(caught, shared, np.where(apart, wheel, both)))
+    state.body = np.where(free, state.body, np.where(caught, shared, np.where(apart, body, both)))
+    state.together = ~free & (caught | ~apart)
+    state.way = state.way + step * state.wheel
+    state.gap = np.where(free, state.gap - step * state.wheel, state.gap)
+
+
+def repeated(drivetrain: Drivetrain, rng: np.random.Generator) -> Drivetrain:
+    """The same robot on another run: its battery, and how the tyres hold."""
+    grip = drivetrain.grip * float(rng.uniform(0.8, 1.2))
+    return replace(drivetrain, grip=grip, sag=float(rng.uniform(0.0, 0.1)))

@@ -1,0 +1,30 @@
+"""`identify` answers broken files with a sentence; 200 of them are in benchmarks/broken_files.py."""
+
+import numpy as np
+import pytest
+
+from diffbot_ident.recording.identify import main
+from diffbot_study.broken_files import broken, whole_files
+
+
+@pytest.fixture(scope="module")
+def wholes(tmp_path_factory):
+    return list(whole_files(tmp_path_factory.mktemp("wholes")).values())
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_broken_file_is_answered_with_a_sentence(wholes, tmp_path, capsys, number):
+    whole = wholes[number % len(wholes)]
+    path = tmp_path / f"broken{whole.suffix}"
+    path.write_bytes(broken(whole.read_bytes(), np.random.default_rng(number)))
+    status = main([str(path), "--no-pictures", "--output", str(tmp_path / "out")])
+    assert status in (0, 1, 2, 3)
+    said = capsys.readouterr().err.strip()
+    assert (status == 2) == bool(said)
+    assert "\n" not in said and len(said) < 1500
+
+
+def test_whole_files_are_identified(wholes, tmp_path):
+    """Otherwise the broken ones would say nothing."""
+    for whole in wholes:
+        assert main([str(whole), "--no-pictures", "--output", str(tmp_path / "out")]) == 0, whole
