@@ -26,7 +26,12 @@ from diffbot_ident.torque.estimate import (
     Friction,
     State,
 )
-from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, physical_quantities, smallest_torque
+from diffbot_ident.torque.physical import (
+    PhysicalQuantity,
+    friction_quantities,
+    physical_quantities,
+    smallest_torque,
+)
 from diffbot_ident.verification import Verification, VerificationState
 
 HEADER = """\
