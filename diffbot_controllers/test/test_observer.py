@@ -99,8 +99,14 @@ def test_what_the_model_does_not_know_is_found_and_bounded():
         before, v = v, v - 0.1 * full * PERIOD
         observer.motion(moving(Velocity(0.5 * (before + v), 0.0)), PERIOD)
     assert observer.bias.v == pytest.approx(-0.1 * full, rel=0.05)
-    for _ in range(200):
-        before, v = v, v - 2.0 * full * PERIOD
+
+
+def test_what_it_makes_of_the_unknown_is_bounded():
+    observer = MotionObserver(ROBOT_K, wheels(200))
+    full = 2.0 * ROBOT.limits.traction * ROBOT_K.k7
+    v = 0.0
+    for _ in range(300):
+        before, v = v, v - 0.6 * full * PERIOD
         observer.motion(moving(Velocity(0.5 * (before + v), 0.0)), PERIOD)
     assert observer.bias.v == -LARGEST_BIAS * full
 
