@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
@@ -95,8 +96,11 @@ def main() -> None:
     dynamics = dynamics_of(engine)
     limit = arguments.torque_limit or robot.limits.traction
     speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
+    wheels = Wheels.of(robot, arguments.encoder_counts)
     laws = {
-        "standard": lambda: tuned_backstepping(dynamics, limit, *speeds, mean_velocity=True),
+        "standard": lambda: tuned_backstepping(
+            dynamics, limit, *speeds, mean_velocity=True, wheels=wheels
+        ),
         "published": lambda: PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit),
     }
     counts = {"standard": arguments.starts, "published": arguments.published_starts}

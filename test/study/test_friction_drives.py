@@ -38,7 +38,7 @@ def eight(robot, wheels, seed=0, delay=0):
     start = (first.x + 0.1, first.y - 0.1, first.theta)
     law = law_of(engine, robot, wheels)
     return simulate_drive(
-        engine, robot, law, EIGHT.at, 1.5 * LAP, start=start, seed=seed, torque_delay=delay
+        engine, robot, law, EIGHT.at, LAP, start=start, seed=seed, torque_delay=delay
     )
 
 
@@ -48,7 +48,7 @@ def scaled(factor):
     return replace(known, friction=friction_laws(known.friction, values))
 
 
-# Printed for seeds 0 and 1: 0.21 and 0.30 mm, 0.02 degrees; 30 % wrong: up to 1.1 mm.
+# Seeds 0 and 1: 0.16 and 0.19 mm, 0.008 and 0.009 degrees; 30 % wrong: 0.95 to 1.01 mm.
 @pytest.mark.parametrize(("factor", "position"), [(1.0, 1.0), (0.7, 2.0), (1.3, 2.0)])
 def test_a_robot_with_friction_stays_on_its_eight(factor, position):
     run = eight(ROUGH, scaled(factor))
@@ -69,7 +69,7 @@ def test_a_delay_that_is_known_costs_less_than_half_of_the_error_and_unknown_mor
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
 def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
     engine = make_simulator("ideal", ROUGH)
-    for seed in range(4):
+    for seed in range(3):
         draw = np.random.default_rng(seed)
         away, way, theta = 0.5 * draw.random(), *draw.uniform(-math.pi, math.pi, 2)
         run = simulate_drive(
