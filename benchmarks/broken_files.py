@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def run(path: Path, output: Path) -> tuple[int, float, str]:
-    """Exit status, time in s, and what is wrong with the answer; nothing where it is as it should."""
+    """Exit status, time in s, and what is wrong with the answer; empty: nothing."""
     told, failed = io.StringIO(), io.StringIO()
     began = time.monotonic()
     try:

@@ -55,7 +55,9 @@ def main() -> None:
                 value, true = analysis.verdict.value(name), float(getattr(motor, field))
                 errors.append(abs(value.value / true - 1.0))
                 holds.append(abs(value.value - true) <= 1.96 * value.std)
-        print(f"{name:17} {100.0 * np.percentile(errors, 95.0):25.2f} {100.0 * np.mean(holds):22.1f}")
+        print(
+            f"{name:17} {100.0 * np.percentile(errors, 95.0):25.2f} {100.0 * np.mean(holds):22.1f}"
+        )
     blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
     print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
     for fault, words in WORDS.items():
@@ -63,9 +65,7 @@ def main() -> None:
         print(f"{fault}: named in {named} of {len(seeds)}")
 
 
-def analysed(
-    seed: int, fault: str | None
-) -> tuple[tuple[Motor, Motor], list[MotorAnalysis]]:
+def analysed(seed: int, fault: str | None) -> tuple[tuple[Motor, Motor], list[MotorAnalysis]]:
     """Two motors, and what is said of their log."""
     rng = np.random.default_rng(seed)
     motors = drawn(rng)

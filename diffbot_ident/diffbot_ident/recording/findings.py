@@ -481,9 +481,7 @@ def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> F
     )
 
 
-def _write_motors(
-    directory: Path, found: Sequence[MotorAnalysis], source: str
-) -> Sequence[Path]:
+def _write_motors(directory: Path, found: Sequence[MotorAnalysis], source: str) -> Sequence[Path]:
     usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
     if not usable:
         return ()

@@ -133,9 +133,7 @@ def _verdict(
         f"{side} motor", values=values, evidence=evidence, r_squared_fit=share, error_unit="V"
     ).judged("not a motor with these signals: ", "", "", "drive more steps of the voltage")
     if problem is not None:
-        return Verdict(
-            verdict.subject, Outcome.REFUSED, problem, values, share, evidence=evidence
-        )
+        return Verdict(verdict.subject, Outcome.REFUSED, problem, values, share, evidence=evidence)
     return verdict
 
 
@@ -193,7 +191,9 @@ def _mechanical(
     found = _two_stage(parts)
     # All three are in proportion to Ke.
     own = float(electrical.std[1]) / constant if constant else math.inf
-    return replace(found, covariance=found.covariance + own**2 * np.outer(found.values, found.values))
+    return replace(
+        found, covariance=found.covariance + own**2 * np.outer(found.values, found.values)
+    )
 
 
 def _instruments(voltage: Array, period: float) -> Array:
@@ -260,17 +260,13 @@ def _problem(
     return _unlike(electrical, mechanical)
 
 
-def _silent(
-    segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, kind: str
-) -> bool:
+def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, kind: str) -> bool:
     """Whether voltages explain next to nothing of what a sensor reads."""
     read, z = [], []
     for period, channels in segments:
         # Of both wheels: the motors may be swapped.
         read.append(channels[f"{side}_{kind}"])
-        z.append(
-            np.column_stack([_instruments(channels[f"{s}_voltage"], period) for s in SIDES])
-        )
+        z.append(np.column_stack([_instruments(channels[f"{s}_voltage"], period) for s in SIDES]))
     y, x = np.concatenate(read), np.concatenate(z)
     y = y - y.mean()
     total = float(y @ y)
