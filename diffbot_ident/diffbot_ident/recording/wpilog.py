@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -250,7 +249,7 @@ def _test(
     times = np.unique(clock[(clock >= begin) & (clock <= end)])
     if len(times) < LEAST:
         return None
-    columns: dict[str, Array] = defaultdict(lambda: np.zeros(len(times)))
+    columns: dict[str, Array] = {}
     for (side, quantity), entry in signals.items():
         own, values = entry.numbers()
         factor = 1.0 if quantity == "voltage" else scale
@@ -260,6 +259,11 @@ def _test(
             columns[side + quantity] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
         else:
             columns[side + quantity] = factor * np.interp(times, own, values)
+    finite = np.all([np.isfinite(values) for values in columns.values()], axis=0)
+    if np.count_nonzero(finite) < LEAST:
+        return None
+    times = times[finite]
+    columns = {key: values[finite] for key, values in columns.items()}
     yaw, rate = (_gyro(entries, words, times) for words in (YAW, YAW_RATE))
     return SysIdTest(
         name=name,
