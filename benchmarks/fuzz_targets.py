@@ -81,9 +81,8 @@ def _faults(path: Path) -> object:
 def _launch(path: Path) -> object:
     from diffbot_bringup.xml_launch import substitutions
     from diffbot_bringup.xml_launch.arguments import Arguments, describe
-    from diffbot_bringup.xml_launch.document import read
+    from diffbot_bringup.xml_launch.document import check, read
     from diffbot_bringup.xml_launch.resolver import Resolver
-    from diffbot_bringup.xml_launch.schema import check
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no programs here")
@@ -117,6 +116,12 @@ def _urdf_seeds() -> Iterable[bytes]:
     from diffbot_description import load_robot, urdf
 
     return [urdf(load_robot(name)).encode() for name in ("twil", "agv")]
+
+
+def _described(path: Path) -> object:
+    from diffbot_description.described_robot import described_from
+
+    return described_from(path)
 
 
 def _recording(path: Path) -> object:
@@ -239,6 +244,7 @@ TARGETS = {
         _expression, _texts("'a' if 1 < 2 else pi*2", "sqrt(2)**2 in (1, [2])", "not 'x' == 3 // 1")
     ),
     "urdf": Target(_urdf, _urdf_seeds, ".urdf"),
+    "described": Target(_described, _urdf_seeds, ".urdf"),
     "mcap": Target(_recording, _bag_seeds("MCAP"), ".mcap"),
     "sqlite3": Target(_recording, _bag_seeds("SQLITE3"), ".db3"),
     "csv": Target(_recording, _texts(_CSV, _CSV.replace(",", ";")), ".csv"),

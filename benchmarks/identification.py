@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Errors of the identified K5..K8 against the closed form, over robots, engines and sensors.
 
-Prints one row per setting: over the seeds, the root mean square and the largest error in % of the
-closed form, and the share of runs whose interval of two standard deviations holds the truth.
+agv is run with its friction and, as agv-, without. Prints one row per setting: over the seeds, the
+root mean square and the largest error in % of the closed form, and the share of runs whose interval
+of two standard deviations holds the truth.
 
     ./diffbot python benchmarks/identification.py [--seeds 10] [--engine gazebo]
 """
@@ -13,6 +14,7 @@ import argparse
 
 import numpy as np
 
+from diffbot_description import load_robot
 from diffbot_study.identification import simulate_identification
 
 # Engine, robot time in s, encoder counts per revolution, torque noise as a share of the torque.
@@ -36,7 +38,9 @@ def main() -> None:
     arguments = parser.parse_args()
     seeds = range(arguments.seeds)
     print(HEADER)
-    for robot in ("twil", "agv"):
+    agv = load_robot("agv")
+    robots = {"twil": load_robot("twil"), "agv": agv, "agv-": agv.without_friction()}
+    for name, robot in robots.items():
         for engine, seconds, counts, noise in SETTINGS:
             if engine not in arguments.engine:
                 continue
@@ -49,7 +53,7 @@ def main() -> None:
             columns = (np.sqrt(np.mean(errors**2, axis=0)), np.max(np.abs(errors), axis=0))
             cells = [" ".join(f"{value:6.3f}" for value in column) for column in columns]
             cells.append(" ".join(f"{100.0 * value:4.0f}" for value in inside))
-            head = f"{robot:5} {engine:6} {seconds:4.0f}s {counts:6d} {noise:5.2f}"
+            head = f"{name:5} {engine:6} {seconds:4.0f}s {counts:6d} {noise:5.2f}"
             print(head, *cells, sep=" | ", flush=True)
 
 

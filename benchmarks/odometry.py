@@ -13,7 +13,7 @@ import math
 import timeit
 
 from arc_odometry import Arc, DiffOdometry, Pose, WheelGeometry
-from arc_odometry.plane import euler_end, midpoint_end
+from arc_odometry.geometry import euler_end, midpoint_end
 
 # Radius in m, angle in rad, number of steps.
 ARCS = (

@@ -20,6 +20,12 @@ limits, K5/K6/K7/K8 in %:
     4096, 5 %            | 5.5/9.4/.68/.58  | 1.4/3.3/.36/.30  | .65/1.2/.17/.15
     2000, 5 %            | 5.3/11/.76/.70   | 1.5/3.2/.31/.36  | .67/1.1/.17/.18
 
+With --random N, N robots drawn at random (diffbot_study.random_robots) instead, 20 s each: for each
+of K5..K8 and each friction how many intervals hold the truth, with the 95 % interval of that share,
+and the errors; Coulomb friction as a share of the excitation's amplitude, viscous friction as one
+of the amplitude per top speed.
+
+    ./diffbot python benchmarks/trust.py --random 200 [--engine mujoco] [--oddity stribeck]
     ./diffbot python benchmarks/trust.py errors [--fast] [--robots twil agv] [--seeds 60]
     ./diffbot python benchmarks/trust.py coverage --seeds 200
 """
@@ -34,10 +40,13 @@ from multiprocessing import Pool
 
 import numpy as np
 from many_robots import record_many
+from random_robots import table
 
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
+from diffbot_sim.engines import ENGINES
+from diffbot_study.random_robots import ODDITIES
 from diffbot_study.recorded_runs import Run, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
@@ -228,6 +237,23 @@ PARTS: dict[str, Callable[[Pool, argparse.Namespace], Iterator[str]]] = {
 }
 
 
+def print_random(arguments: argparse.Namespace) -> None:
+    """Print the tables of random robots, one for each estimator."""
+    seeds = range(arguments.first, arguments.first + arguments.random)
+    with Pool(arguments.processes) as pool:
+        for name in arguments.estimators:
+            lines = table(
+                pool,
+                seeds,
+                engine=arguments.engine,
+                estimator=name,
+                friction=not arguments.frictionless,
+                oddity=arguments.oddity,
+            )
+            for line in lines:
+                print(line, flush=True)
+
+
 def main() -> None:
     """Print the tables of the parts asked for."""
     parser = argparse.ArgumentParser(
@@ -240,12 +266,21 @@ def main() -> None:
     parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=ESTIMATORS)
     parser.add_argument("--times", nargs="+", type=float, default=TIMES, help="of errors, s")
     parser.add_argument("--fast", action="store_true", help="excite up to the robot's own limits")
+    parser.add_argument("--random", type=int, metavar="N", help="N random robots, no other part")
+    parser.add_argument("--engine", default="ideal", choices=ENGINES, help="of random robots")
+    parser.add_argument("--oddity", choices=ODDITIES, help="friction that random robots have, too")
+    parser.add_argument("--frictionless", action="store_true", help="random robots without any")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     arguments.times = tuple(arguments.times)
     arguments.range = range(arguments.first, arguments.first + arguments.seeds)
+    if arguments.random is not None and arguments.random < 1:
+        parser.error(f"--random {arguments.random}: must be 1 or more robots")
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; choose of {', '.join(PARTS)}")
+    if arguments.random is not None:
+        print_random(arguments)
+        return
     with Pool(arguments.processes) as pool:
         for part in arguments.parts:
             print(f"--- {part}", flush=True)

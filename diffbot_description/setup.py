@@ -29,6 +29,8 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
+            f"describe = {NAME}.describe_command:main",
+            f"robot_urdf = {NAME}.robot_urdf:main",
             f"show_parameters = {NAME}.show_parameters:main",
         ],
     },

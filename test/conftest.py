@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.xml_launch.process import ProcessDescription
+from diffbot_bringup.xml_launch.processes import ProcessDescription
 from diffbot_bringup.xml_launch.resolver import Resolver
 
 # -I -S: no site packages, so that a script starts in a few milliseconds.

@@ -27,9 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.geometry import WheelGeometry
+from arc_odometry.geometry import REST, Arc, Pose, Velocity, WheelGeometry
 from arc_odometry.joints import EncoderJumpError, JointSample, wheel_turn
-from arc_odometry.plane import REST, Arc, Pose, Velocity
 
 Array = NDArray[np.float64]
 

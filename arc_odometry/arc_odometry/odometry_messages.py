@@ -1,4 +1,4 @@
-"""Poses and velocities in the plane as ROS messages, and back; how often they are sent."""
+"""Poses and velocities in the plane as ROS messages, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion, TransformSt
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 
-from arc_odometry.plane import Pose
+from arc_odometry.geometry import Pose
 
 # The robot stays on its plane and its wheels do not slide sideways: what the odometry does not
 # measure is known to be 0. Filters invert covariances, hence a small variance; m^2, rad^2, per s^2.
@@ -99,31 +99,3 @@ def _six(rows: tuple[NDArray[np.intp], ...], block: NDArray[np.float64]) -> NDAr
     matrix = PLANE_VARIANCE * np.eye(6)
     matrix[rows] = block
     return matrix.ravel()
-
-
-class RateLimit:
-    """Lets stamps through at a mean rate that does not exceed a limit.
-
-    Args:
-        rate: largest rate, Hz, >= 0; 0 lets everything through.
-    """
-
-    # Rounding of stamps, s, must not turn every 2nd sample into every 3rd.
-    ROUNDING = 1e-6
-
-    def __init__(self, rate: float) -> None:
-        if not (math.isfinite(rate) and rate >= 0.0):
-            raise ValueError(f"rate = {rate} Hz: must be finite and >= 0; 0 means no limit")
-        self._period = 1.0 / rate if rate > 0.0 else 0.0
-        self._due = -math.inf
-
-    def due(self, stamp: float) -> bool:
-        """Whether what has this stamp, s, may go out; then it counts as gone."""
-        if self._period == 0.0:
-            return True
-        wait = self._due - stamp
-        if self.ROUNDING < wait <= self._period + self.ROUNDING:
-            return False
-        # Kept in step where stamps come regularly; begun anew after gaps and resets of time.
-        self._due = (self._due if -self._period < wait <= self.ROUNDING else stamp) + self._period
-        return True

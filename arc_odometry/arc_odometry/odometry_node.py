@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 import signal
+from dataclasses import dataclass, field, fields
 from time import monotonic
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import rclpy
 from builtin_interfaces.msg import Time
@@ -30,45 +30,59 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry.geometry import WheelGeometry
-from arc_odometry.joints import JointReader
+from arc_odometry.joints import JointReader, RateLimit
 from arc_odometry.odometry import LONGEST_GAP, MAX_WHEEL_SPEED, DiffOdometry, JointOdometry
-from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform, read_pose
+from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
+
+V = TypeVar("V", bool, float, str)
 
 
-class Entry(NamedTuple):
-    """One parameter; `live` ones may be changed while the node runs."""
-
-    default: bool | float | str
-    description: str
-    live: bool = False
+def parameter(default: V, description: str, live: bool = False) -> V:
+    """A field of OdometryParameters; `live` ones may be changed while the node runs."""
+    return field(default=default, metadata={"description": description, "live": live})
 
 
-TABLE = {
-    "left_radius": Entry(0.0, "radius of the left wheel, m, > 0; must be given", live=True),
-    "right_radius": Entry(0.0, "radius of the right wheel, m, > 0; must be given", live=True),
-    "separation": Entry(0.0, "distance between the wheels, 2 b, m, > 0; must be given", live=True),
-    "path_noise": Entry(
+@dataclass(frozen=True)
+class OdometryParameters:
+    """Of odometry_publisher."""
+
+    left_radius: float = parameter(
+        0.0, "radius of the left wheel, m, > 0; must be given", live=True
+    )
+    right_radius: float = parameter(
+        0.0, "radius of the right wheel, m, > 0; must be given", live=True
+    )
+    separation: float = parameter(
+        0.0, "distance between the wheels, 2 b, m, > 0; must be given", live=True
+    )
+    path_noise: float = parameter(
         1e-6,
         "variance of a wheel's path per path driven, m^2/m, >= 0; 1e-6 is 1 mm after 1 m",
         live=True,
-    ),
-    "left_joint": Entry("left_wheel_joint", "name of the left wheel's joint"),
-    "right_joint": Entry("right_wheel_joint", "name of the right wheel's joint"),
-    "odom_frame": Entry("odom", "frame of the pose; parent in tf"),
-    "base_frame": Entry("base_link", "frame at the middle of the axle; child in tf"),
-    "publish_tf": Entry(True, "whether odom_frame -> base_frame is sent on /tf"),
-    "publish_rate": Entry(50.0, "most poses published per s of the stamps, Hz; 0: one per sample"),
-    "x": Entry(0.0, "start position, m, in odom_frame"),
-    "y": Entry(0.0, "start position, m, in odom_frame"),
-    "theta": Entry(0.0, "start heading, rad, in odom_frame"),
-    "max_wheel_speed": Entry(
+    )
+    left_joint: str = parameter("left_wheel_joint", "name of the left wheel's joint")
+    right_joint: str = parameter("right_wheel_joint", "name of the right wheel's joint")
+    odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
+    base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
+    publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")
+    publish_rate: float = parameter(
+        50.0, "most poses published per s of the stamps, Hz; 0: one per sample"
+    )
+    x: float = parameter(0.0, "start position, m, in odom_frame")
+    y: float = parameter(0.0, "start position, m, in odom_frame")
+    theta: float = parameter(0.0, "start heading, rad, in odom_frame")
+    max_wheel_speed: float = parameter(
         MAX_WHEEL_SPEED, "faster changes of a wheel's angle are jumps of its encoder, rad/s, > 0"
-    ),
-    "longest_gap": Entry(LONGEST_GAP, "longer gaps between joint states are reported, s, > 0"),
-    "reset_on_time_jump": Entry(
+    )
+    longest_gap: float = parameter(
+        LONGEST_GAP, "longer gaps between joint states are reported, s, > 0"
+    )
+    reset_on_time_jump: bool = parameter(
         False, "whether the pose goes back to its start when time does, as with a bag in a loop"
-    ),
-}
+    )
+
+
+FIELDS: dict[str, Any] = {each.name: each for each in fields(OdometryParameters)}
 
 
 def checked(name: str, value: Any) -> Any:
@@ -77,33 +91,34 @@ def checked(name: str, value: Any) -> Any:
     Raises:
         ValueError: wrong type, not finite, or an empty name.
     """
-    entry = TABLE[name]
-    kind = type(entry.default)
+    kind, description = type(FIELDS[name].default), FIELDS[name].metadata["description"]
     if kind is float and type(value) is int:
         value = float(value)  # launch files write 5 for 5.0
     if type(value) is not kind:
-        raise ValueError(f"{name} = {value!r}: must be a {kind.__name__} ({entry.description})")
+        raise ValueError(f"{name} = {value!r}: must be a {kind.__name__} ({description})")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name} = {value}: must be finite ({entry.description})")
+        raise ValueError(f"{name} = {value}: must be finite ({description})")
     if value == "":
-        raise ValueError(f"{name} is empty: must be a name ({entry.description})")
+        raise ValueError(f"{name} is empty: must be a name ({description})")
     return value
 
 
-def declare(node: Node) -> SimpleNamespace:
-    """Declare all parameters on the node; returns their values as attributes.
+def declare(node: Node) -> OdometryParameters:
+    """Declare all parameters on the node; returns what was given.
 
     Raises:
         ValueError: a value has the wrong type or is not finite.
     """
-    values = SimpleNamespace()
-    for name, entry in TABLE.items():
+    values = {}
+    for name, own in FIELDS.items():
         descriptor = ParameterDescriptor(
-            description=entry.description, dynamic_typing=True, read_only=not entry.live
+            description=own.metadata["description"],
+            dynamic_typing=True,
+            read_only=not own.metadata["live"],
         )
-        given: Any = node.declare_parameter(name, entry.default, descriptor).value
-        setattr(values, name, checked(name, given))
-    return values
+        given: Any = node.declare_parameter(name, own.default, descriptor).value
+        values[name] = checked(name, given)
+    return OdometryParameters(**values)
 
 
 WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited at the start
@@ -200,7 +215,7 @@ class OdometryNode(Node):
     def _on_parameters(self, parameters: list[Parameter[Any]]) -> SetParametersResult:
         """Take new radii, separation and noise while running; all of them or none."""
         try:
-            new = {p.name: checked(p.name, p.value) for p in parameters if p.name in TABLE}
+            new = {p.name: checked(p.name, p.value) for p in parameters if p.name in FIELDS}
             now = self.odometry.geometry
             geometry = WheelGeometry(
                 *(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import plane as series
+from arc_odometry import geometry as series
 from arc_odometry import sinc, sinc_derivative
 
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arc_odometry import Arc, DiffOdometry, Pose, WheelGeometry
-from arc_odometry.plane import euler_end, midpoint_end
+from arc_odometry.geometry import euler_end, midpoint_end
 
 length = st.floats(0.01, 1.0)
 geometries = st.builds(WheelGeometry, length, length, length)

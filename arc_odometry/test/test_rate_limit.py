@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from arc_odometry.odometry_messages import RateLimit
+from arc_odometry.joints import RateLimit
 
 
 def passed(limit, stamps):

@@ -51,6 +51,11 @@ COMMANDS = {
             "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",
         ),
         Command(
+            "describe",
+            "FILE [NAME:=VALUE ...] [--wheels LEFT RIGHT] [--output FILE.yaml]",
+            "make a robot file from a URDF or xacro file; --help lists all options",
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",

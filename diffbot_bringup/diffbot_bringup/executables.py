@@ -1,18 +1,7 @@
-"""The executables of this package.
-
-A node's module is loaded when it is called, with SIGINT set to end the process: Ctrl-C while it
-still loads leaves no traceback.
-"""
+"""The executables of this package; see diffbot_node/executables.py."""
 
 from __future__ import annotations
 
-import signal
+from diffbot_node.executables import executable
 
-
-def recorder() -> int:
-    """Run the recorder node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_bringup.recorder_node import Recorder
-    from diffbot_node import run_node
-
-    return run_node(Recorder)
+recorder = executable("diffbot_bringup.recorder_node", "Recorder")

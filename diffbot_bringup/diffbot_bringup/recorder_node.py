@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import importlib
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from rclpy.qos import QoSProfile
 
-from diffbot_node import Parameter, declare, results_folder
+from diffbot_node import declare, parameter, results_folder
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.polled_node import PolledNode
 
@@ -39,17 +41,25 @@ VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
 DEPTH = 2000  # messages that may wait from one poll to the next
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
 
-PARAMETERS = (
-    Parameter(
-        "topics",
+
+@dataclass(frozen=True)
+class RecorderParameters:
+    """Of recorder."""
+
+    topics: str = parameter(
         "joint_states effort_controller/commands",
         "what is recorded, names with spaces between; TOPIC:PACKAGE/msg/TYPE where the type is not "
         f"known by the name ({', '.join(KNOWN)})",
-    ),
-    Parameter("storage", "mcap", "form of the recording: mcap or sqlite3", choices=tuple(STORAGES)),
-    Parameter("output", "", "folder to make; it must not exist; empty: results/<date>-recording"),
-    Parameter("patience", 20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0),
-)
+    )
+    storage: str = parameter(
+        "mcap", "form of the recording: mcap or sqlite3", choices=tuple(STORAGES)
+    )
+    output: str = parameter(
+        "", "folder to make; it must not exist; empty: results/<date>-recording"
+    )
+    patience: float = parameter(
+        20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0
+    )
 
 
 class Recorder(PolledNode):
@@ -58,7 +68,7 @@ class Recorder(PolledNode):
     def __init__(self) -> None:
         super().__init__("recorder")
         self.exit_code: int | None = None
-        self.values = declare(self, PARAMETERS)
+        self.values = declare(self, RecorderParameters)
         default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
         folder = Path(self.values.output or default).expanduser()
         results_folder(str(folder.parent))
@@ -77,8 +87,8 @@ class Recorder(PolledNode):
             connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
             self._feeds.append((feed, connection))
         self._count = 0
-        self._met = self._closed = False
-        self._since = time.monotonic()
+        self._others = Presence(self.values.patience)
+        self._closed = False
         create_wall_timer(self, POLL_PERIOD, self._poll)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
@@ -105,11 +115,10 @@ class Recorder(PolledNode):
 
     def _look_around(self) -> None:
         """Leave with the others."""
-        if any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds):
-            self._met = True
-        elif self._met:
+        there = any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds)
+        if self._others.have_left(there) and self._others.met:
             self.exit_code = 0
-        elif 0.0 < self.values.patience < time.monotonic() - self._since:
+        elif self._others.gave_up and not self._others.met:
             self.get_logger().error(
                 f"nobody published what is to be recorded within {self.values.patience:g} s of "
                 "wall time: start the robot's driver, or correct `topics`"

@@ -95,6 +95,9 @@ class LiveEstimate:
         verified: whether a motion that the values were not made from agreed with them; None:
             there was none yet.
         coverage: share of the excitation that each needs that has been seen, 0 to 1.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN where the
+            estimator does not know it.
+        friction_variances: of it; infinite where not identifiable.
     """
 
     stamp: float
@@ -104,6 +107,8 @@ class LiveEstimate:
     reason: str = ""
     verified: bool | None = None
     coverage: Four = (1.0, 1.0, 1.0, 1.0)
+    friction: Four = (math.nan,) * 4
+    friction_variances: Four = (math.inf,) * 4
 
     @property
     def deviations(self) -> Four:
@@ -301,6 +306,7 @@ class Adaptation:
         is_started: whether the robot may be driven with them.
         refused: estimates refused so far.
         accepted: estimates so far that at least one parameter could follow.
+        elapsed: time between the newest two, as it counts for the rate, s.
 
     Raises:
         ValueError: `start` is outside the band.
@@ -321,6 +327,7 @@ class Adaptation:
         self._before = (self.in_use, started)  # the newest judgement
         self.refused = 0
         self.accepted = 0
+        self.elapsed = 0.0
         self._stamp: float | None = None
         self._moves = [False] * 4
         self._precise = [
@@ -344,7 +351,7 @@ class Adaptation:
     def judge(self, estimate: LiveEstimate) -> Judgement:
         """Judge an estimate and move the parameters in use towards it as far as they may."""
         self._before = (self.in_use, self.is_started)
-        time = self._elapsed(estimate.stamp)
+        time = self.elapsed = self._elapsed(estimate.stamp)
         reasons = judge_set(estimate, self._settings)
         if reasons:
             self._moves = [False] * 4

@@ -14,9 +14,12 @@ from typing import Any
 import yaml
 
 from diffbot_description import DynamicParameters, Sigma
+from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
+from diffbot_ident.torque.estimate import FRICTION_NAMES
 
 NAMES = DynamicParameters._fields
+FRICTION_SIGMAS = 4.0  # how many standard deviations of friction may be below 0
 SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
 ADVICE = "identify the robot anew: launch ident"
 HEADER = """\
@@ -99,6 +102,49 @@ def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
     if state == "estimated" and all(variance == math.inf for variance in variances[:2]):
         values[:2], variances = (0.0, 0.0), [0.0, 0.0, *variances[2:]]
     return usable_dynamics(values, variances)
+
+
+def read_friction(path: str) -> tuple[float | None, ...]:
+    """Friction of the wheels in a file of read_dynamics, as the identification writes it.
+
+    Args:
+        path: of the file; `~` is expanded.
+
+    Returns:
+        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None for what the file does
+        not say, or what was not identifiable. A value below 0 within its uncertainty is 0.
+
+    Raises:
+        ValueError: as read_dynamics, or a value is not finite or below 0 beyond its uncertainty.
+    """
+    section = read_section(path, NAMES, ADVICE).get("friction")
+    if section is None:
+        return (None,) * len(FRICTION_NAMES)
+    try:
+        if not isinstance(section, dict):
+            raise ValueError(f"friction = {section!r}: must hold {', '.join(FRICTION_NAMES)}")
+        return tuple(_friction_value(name, section.get(name)) for name in FRICTION_NAMES)
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
+
+
+def _friction_value(name: str, entry: Any) -> float | None:
+    """One value of the friction; None where it is not known."""
+    if entry is None:
+        return None
+    value, variance = entry, 0.0
+    if isinstance(entry, dict):
+        value, variance = entry.get("value"), entry.get("variance", 0.0)
+    for what, number in (("", value), ("variance of ", variance)):
+        if type(number) not in (int, float):
+            raise ValueError(f"{what}friction {name} = {number!r}: must be a number")
+    if variance == math.inf or math.isnan(value):
+        return None
+    if not (math.isfinite(value) and variance >= 0.0):
+        raise ValueError(f"friction {name} = {value}, variance {variance}: must be finite, >= 0")
+    if value < -FRICTION_SIGMAS * math.sqrt(variance):
+        raise ValueError(f"friction {name} = {value}: must be >= 0, no wheel drives itself")
+    return max(float(value), 0.0)
 
 
 def _check_verified(verification: Any) -> None:
@@ -223,11 +269,13 @@ class IdentifiedSigma:
         variances: of sigma1..sigma4, in the squares of their units; 0 where they are exact, NaN
             where unknown.
         dead_time: from a command to its effect on v and on omega, s.
+        dead_band: of the commands of v and of omega, m/s and rad/s.
     """
 
     sigma: Sigma
     variances: tuple[float, ...] = (math.nan,) * 4
     dead_time: tuple[float, ...] = (0.0, 0.0)
+    dead_band: tuple[DeadBand, DeadBand] = (NO_DEAD_BAND, NO_DEAD_BAND)
 
 
 def read_sigma(path: str) -> IdentifiedSigma:
@@ -235,7 +283,8 @@ def read_sigma(path: str) -> IdentifiedSigma:
 
     The file holds, below `NODE: ros__parameters:`, `sigma` ([sigma1 in s, sigma2 in s, sigma3,
     sigma4]) and, where it was identified, `covariance_diagonal` (4 variances), `dead_time`
-    ([v, omega], s) and `exponent` (of the command, [v, omega]: 1, 1).
+    ([v, omega], s), `dead_band` ([v, omega], m/s, rad/s) with `dead_band_kind` (of both: offset or
+    threshold) and `exponent` (of the command, [v, omega]: 1, 1).
 
     Args:
         path: of the file; `~` is expanded.
@@ -256,6 +305,8 @@ def read_sigma(path: str) -> IdentifiedSigma:
         if "dead_time" in section:
             known = replace(known, dead_time=_numbers(section, "dead_time", 2))
             _check_dead_time(known.dead_time)
+        if "dead_band" in section:
+            known = replace(known, dead_band=_dead_bands(section))
         return known
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
@@ -315,3 +366,18 @@ def _check_dead_time(dead_time: tuple[float, ...]) -> None:
     for axis, value in zip(("v", "omega"), dead_time, strict=True):
         if not 0.0 <= value <= 1.0:
             raise ValueError(f"dead_time of {axis} = {value} s: must be from 0 to 1")
+
+
+def _dead_bands(section: dict[str, Any]) -> tuple[DeadBand, DeadBand]:
+    widths = _numbers(section, "dead_band", 2)
+    kinds = section.get("dead_band_kind", [DeadBandKind.OFFSET.value] * 2)
+    if not (isinstance(kinds, list) and len(kinds) == 2):
+        raise ValueError(f"dead_band_kind = {kinds!r}: must be two kinds, of v and omega")
+    for axis, width, unit in zip(("v", "omega"), widths, ("m/s", "rad/s"), strict=True):
+        if not 0.0 <= width < math.inf:
+            raise ValueError(f"dead_band of {axis} = {width} {unit}: must be finite and >= 0")
+    v, omega = (
+        DeadBand(width, DeadBandKind.named(str(kind)))
+        for width, kind in zip(widths, kinds, strict=True)
+    )
+    return v, omega

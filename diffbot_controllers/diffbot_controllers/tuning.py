@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from arc_odometry.geometry import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
@@ -13,6 +14,7 @@ from diffbot_controllers.laws.backstepping_standard import (
     VelocityServo,
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_description import DynamicParameters
 
@@ -31,6 +33,9 @@ LATERAL = 5.0  # m/s^2, default of the largest lateral acceleration
 # Share of the wheels' torque that f(u) may take at the largest omega, and at the largest |v omega|.
 # Where K5 omega^2 takes all of it, nothing holds v; twil at 1 N m was 9 % too fast for its limit.
 DRIFT = 0.35
+# A robot that friction holds has arrived within NEAREST m, or so many counts of its encoders.
+NEAREST, READINGS = 1e-3, 3.0
+LARGEST_FRICTION = 0.8  # of the torque limit
 
 
 def approach_gains(
@@ -42,6 +47,8 @@ def approach_gains(
     gamma1: float | None = None,
     gamma2: float | None = None,
     ratio: float | None = None,
+    near: float = ApproachGains.near,
+    friction: float = 0.0,
 ) -> ApproachGains:
     """Gains of the approach for a robot.
 
@@ -55,6 +62,8 @@ def approach_gains(
         gamma1: 1/s, > 0, as in ApproachGains; None: tuned. It does not depend on gamma2 given.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
+        near: distance at which the robot has arrived, m, > 0.
+        friction: torque of a wheel that it leaves nothing of for accelerations, N m, >= 0.
 
     Raises:
         ValueError: a limit or a gain is not > 0.
@@ -68,6 +77,7 @@ def approach_gains(
         angular_velocity = min(angular_velocity, math.sqrt(drive / abs(dynamics.k5)))
     if dynamics.k6 != 0.0:
         lateral_acceleration = min(lateral_acceleration, turn / abs(dynamics.k6))
+    limits = servo_limits(dynamics, torque_limit - friction)
     tuned = min(FASTEST, FIRMNESS * math.sqrt(limits.angular_acceleration))
     return ApproachGains(
         gamma1=tuned / GAMMA_RATIO if gamma1 is None else gamma1,
@@ -78,7 +88,19 @@ def approach_gains(
         deceleration=BRAKE * limits.linear_acceleration,
         angular_deceleration=BRAKE * limits.angular_acceleration,
         lateral_acceleration=lateral_acceleration,
+        near=near,
     )
+
+
+def arrival(wheels: Wheels | None) -> float:
+    """Distance at which a robot has arrived, m; see ApproachGains.near.
+
+    What friction holds at its goal does not swing with the encoders' noise there: it may come
+    nearer, as near as its encoders can tell the way to the goal.
+    """
+    if wheels is None or not wheels.hold:
+        return ApproachGains.near
+    return min(ApproachGains.near, max(NEAREST, READINGS * wheels.resolution))
 
 
 def servo_limits(
@@ -94,6 +116,24 @@ def servo_limits(
     return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
 
+def friction_at_rest(torque_limit: float, wheels: Wheels | None) -> float:
+    """What dry friction takes of a wheel's torque, N m.
+
+    Raises:
+        ValueError: friction takes so much that nothing is left to drive with.
+    """
+    if wheels is None:
+        return 0.0
+    most = max(law.sliding(way) for law in wheels.friction for way in (1.0, -1.0))
+    if not most <= LARGEST_FRICTION * torque_limit:
+        raise ValueError(
+            f"Coulomb friction = {most:g} N m: must be <= {LARGEST_FRICTION:g} of the torque limit "
+            f"of {torque_limit:g} N m, else the robot hardly moves; raise torque_limit, or correct "
+            "the friction in the robot's YAML"
+        )
+    return most
+
+
 def tuned_backstepping(
     dynamics: DynamicParameters,
     torque_limit: float,
@@ -105,6 +145,7 @@ def tuned_backstepping(
     gamma1: float | None = None,
     gamma2: float | None = None,
     ratio: float | None = None,
+    wheels: Wheels | None = None,
 ) -> StandardBackstepping:
     """The standard backstepping law with gains for a robot.
 
@@ -125,10 +166,12 @@ def tuned_backstepping(
         gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: tuned.
+        wheels: what is known of them: friction, encoders, delay; None: nothing.
 
     Raises:
         ValueError: names a number that is not > 0, or the direction.
     """
+    friction = friction_at_rest(torque_limit, wheels)
     gains = approach_gains(
         dynamics,
         torque_limit,
@@ -138,16 +181,22 @@ def tuned_backstepping(
         gamma1,
         gamma2,
         ratio,
+        arrival(wheels),
+        friction,
     )
     return StandardBackstepping(
         dynamics,
         gains,
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
         VelocityServo(
-            limits=servo_limits(dynamics, torque_limit, linear_velocity, angular_velocity)
+            limits=replace(
+                servo_limits(dynamics, torque_limit - friction, linear_velocity, angular_velocity),
+                torque=torque_limit,
+            )
         ),
         direction,
         mean_velocity=mean_velocity,
+        wheels=wheels,
     )
 
 
@@ -163,6 +212,7 @@ def tuned_polar_pose(
     ratio: float | None = None,
     settling_time: float = 0.05,
     damping: float = 1.0,
+    wheels: Wheels | None = None,
 ) -> PolarPoseController:
     """The polar pose law over velocity loops, (61)-(83) of Lages (2017), with gains for a robot.
 
@@ -180,8 +230,10 @@ def tuned_polar_pose(
         gamma1=gamma1,
         gamma2=gamma2,
         ratio=ratio,
+        near=arrival(wheels),
+        friction=friction_at_rest(torque_limit, wheels),
     )
     loops = LinearizingController(
-        dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity
+        dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels
     )
     return PolarPoseController(loops, gains, direction)

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
@@ -233,3 +234,59 @@ def test_after_a_reset_of_time_the_estimates_of_before_count_no_more(make):
     graph.spin()
     stamps = [seconds(message.header.stamp) for message in estimator.judged[count:]]
     assert stamps == pytest.approx([0.2, 0.21, 0.25])
+
+
+def coulomb(graph):
+    return tuple(wheel.coulomb for wheel in graph.node.law.friction)
+
+
+@pytest.mark.parametrize("kind", [BackstepNode, PoseNode, LinearizingNode])
+def test_live_friction_reaches_the_law_beside_the_load_but_not_where_it_is_not_known(make, kind):
+    graph = make(kind, parameters="adaptive", reference_timeout=10.0)
+    assert coulomb(graph) == (0.0, 0.0)
+    estimator = Estimator(graph)
+    drive(graph)
+    for _ in range(3):
+        estimator.offer(
+            0.95,
+            friction=[0.0, 0.0, 0.3, 0.4],
+            friction_variance=[1e-8, 1e-8, 1e-6, math.inf],
+        )
+        graph.run(0.3)
+    left, right = coulomb(graph)
+    # 0.6 s at 20 % a second of 2 % of the 5 N m that the motors have.
+    assert left == pytest.approx(2 * 0.3 * 0.2 * 0.1, rel=0.05) and right == 0.0
+    assert graph.node.law.dynamics.k7 == pytest.approx(0.95 * NOMINAL[2], rel=0.01)
+
+
+def test_a_refused_set_takes_its_friction_with_it_and_none_means_none(make):
+    graph = make(BackstepNode, parameters="adaptive")
+    estimator = Estimator(graph)
+    drive(graph)
+    for _ in range(2):
+        estimator.offer(
+            friction=[0.0, 0.0, 0.3, 0.3],
+            friction_variance=[1e-8] * 4,
+            verification=DynamicParameters.REFUTED,
+        )
+        graph.run(0.3)
+    assert coulomb(graph) == (0.0, 0.0)
+
+
+def test_a_controller_begins_with_the_friction_of_its_parameter_file(make, tmp_path):
+    path = tmp_path / "identified.yaml"
+    names = dict(zip(("k5", "k6", "k7", "k8"), NOMINAL, strict=True))
+    friction = {"coulomb_left": {"value": 0.05, "variance": 1e-6}}
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": {**names, "friction": friction}}}))
+    graph = make(BackstepNode, parameters=path)
+    assert coulomb(graph) == (0.05, 0.0)
+
+
+def test_friction_none_makes_a_law_that_knows_no_friction(make, tmp_path):
+    path = tmp_path / "identified.yaml"
+    names = dict(zip(("k5", "k6", "k7", "k8"), NOMINAL, strict=True))
+    path.write_text(
+        yaml.safe_dump({"/**": {"ros__parameters": {**names, "friction": {"coulomb_left": 0.05}}}})
+    )
+    graph = make(BackstepNode, parameters=path, friction="none")
+    assert coulomb(graph) == (0.0, 0.0)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_controllers.parameter_file import read_sigma, sigma_from
+from diffbot_description.dead_band import DeadBand, DeadBandKind
 
 GOOD = {
     "sigma": [3.4, 4.6, 0.86, 0.25],
@@ -31,6 +32,13 @@ def test_what_was_identified_arrives(tmp_path):
     assert known.dead_time == (0.02, 0.04)
 
 
+def test_dead_bands_arrive_with_their_kinds(tmp_path):
+    bands = {"dead_band": [0.05, 0.2], "dead_band_kind": ["offset", "threshold"]}
+    known = read_sigma(write(tmp_path, **bands)).dead_band
+    assert known == (DeadBand(0.05), DeadBand(0.2, DeadBandKind.THRESHOLD))
+    assert read_sigma(write(tmp_path)).dead_band == (DeadBand(), DeadBand())
+
+
 def test_only_sigma_is_needed(tmp_path):
     known = read_sigma(write(tmp_path, covariance_diagonal=None, dead_time=None, robot=None))
     assert all(map(math.isnan, known.variances))
@@ -51,6 +59,10 @@ def test_only_sigma_is_needed(tmp_path):
         ({"exponent": [1.0, 1.5]}, r"exponent of omega = 1\.5: must be 1"),
         ({"dead_time": [0.0, 2.0]}, "dead_time of omega = 2.0 s: must be from 0 to 1"),
         ({"dead_time": [-0.1, 0.0]}, r"dead_time of v = -0\.1 s: must be from 0 to 1"),
+        ({"dead_band": [-0.1, 0.0]}, r"dead_band of v = -0\.1 m/s: must be finite and >= 0"),
+        ({"dead_band": [0.0, math.nan]}, "dead_band of omega = nan rad/s: must be finite"),
+        ({"dead_band": [0.1, 0.1], "dead_band_kind": ["offset", "odd"]}, "'odd': must be one of"),
+        ({"dead_band": [0.1, 0.1], "dead_band_kind": "offset"}, "must be two kinds"),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path, changes, says):

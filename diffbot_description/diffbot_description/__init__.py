@@ -1,6 +1,13 @@
 """Differential-drive robots: one YAML file each, their URDF and their closed-form dynamics."""
 
-from diffbot_description.dynamics import DynamicParameters, Sigma, Torque, closed_form
+from diffbot_description.dynamics import (
+    DynamicParameters,
+    FrictionLaw,
+    Sigma,
+    Torque,
+    closed_form,
+    wheel_friction,
+)
 from diffbot_description.files import write_atomically
 from diffbot_description.identified_robot import write_identified_robot
 from diffbot_description.loading import known_robots, load_robot, urdf
@@ -9,6 +16,7 @@ from diffbot_description.robot_model import RobotModel
 
 __all__ = [
     "DynamicParameters",
+    "FrictionLaw",
     "Robot",
     "RobotModel",
     "Sigma",
@@ -17,6 +25,7 @@ __all__ = [
     "known_robots",
     "load_robot",
     "urdf",
+    "wheel_friction",
     "write_atomically",
     "write_identified_robot",
 ]

@@ -5,7 +5,10 @@ midpoint and the wheels' torques tau; with friction of the wheels, T stands for 
 
     v'     = K5 omega^2 + K7 (T_left + T_right)
     omega' = K6 v omega + K8 (T_left - T_right)
-    T = tau - viscous w - coulomb sign(w),      w_left, w_right = (v -+ b omega) / r
+    T = tau - T_f(w),      w_left, w_right = (v -+ b omega) / r
+    T_f(w) = viscous w + sign(w) (C + (S - C) exp(-(w / w_s)^2))
+
+T_f of a wheel at rest is what holds it, up to S; see FrictionLaw.
 
 In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice,
 which would be singular.
@@ -24,13 +27,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Velocity
 from arc_odometry.geometry import check_finite
+from diffbot_description.ground_loads import ground_loads
+from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
 
 Array = NDArray[np.float64]
@@ -70,6 +75,129 @@ def acting_torque(
         sign: of the speed; who integrates through standstill softens it.
     """
     return torque - viscous * speed - coulomb * sign
+
+
+@dataclass(frozen=True)
+class FrictionLaw(Generic[Number]):
+    """T_f of a wheel, N m: viscous, Coulomb and static friction with Stribeck's fall between them.
+
+    Of one wheel with numbers, of many with arrays of one shape.
+
+    Attributes:
+        viscous: N m s/rad, >= 0.
+        coulomb: C of a wheel that turns forward, N m, >= 0.
+        coulomb_backward: C of one that turns backward, N m; None: as forward.
+        static: S, breakaway torque, N m, >= both C; None: C of that direction.
+        stribeck_velocity: w_s, rad/s, > 0; not None where static is not None.
+
+    Raises:
+        ValueError: static without stribeck_velocity.
+    """
+
+    viscous: Number
+    coulomb: Number
+    coulomb_backward: Number | None = None
+    static: Number | None = None
+    stribeck_velocity: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.static is not None and self.stribeck_velocity is None:
+            raise ValueError(
+                f"friction: static = {self.static} N m needs stribeck_velocity, rad/s: the speed "
+                "over which it falls to Coulomb friction; give it, or no static"
+            )
+
+    def sliding(self, direction: Number) -> Number:
+        """C by direction (> 0 forward, else backward), N m."""
+        if self.coulomb_backward is None:
+            return self.coulomb
+        return _by_direction(direction, self.coulomb, self.coulomb_backward)
+
+    def breakaway(self, direction: Number) -> Number:
+        """Torque that a wheel at rest withstands in a direction (as in sliding), N m."""
+        return self.sliding(direction) if self.static is None else self.static
+
+    def dry(self, speed: Number, direction: Number) -> Number:
+        """Size of the friction that is not viscous, C + (S - C) exp(-(w / w_s)^2), N m.
+
+        Args:
+            speed: w, rad/s.
+            direction: as in sliding; a wheel that starts has one before it has a speed.
+        """
+        coulomb = self.sliding(direction)
+        if self.static is None or self.stribeck_velocity is None:
+            return coulomb
+        ratio = speed / self.stribeck_velocity
+        return coulomb + (self.static - coulomb) * _exponential(-ratio * ratio)
+
+    def torque(self, speed: Number) -> Number:
+        """T_f against a turning wheel, N m; 0 at rest, where the other torques decide.
+
+        Args:
+            speed: w, rad/s.
+        """
+        return self.viscous * speed + _sign(speed) * self.dry(speed, speed)
+
+
+def wheel_friction(
+    robot: Robot, mass: float = 0.0, x: float = 0.0
+) -> tuple[FrictionLaw[float], FrictionLaw[float]]:
+    """Laws of the wheels (left, right) of a robot, its rolling resistance included.
+
+    Args:
+        robot: its friction and loads.
+        mass: of a payload, kg; it makes rolling resistance larger.
+        x: of the payload, m ahead of the axle.
+    """
+    friction = robot.friction
+    rolling = rolling_torques(robot, mass, x)
+
+    def law(side: int) -> FrictionLaw[float]:
+        added = [
+            None if pair is None else pair[side] + rolling[side]
+            for pair in (friction.coulomb_backward, friction.static)
+        ]
+        speed = friction.stribeck_velocity
+        return FrictionLaw(
+            viscous=friction.viscous[side],
+            coulomb=friction.coulomb[side] + rolling[side],
+            coulomb_backward=added[0],
+            static=added[1],
+            stribeck_velocity=None if speed is None else speed[side],
+        )
+
+    return law(0), law(1)
+
+
+def rolling_torques(robot: Robot, mass: float = 0.0, x: float = 0.0) -> tuple[float, float]:
+    """Rolling resistance of the wheels (left, right): coefficient x load x radius, N m.
+
+    Args:
+        robot: its coefficient, loads and radius.
+        mass: of a payload, kg.
+        x: of the payload, m ahead of the axle.
+    """
+    lever = robot.friction.rolling_resistance * robot.wheels.radius
+    left, right = ground_loads(robot, mass, x).wheels
+    return lever * left, lever * right
+
+
+def _by_direction(direction: Number, forward: Number, backward: Number) -> Number:
+    if isinstance(direction, np.ndarray):
+        return np.where(direction > 0.0, forward, backward)
+    return forward if direction > 0.0 else backward
+
+
+def _sign(speed: Number) -> Number:
+    if isinstance(speed, np.ndarray):
+        return np.sign(speed)
+    return float((speed > 0.0) - (speed < 0.0))
+
+
+def _exponential(x: Number) -> Number:
+    if isinstance(x, np.ndarray):
+        return np.exp(x)
+    return math.exp(x)
 
 
 class DynamicParameters(NamedTuple):

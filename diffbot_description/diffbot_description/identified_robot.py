@@ -15,11 +15,12 @@ from typing import Any
 
 import yaml
 
-from diffbot_description.dynamics import closed_form
+from diffbot_description.dynamics import closed_form, rolling_torques
 from diffbot_description.files import read_yaml, write_atomically
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.urdf_appearance import shapes_file
 
 TEMPLATE = """\
 <?xml version="1.0" encoding="utf-8"?>
@@ -161,7 +162,8 @@ def write_identified_robot(
         k7: 1/(kg m).
         k8: 1/(kg m^2).
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps what
-            is described.
+            is described. Coulomb friction that was identified holds in both directions, includes
+            the rolling resistance and raises a static friction below it.
         notes: lines for the comments of both files, such as intervals.
 
     Raises:
@@ -170,7 +172,10 @@ def write_identified_robot(
     """
     data = read_yaml(robot.path)
     try:
-        _patch(data, identified_model(robot.model, float(k5), float(k7), float(k8)), friction)
+        body = identified_model(robot.model, float(k5), float(k7), float(k8))
+        _patch(data, body, friction, rolling_torques(robot))
+        if robot.appearance.urdf is not None:  # a relative path starts at another folder there
+            data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
         patched = robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(
@@ -195,13 +200,54 @@ def write_identified_robot(
     return robot_file, xacro_file
 
 
-def _patch(data: dict[str, Any], model: RobotModel, friction: Sequence[float | None]) -> None:
-    """Put an identified body and friction into the content of a robot file."""
+def _patch(
+    data: dict[str, Any],
+    model: RobotModel,
+    friction: Sequence[float | None],
+    rolling: tuple[float, float],
+) -> None:
+    """Put an identified body and friction into the content of a robot file.
+
+    Args:
+        data: of the file.
+        model: with the body.
+        friction: as in write_identified_robot.
+        rolling: torques (N m) of the described rolling resistance, which no identification tells
+            from Coulomb friction.
+    """
     body = data["body"]
     body["mass"] = model.mass_body
     body["center_of_mass"]["x"] = model.com_offset
     body["inertia"]["yaw"] = model.inertia_body
-    for index, value in enumerate(friction):
-        if value is not None:
-            kind = "viscous" if index < 2 else "coulomb"
-            data["friction"][kind][index % 2] = float(value)
+    described = data["friction"]
+    for side, (viscous, coulomb) in enumerate(zip(friction[:2], friction[2:], strict=True)):
+        if viscous is not None:
+            described["viscous"][side] = float(viscous)
+        if coulomb is not None:
+            _set_coulomb(described, side, float(coulomb))
+    if any(coulomb is not None for coulomb in friction[2:]):
+        _drop_rolling_resistance(described, friction[2:], rolling)
+
+
+def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
+    """Set a wheel's identified Coulomb friction, N m, a mean over both directions.
+
+    Its static friction, which nothing identified, is no less.
+    """
+    friction["coulomb"][side] = coulomb
+    if "coulomb_backward" in friction:
+        friction["coulomb_backward"][side] = coulomb
+    if "static" in friction:
+        friction["static"][side] = max(friction["static"][side], coulomb)
+
+
+def _drop_rolling_resistance(
+    friction: dict[str, Any], identified: Sequence[float | None], rolling: tuple[float, float]
+) -> None:
+    """Leave no rolling resistance beside a Coulomb friction that was identified with it in it."""
+    if friction.pop("rolling_resistance", 0.0) == 0.0:
+        return
+    for side, value in enumerate(identified):
+        if value is None:
+            for name in {"coulomb", "coulomb_backward", "static"} & friction.keys():
+                friction[name][side] += rolling[side]

@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
+import types
 from collections.abc import Sequence
+from dataclasses import MISSING, fields
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ament_index_python.packages import get_package_share_directory
 
 from diffbot_description.files import closest, parse_yaml, read_text
-from diffbot_description.robot import Quantity, Robot
+from diffbot_description.robot import TEXTS, Quantity, Robot
+from diffbot_description.urdf_appearance import with_shapes
+from diffbot_description.urdf_files import URDF_SUFFIXES
 
 PACKAGE = "diffbot_description"
 SUFFIXES = (".yaml", ".yml")
@@ -34,8 +39,9 @@ def known_robots() -> list[str]:
 def load_robot(robot: str | os.PathLike[str]) -> Robot:
     """Return the robot of that name or file.
 
-    ``robot`` is the name of a robot of the package ("twil", "agv") or the path of a YAML file
-    that ends in .yaml or .yml. Raises ValueError for an unknown robot (lists the known ones) and
+    ``robot`` is the name of a robot of the package ("twil", "agv"), the path of a YAML file that
+    ends in .yaml or .yml, or that of a .urdf or .xacro file, of which a robot file is made. Raises
+    ValueError for an unknown robot (lists the known ones) and
     for every fault of a file: names file, field, value, limit and what to change.
     """
     path = _find(robot)
@@ -58,12 +64,16 @@ def _find(robot: str | os.PathLike[str]) -> Path:
         if path.exists():
             return path
         raise ValueError(f"robot file {path} does not exist. Check the path.")
+    if text.endswith(URDF_SUFFIXES):
+        from diffbot_description.described_robot import robot_file_for  # it reads robots with this
+
+        return robot_file_for(path)
     if text in known_robots():
         return share_directory() / "config" / f"{text}.yaml"
     what = f"robot '{text}' is a folder" if path.is_dir() else f"unknown robot '{text}'"
     raise ValueError(
         f"{what}. Known robots: {', '.join(known_robots())}; "
-        "or give the path of your own file, ending in .yaml."
+        "or give the path of your own file, ending in .yaml, .urdf or .xacro."
     )
 
 
@@ -82,11 +92,12 @@ def urdf(
     Runs urdf/robot.urdf.xacro with the robot's YAML file. ``hardware_plugin`` is the class of
     the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem". ``simulator`` names
     the simulator whose plugins are added, see SIMULATORS; ``controllers`` is the path of the
-    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator.
+    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator, and
+    for an ``appearance.urdf`` that cannot be read.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
-    return _generated(
+    text = _generated(
         str(share_directory() / "urdf" / "robot.urdf.xacro"),
         robot.path.read_bytes(),
         ("robot", str(robot.path)),
@@ -94,6 +105,7 @@ def urdf(
         ("simulator", simulator),
         ("controllers", controllers),
     )
+    return text if robot.appearance.urdf is None else with_shapes(text, robot)
 
 
 @functools.lru_cache(maxsize=32)
@@ -116,6 +128,7 @@ def robot_from(data: Any, path: Path) -> Robot:
     _check_body(robot)
     _check_casters(robot)
     _check_support(robot)
+    _check_friction(robot)
     _check_names_and_limits(robot)
     return robot
 
@@ -134,8 +147,11 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
         raise ValueError(f"{section} must hold named values, not {data!r}. Copy twil.yaml.")
     kinds = get_type_hints(cls, include_extras=True)
     names = [name for name in kinds if name not in given]
-    _check_keys(data, names, where)
-    values = {name: _read(kinds[name], data[name], _dotted(where, name)) for name in names}
+    optional = [entry.name for entry in fields(cls) if entry.default is not MISSING]  # type: ignore[arg-type]
+    _check_keys(data, [name for name in names if name not in optional], optional, where)
+    values = {
+        name: _read(kinds[name], data[name], _dotted(where, name)) for name in names if name in data
+    }
     return cls(**values, **given)
 
 
@@ -143,9 +159,9 @@ def _dotted(where: str, key: object) -> str:
     return f"{where}.{key}" if where else str(key)
 
 
-def _check_keys(data: dict[Any, Any], expected: list[str], where: str) -> None:
-    unknown = [key for key in data if key not in expected]
-    missing = [key for key in expected if key not in data]
+def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], where: str) -> None:
+    unknown = [key for key in data if key not in needed and key not in optional]
+    missing = [key for key in needed if key not in data]
     problems = []
     if unknown:
         problems.append("unknown: " + ", ".join(_dotted(where, key) for key in unknown))
@@ -153,16 +169,20 @@ def _check_keys(data: dict[Any, Any], expected: list[str], where: str) -> None:
         problems.append("missing: " + ", ".join(_dotted(where, key) for key in missing))
     if not problems:
         return
-    near = next(filter(None, (closest(str(key), missing) for key in unknown)), None)
+    absent = missing + [key for key in optional if key not in data]
+    near = next(filter(None, (closest(str(key), absent) for key in unknown)), None)
     advice = f"Did you mean {_dotted(where, near)}? " if near else ""
     section = where or "the file"
-    raise ValueError(
-        f"wrong keys, {'; '.join(problems)}. {advice}{section} needs exactly {', '.join(expected)}."
-    )
+    needs = f"needs exactly {', '.join(needed)}" if needed else "needs nothing"
+    may = f" and may have {', '.join(optional)}" if optional else ""
+    raise ValueError(f"wrong keys, {'; '.join(problems)}. {advice}{section} {needs}{may}.")
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:
     """A value of a field: a section, a list of sections, or what a Quantity says."""
+    if get_origin(kind) in (Union, types.UnionType):
+        # A key that may be absent; where it is there, it has its value.
+        (kind,) = (part for part in get_args(kind) if part is not type(None))
     if isinstance(kind, type):
         return _read_section(kind, value, where)
     if get_origin(kind) is tuple:
@@ -171,7 +191,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if get_origin(kind) is tuple:
         return _read_list([Annotated[part, rule] for part in get_args(kind)], value, where)
     if kind is str:
-        return _read_name(value, where, rule)
+        return _read_text(value, where, rule)
     return _read_number(kind, value, where, rule)
 
 
@@ -186,12 +206,10 @@ def _read_list(kinds: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:
     return tuple(_read(kinds[0], entry, f"{where}[{index}]") for index, entry in enumerate(value))
 
 
-def _read_name(value: Any, where: str, rule: Quantity) -> str:
-    if not isinstance(value, str) or not value.isidentifier() or not value.isascii():
-        raise ValueError(
-            f"{where} = {value!r} must be text of letters, digits and underscores that starts "
-            f"with a letter. Give the {rule.meaning}."
-        )
+def _read_text(value: Any, where: str, rule: Quantity) -> str:
+    pattern, words = TEXTS[rule.text]
+    if not isinstance(value, str) or re.fullmatch(pattern, value, re.ASCII) is None:
+        raise ValueError(f"{where} = {value!r} must be text {words}. Give the {rule.meaning}.")
     return value
 
 
@@ -319,6 +337,35 @@ def _check_support(robot: Robot) -> None:
             f"x = {x:.4g} m, but wheels and casters carry it only from {rear:.4g} to {front:.4g} m:"
             f" it would tip {way}. Change body.center_of_mass.x or casters."
         )
+
+
+SIDES = ("left", "right")
+
+
+def _check_friction(robot: Robot) -> None:
+    friction = robot.friction
+    static, speed = friction.static, friction.stribeck_velocity
+    if (static is None) != (speed is None):
+        there, absent = ("static", "stribeck_velocity")[:: -1 if static is None else 1]
+        raise ValueError(
+            f"friction.{there} = {list(getattr(friction, there))} needs friction.{absent}: static "
+            f"friction falls to Coulomb friction over that speed. Add friction.{absent}, or remove "
+            f"friction.{there}."
+        )
+    for name in ("coulomb", "coulomb_backward"):
+        for i, least in enumerate(getattr(friction, name) or ()):
+            if static is not None and static[i] < least:
+                raise ValueError(
+                    f"friction.static[{i}] = {static[i]} N m must be at least friction.{name}[{i}] "
+                    f"= {least} N m: a wheel does not start more easily than it turns. Raise it, "
+                    "or remove friction.static and friction.stribeck_velocity."
+                )
+    for i, band in enumerate(robot.drive.dead_band):
+        if band >= robot.limits.torque:
+            raise ValueError(
+                f"drive.dead_band[{i}] = {band} N m must be below limits.torque = "
+                f"{robot.limits.torque} N m, or the {SIDES[i]} wheel never turns. Lower it."
+            )
 
 
 def _check_names_and_limits(robot: Robot) -> None:

@@ -1,12 +1,13 @@
 """The schema of a robot file: every key, its unit, its meaning and its limits.
 
 SI units; x forward from the wheel axle, y to the left, z up from the ground (REP-103). Pairs are
-[left, right]. ``config/twil.yaml`` is the same schema as an example with explanations.
+[left, right]. A field with a default may be absent from the file. ``config/twil.yaml`` is the same
+schema as an example with explanations.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +15,22 @@ from typing import Annotated
 from arc_odometry import WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
+TEXTS = {
+    "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
+    # As URDF joints are called, with the name of a robot in front of them.
+    "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
+    "path": (r"\S(.*\S)?", "that is not empty"),
+}
+"""Pattern of each kind of text in a robot file, and the pattern in words."""
+
 
 @dataclass(frozen=True)
 class Quantity:
     """What a robot file may hold in one field: its unit, its meaning and its limits.
 
     ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. The maxima
-    are far above any robot that rolls on a floor: they catch millimetres and grams.
+    are far above any robot that rolls on a floor: they catch millimetres and grams. ``text`` says
+    what a text may be, see TEXTS.
     """
 
     unit: str
@@ -28,6 +38,7 @@ class Quantity:
     above: float | None = None
     minimum: float | None = None
     maximum: float | None = None
+    text: str = "name"
 
     def violation(self, value: float) -> str | None:
         """Return the limit that ``value`` breaks, in words, or None."""
@@ -108,7 +119,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Caster:
-    """A support that slides without friction and has no mass of its own."""
+    """A support that slides on the ground and has no mass of its own."""
 
     x: Annotated[float, Quantity("m", "distance ahead of the axle", minimum=-10, maximum=10)]
     y: Annotated[
@@ -125,13 +136,16 @@ class Caster:
 class Joints:
     """Names of the wheel joints in joint_states and in the URDF."""
 
-    left: Annotated[str, Quantity("", "name of the left wheel's joint")]
-    right: Annotated[str, Quantity("", "name of the right wheel's joint")]
+    left: Annotated[str, Quantity("", "name of the left wheel's joint", text="joint")]
+    right: Annotated[str, Quantity("", "name of the right wheel's joint", text="joint")]
 
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction of each wheel's bearing and gear, [left, right]."""
+    """Friction of each wheel, [left, right]; `dynamics.FrictionLaw` is the law that it enters.
+
+    What a robot does not have may be absent: None, or 0 for the rolling resistance.
+    """
 
     viscous: Annotated[
         tuple[float, float],
@@ -141,6 +155,53 @@ class Friction:
         tuple[float, float],
         Quantity("N m", "Coulomb friction [left, right]", minimum=0, maximum=1e4),
     ]
+    static: (
+        Annotated[
+            tuple[float, float],
+            Quantity("N m", "breakaway torque [left, right]", minimum=0, maximum=1e4),
+        ]
+        | None
+    ) = None
+    stribeck_velocity: (
+        Annotated[
+            tuple[float, float],
+            Quantity(
+                "rad/s",
+                "wheel speed at which static friction has fallen to Coulomb by 1/e [left, right]",
+                above=0,
+                maximum=1e3,
+            ),
+        ]
+        | None
+    ) = None
+    coulomb_backward: (
+        Annotated[
+            tuple[float, float],
+            Quantity(
+                "N m",
+                "Coulomb friction of a wheel that turns backward [left, right]",
+                minimum=0,
+                maximum=1e4,
+            ),
+        ]
+        | None
+    ) = None
+    rolling_resistance: Annotated[
+        float,
+        Quantity("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1),
+    ] = 0.0
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What lies between a commanded torque and the one that a motor gives, [left, right]."""
+
+    dead_band: Annotated[
+        tuple[float, float],
+        Quantity(
+            "N m", "torque below which the motor gives none [left, right]", minimum=0, maximum=1e4
+        ),
+    ] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -210,7 +271,10 @@ class Contact:
 
 @dataclass(frozen=True)
 class Appearance:
-    """Colours as red, green, blue."""
+    """Colours as red, green, blue; the shapes of a URDF instead of the drawn ones, if it names one.
+
+    A relative path starts at the robot file's folder.
+    """
 
     body: Annotated[
         tuple[float, float, float], Quantity("", "colour of the hull", minimum=0, maximum=1)
@@ -219,6 +283,7 @@ class Appearance:
         tuple[float, float, float],
         Quantity("", "colour of stripes and marks", minimum=0, maximum=1),
     ]
+    urdf: Annotated[str, Quantity("", "URDF whose shapes are shown", text="path")] | None = None
 
 
 @dataclass(frozen=True)
@@ -240,6 +305,16 @@ class Robot:
     encoder: Encoder
     contact: Contact
     appearance: Appearance
+    drive: Drive = Drive()
+
+    def without_friction(self) -> Robot:
+        """This robot with ideal bearings, casters and motors; its file, and its URDF, stay."""
+        return replace(
+            self,
+            friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
+            contact=replace(self.contact, caster_friction=0.0),
+            drive=Drive(),
+        )
 
     @cached_property
     def geometry(self) -> WheelGeometry:

@@ -1,4 +1,4 @@
-"""Command `show_parameters`: print the closed-form dynamic parameters of a robot."""
+"""Command `show_parameters`: print a robot's closed-form dynamic parameters and its friction."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from diffbot_description.dynamics import closed_form
-from diffbot_description.files import read_text
+from diffbot_description.described_robot import described_from
+from diffbot_description.dynamics import closed_form, wheel_friction
+from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
+from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.urdf_files import URDF_SUFFIXES, read_urdf
 
 Row = tuple[str, float, str, str]
 
@@ -28,6 +31,25 @@ def parameter_rows(model: RobotModel) -> list[Row]:
     ]
 
 
+def friction_rows(robot: Robot) -> list[Row]:
+    """Return (symbol, value, unit, meaning) of the friction of both wheels that is not 0."""
+    rows: list[Row] = []
+    for side, law in zip(("left", "right"), wheel_friction(robot), strict=True):
+        rows += [
+            (f"viscous_{side}", law.viscous, "N m s/rad", "friction per speed of the wheel"),
+            (f"coulomb_{side}", law.sliding(1.0), "N m", "dry friction of a turning wheel"),
+        ]
+        if law.sliding(-1.0) != law.sliding(1.0):
+            rows.append((f"backward_{side}", law.sliding(-1.0), "N m", "the same, backward"))
+        if law.static is not None:
+            rows.append((f"static_{side}", law.static, "N m", "torque that starts the wheel"))
+    for side, band in zip(("left", "right"), robot.drive.dead_band, strict=True):
+        rows.append((f"dead_band_{side}", band, "N m", "a smaller commanded torque gives none"))
+    drag = robot.contact.caster_friction * sum(ground_loads(robot).casters)
+    rows.append(("caster_drag", drag, "N", "drag of all casters"))
+    return [row for row in rows if row[1] != 0.0]
+
+
 def format_rows(rows: Sequence[Row]) -> str:
     """Return the rows as an aligned table with a head."""
     head = ("", "value", "unit", "meaning")
@@ -36,23 +58,30 @@ def format_rows(rows: Sequence[Row]) -> str:
     return "\n".join(f"{r[0]:<{symbol}}  {r[1]:>{value}}  {r[2]:<{unit}}  {r[3]}" for r in table)
 
 
-def _model(arguments: argparse.Namespace) -> RobotModel:
-    if arguments.robot.endswith(".urdf"):
-        text = read_text(Path(arguments.robot).expanduser())
-        return RobotModel.from_urdf(
-            text,
+def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row]]:
+    """The model and the rows of the friction."""
+    if not arguments.robot.endswith(URDF_SUFFIXES):
+        robot = load_robot(arguments.robot)
+    elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:
+        model = RobotModel.from_urdf(
+            read_urdf(Path(arguments.robot).expanduser()),
             arguments.left or "left_wheel_joint",
             arguments.right or "right_wheel_joint",
             wheel_radius=arguments.wheel_radius,
             locked=arguments.locked,
         )
-    return load_robot(arguments.robot).model
+        return model, []
+    else:
+        robot = described_from(Path(arguments.robot).expanduser().absolute()).robot
+    return robot.model, friction_rows(robot)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="show_parameters", description=__doc__)
-    parser.add_argument("robot", help="a robot's name, its YAML file, or a .urdf file")
-    urdf_only = parser.add_argument_group("for a .urdf file")
+    parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
+    urdf_only = parser.add_argument_group(
+        "for a URDF, read to the letter: nothing in it is found, corrected or averaged"
+    )
     urdf_only.add_argument("--left", help="joint of the left wheel (left_wheel_joint)")
     urdf_only.add_argument("--right", help="joint of the right wheel (right_wheel_joint)")
     urdf_only.add_argument("--wheel-radius", type=float, help="m; overrides the URDF's")
@@ -66,10 +95,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, or 2 after a message for a wrong robot."""
     arguments = _parser().parse_args(argv)
     try:
-        model = _model(arguments)
+        model, friction = _described(arguments)
     except (ValueError, OSError) as error:
         print(f"show_parameters: {error}", file=sys.stderr)
         return 2
     print(f"Closed form of {arguments.robot} (no friction, no slip):")
     print(format_rows(parameter_rows(model)))
+    if friction:
+        print(f"\nFriction of {arguments.robot}:")
+        print(format_rows(friction))
     return 0

@@ -87,8 +87,11 @@ def pose(parent: ElementTree.Element, owner: str) -> tuple[Array, Array]:
     return rotation_from_rpy(*rpy), numbers(origin, "xyz", 3, "0 0 0", owner)
 
 
-def inertial(link: ElementTree.Element) -> RigidBody:
-    """Return the rigid body of a <link> in the link's frame; massless without <inertial>."""
+def inertial(link: ElementTree.Element, solid: bool = True) -> RigidBody:
+    """Return the rigid body of a <link> in the link's frame; massless without <inertial>.
+
+    ``solid``: raise ValueError for an inertia that belongs to no solid body.
+    """
     element = link.find("inertial")
     if element is None:
         return RigidBody()
@@ -104,7 +107,8 @@ def inertial(link: ElementTree.Element) -> RigidBody:
         for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     )
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    _check_principal_inertias(inertia, owner)
+    if solid:
+        _check_principal_inertias(inertia, owner)
     rotation, translation = pose(element, owner)
     return RigidBody(mass, np.zeros(3), inertia).moved(rotation, translation)
 
@@ -130,7 +134,12 @@ ROLLING_TYPES = ("continuous", "revolute")
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint: child frame in the parent's frame at zero position; ``axis`` in the child frame."""
+    """A joint: child frame in the parent's frame at zero position; ``axis`` in the child frame.
+
+    ``effort`` [N m] and ``velocity`` [rad/s] are its limits, ``damping`` [N m s/rad] and
+    ``friction`` [N m] its <dynamics>, each None where the URDF has none; ``travel`` [rad] is how
+    far it turns. ``mimic`` is the joint that it follows, "" for none.
+    """
 
     name: str
     type: str
@@ -139,15 +148,25 @@ class Joint:
     rotation: Array
     translation: Array
     axis: Array
+    effort: float | None = None
+    velocity: float | None = None
+    damping: float | None = None
+    friction: float | None = None
+    travel: float = math.inf
+    mimic: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedLink:
-    """A link and its pose in the frame of the root link, all joints at zero."""
+    """A link and its pose in the frame of the root link, all joints at zero.
+
+    ``rigid``: no movable joint lies between it and the root link.
+    """
 
     element: ElementTree.Element
     rotation: Array
     translation: Array
+    rigid: bool = True
 
     @property
     def name(self) -> str:
@@ -157,6 +176,10 @@ class PlacedLink:
     def body(self) -> RigidBody:
         """Return mass, centre of mass and inertia in the root link's frame."""
         return inertial(self.element).moved(self.rotation, self.translation)
+
+    def body_mass(self) -> float:
+        """Return the mass [kg]; 0 without <inertial>."""
+        return inertial(self.element, solid=False).mass
 
 
 class UrdfTree:
@@ -173,6 +196,7 @@ class UrdfTree:
             raise ValueError(f"the URDF is no well-formed XML: {error}.") from error
         if robot.tag != "robot":
             raise ValueError(f"the URDF's first element is <{robot.tag}>, it must be <robot>.")
+        self.element = robot
         self._elements = {link.get("name", ""): link for link in robot.findall("link")}
         # A <joint> of <ros2_control> or <transmission> is no child of <robot>.
         self.joints = {j.name: j for j in map(_read_joint, robot.findall("joint"))}
@@ -214,12 +238,27 @@ class UrdfTree:
                     self._elements[joint.child],
                     parent.rotation @ joint.rotation,
                     parent.rotation @ joint.translation + parent.translation,
+                    parent.rigid and joint.type == "fixed",
                 )
                 waiting.append(joint.child)
         lost = [name for name in self._elements if name not in placed]
         if lost:
             raise ValueError(f"the links {lost} form a loop. Remove one of their joints.")
         return placed
+
+    def joints_above(self, name: str) -> list[Joint]:
+        """Return the joints between a joint and the root link, the nearest first."""
+        parent_joint = {joint.child: joint for joint in self.joints.values()}
+        above, link = [], self.joints[name].parent
+        while link in parent_joint:
+            above.append(parent_joint[link])
+            link = parent_joint[link].parent
+        return above
+
+    def axis(self, joint: Joint) -> Array:
+        """Return the axis (3,) of a joint in the frame of the root link."""
+        axis: Array = self.links[joint.child].rotation @ joint.axis
+        return axis
 
     def check_joints(self, names: Collection[str]) -> None:
         """Raise ValueError if the URDF lacks one of the joints."""
@@ -254,7 +293,7 @@ class UrdfTree:
         waiting = [joint.child]
         while waiting:
             name = waiting.pop()
-            mass = self.links[name].body().mass
+            mass = self.links[name].body_mass()
             if mass > 0:
                 raise ValueError(
                     f"joint '{joint.name}' ({joint.type}) lets the link '{name}' of {mass:g} kg "
@@ -278,15 +317,35 @@ def _read_joint(element: ElementTree.Element) -> Joint:
     if axis_element is not None:
         axis = numbers(axis_element, "xyz", 3, "1 0 0", owner)
     length = float(np.linalg.norm(axis))
-    if length == 0:
+    kind = element.get("type", "")
+    if length == 0 and kind != "fixed":
         raise ValueError(f"{owner}: the axis is 0 0 0. Give its direction.")
     rotation, translation = pose(element, owner)
+    lower, upper = (_optional(element, "limit", key, owner) for key in ("lower", "upper"))
+    mimic = element.find("mimic")
     return Joint(
         name,
-        element.get("type", ""),
+        kind,
         ends["parent"],
         ends["child"],
         rotation,
         translation,
-        axis / length,
+        axis / (length or 1.0),
+        effort=_optional(element, "limit", "effort", owner),
+        velocity=_optional(element, "limit", "velocity", owner),
+        damping=_optional(element, "dynamics", "damping", owner),
+        friction=_optional(element, "dynamics", "friction", owner),
+        travel=math.inf if lower is None or upper is None else upper - lower,
+        mimic="" if mimic is None else mimic.get("joint", ""),
     )
+
+
+def _optional(parent: ElementTree.Element, tag: str, name: str, owner: str) -> float | None:
+    child = parent.find(tag)
+    if child is None or child.get(name) is None:
+        return None
+    try:
+        value = float(child.get(name, ""))
+    except ValueError:
+        return float(numbers(child, name, 1, "", owner)[0])  # says what is wrong
+    return value if math.isfinite(value) else None

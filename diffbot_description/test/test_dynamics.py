@@ -1,12 +1,15 @@
 """The model (41) with friction: one robot or many, and its inverse."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import Velocity
-from diffbot_description import DynamicParameters
+from diffbot_description import DynamicParameters, FrictionLaw, load_robot, wheel_friction
 from diffbot_description.dynamics import accelerations, acting_torque
 
 K = DynamicParameters(0.08444, -3.7706, 2.6468, -16.084)
@@ -32,6 +35,74 @@ def test_accelerations_of_many_robots_are_those_of_each():
         one = DynamicParameters(*many[:, i].tolist())
         expected = accelerations(one, v[i], omega[i], left[i], right[i])
         assert [a[i] for a in found] == pytest.approx(expected)
+
+
+STICKY = FrictionLaw(
+    viscous=0.1, coulomb=0.3, coulomb_backward=0.2, static=0.5, stribeck_velocity=2.0
+)
+
+
+def test_law_at_speeds_where_it_is_known():
+    """At rest S, at w_s the fall by 1/e, far above only viscous and Coulomb friction."""
+    assert STICKY.breakaway(1.0) == STICKY.breakaway(-1.0) == 0.5
+    assert STICKY.torque(1e-9) == pytest.approx(0.5, abs=1e-8)
+    assert STICKY.torque(2.0) == pytest.approx(0.2 + 0.3 + 0.2 / math.e)
+    assert STICKY.torque(-2.0) == pytest.approx(-(0.2 + 0.2 + 0.3 / math.e))
+    assert STICKY.torque(30.0) == pytest.approx(3.3)
+    assert STICKY.torque(-30.0) == pytest.approx(-3.2)
+    assert STICKY.torque(0.0) == 0.0
+
+
+def test_without_static_friction_a_wheel_breaks_away_at_coulomb():
+    plain = FrictionLaw(viscous=0.1, coulomb=0.3)
+    assert (plain.breakaway(1.0), plain.breakaway(-1.0)) == (0.3, 0.3)
+    assert plain.torque(2.0) == pytest.approx(0.5) and plain.torque(-2.0) == pytest.approx(-0.5)
+    with pytest.raises(ValueError, match=r"static = 0\.5 N m needs stribeck_velocity"):
+        FrictionLaw(viscous=0.1, coulomb=0.3, static=0.5)
+
+
+@given(st.floats(-50.0, 50.0))
+def test_law_takes_energy_and_stays_between_coulomb_and_static(speed):
+    assert STICKY.torque(speed) * speed >= 0.0
+    dry = STICKY.dry(speed, speed)
+    assert STICKY.sliding(speed) <= dry <= STICKY.breakaway(speed)
+
+
+def test_law_of_many_wheels_is_that_of_each():
+    random = np.random.default_rng(2)
+    count = 50
+    viscous, coulomb, back, excess = random.uniform(0.0, 1.0, (4, count))
+    static = np.maximum(coulomb, back) + excess
+    width = random.uniform(0.1, 3.0, count)
+    speed = random.normal(size=count)
+    speed[:3] = 0.0
+    many = FrictionLaw(viscous, coulomb, back, static, width)
+    found, released = many.torque(speed), many.breakaway(speed)
+    for i in range(count):
+        one = FrictionLaw(*(float(a[i]) for a in (viscous, coulomb, back, static, width)))
+        assert found[i] == pytest.approx(one.torque(float(speed[i])))
+        assert released[i] == one.breakaway(float(speed[i]))
+
+
+def test_rolling_resistance_is_a_coulomb_torque_of_the_load():
+    robot = load_robot("agv")
+    friction = replace(
+        robot.friction,
+        coulomb=(0.3, 0.4),
+        static=(0.5, 0.6),
+        stribeck_velocity=(0.2, 0.3),
+        rolling_resistance=0.01,
+    )
+    left, right = wheel_friction(replace(robot, friction=friction))
+    # Moments about the front casters: the wheels carry what the casters do not.
+    body = robot.body
+    on_wheels = 4.0 * 9.81 + body.mass * 9.81 * (1.0 - body.center_of_mass.x / 0.38)
+    torque = 0.01 * 0.5 * on_wheels * robot.wheels.radius
+    assert left.coulomb == pytest.approx(0.3 + torque)
+    assert right.coulomb == pytest.approx(0.4 + torque)
+    assert (left.static, right.static) == pytest.approx((0.5 + torque, 0.6 + torque))
+    loaded, _ = wheel_friction(replace(robot, friction=friction), mass=10.0, x=0.0)
+    assert loaded.coulomb == pytest.approx(left.coulomb + 0.01 * 5.0 * 9.81 * robot.wheels.radius)
 
 
 def test_friction_acts_against_the_wheel():

@@ -7,11 +7,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import xacro
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from robot_files import changed, write
 
-from diffbot_description import RobotModel, closed_form, load_robot, urdf
+from diffbot_description import RobotModel, closed_form, load_robot, urdf, wheel_friction
 from diffbot_description.identified_robot import (
     chosen_k5,
     identified_model,
@@ -51,6 +52,31 @@ def test_patched_robot_has_the_identified_parameters(tmp_path, name, scale):
     for part in ("name", "wheels", "casters", "joints", "limits", "excitation", "contact"):
         assert getattr(patched, part) == getattr(robot, part)
     assert "mass 1 kg [0.9, 1.1]" in path.read_text(encoding="utf-8")
+
+
+def test_identified_coulomb_friction_agrees_with_what_is_described_besides(tmp_path):
+    """It includes the rolling resistance; the wheel that was not identified keeps its own."""
+    data = yaml.safe_load(load_robot("agv").path.read_text(encoding="utf-8"))
+    data["friction"] = {
+        "viscous": [0.01, 0.02],
+        "coulomb": [0.3, 0.3],
+        "coulomb_backward": [0.4, 0.4],
+        "static": [0.45, 0.45],
+        "stribeck_velocity": [0.2, 0.2],
+        "rolling_resistance": 0.01,
+    }
+    described = tmp_path / "described.yaml"
+    described.write_text(yaml.safe_dump(data), encoding="utf-8")
+    robot = load_robot(described)
+    _, before = wheel_friction(robot)
+    k = closed_form(robot.model)
+    friction = (None, None, 0.5, None)
+    path, _ = write_identified_robot(robot, tmp_path, k.k5, k.k7, k.k8, friction)
+    left, right = wheel_friction(load_robot(path))
+    assert (left.sliding(1.0), left.sliding(-1.0), left.static) == (0.5, 0.5, 0.5)
+    for direction in (1.0, -1.0):
+        assert right.sliding(direction) == pytest.approx(before.sliding(direction))
+        assert right.breakaway(direction) == pytest.approx(before.breakaway(direction))
 
 
 def test_payload_is_found_in_the_body(tmp_path):

@@ -56,6 +56,82 @@ def test_missing_file_is_named():
         load_robot("/nowhere/x.yaml")
 
 
+STICKY = {
+    "viscous": [0.01, 0.02],
+    "coulomb": [0.1, 0.2],
+    "coulomb_backward": [0.15, 0.2],
+    "static": [0.2, 0.3],
+    "stribeck_velocity": [0.3, 0.4],
+    "rolling_resistance": 0.01,
+}
+
+
+def test_friction_and_drive_may_be_left_out(tmp_path):
+    robot = load_robot("twil")
+    friction = robot.friction
+    assert (friction.static, friction.stribeck_velocity, friction.coulomb_backward) == (None,) * 3
+    assert friction.rolling_resistance == 0.0
+    assert robot.drive.dead_band == (0.0, 0.0)
+    data = changed("friction", STICKY) | {"drive": {"dead_band": [0.1, 0.2]}}
+    robot = load_robot(write(tmp_path, data))
+    assert robot.friction.static == (0.2, 0.3)
+    assert robot.friction.stribeck_velocity == (0.3, 0.4)
+    assert robot.friction.coulomb_backward == (0.15, 0.2)
+    assert robot.friction.rolling_resistance == 0.01
+    assert robot.drive.dead_band == (0.1, 0.2)
+
+
+def test_a_robot_without_friction_differs_in_nothing_else(tmp_path):
+    data = changed("friction", STICKY) | {"drive": {"dead_band": [0.1, 0.2]}}
+    data["contact"]["caster_friction"] = 0.1
+    robot = load_robot(write(tmp_path, data))
+    free = robot.without_friction()
+    twil = load_robot("twil")
+    assert (free.friction, free.contact, free.drive) == (twil.friction, twil.contact, twil.drive)
+    for entry in dataclasses.fields(robot):
+        if entry.name not in ("friction", "contact", "drive"):
+            assert getattr(free, entry.name) == getattr(robot, entry.name)
+
+
+def without(key):
+    return {name: value for name, value in STICKY.items() if name != key}
+
+
+WRONG_FRICTION = [
+    (without("static"), r"stribeck_velocity = \[0\.3, 0\.4\] needs friction\.static: .*or remove"),
+    (without("stribeck_velocity"), r"static = \[0\.2, 0\.3\] needs friction\.stribeck_velocity"),
+    (
+        STICKY | {"static": [0.2, 0.1]},
+        r"static\[1\] = 0\.1 N m must be at least friction\.coulomb",
+    ),
+    (STICKY | {"static": [0.12, 0.2]}, r"at least friction\.coulomb_backward\[0\] = 0\.15 N m"),
+    (
+        STICKY | {"stribeck_velocity": [0.0, 1.0]},
+        r"velocity\[0\] = 0\.0 rad/s must be above",
+    ),
+    (STICKY | {"rolling_resistance": -0.1}, r"rolling_resistance = -0\.1 must be at least 0"),
+    (STICKY | {"static": None}, r"static = None must be a list of 2 entries"),
+    (
+        without("coulomb"),
+        r"missing: friction\.coulomb\. .*exactly viscous, coulomb and may",
+    ),
+    (without("static") | {"statik": [1.0, 1.0]}, r"Did you mean friction\.static\?"),
+]
+
+
+@pytest.mark.parametrize(("friction", "message"), WRONG_FRICTION)
+def test_wrong_friction_is_explained(friction, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        load_robot(write(tmp_path, changed("friction", friction)))
+
+
+def test_dead_band_of_all_torque_is_explained(tmp_path):
+    data = changed("name", "mine") | {"drive": {"dead_band": [0.1, 5.0]}}
+    message = r"drive\.dead_band\[1\] = 5\.0 N m must be below limits\.torque = 5\.0 N m"
+    with pytest.raises(ValueError, match=message):
+        load_robot(write(tmp_path, data))
+
+
 WRONG_VALUES = [
     ("wheels.radius", -0.075, r"wheels\.radius = -0\.075 m must be above 0.*rolling radius"),
     ("limits.torque_rate", 0.0, r"limits\.torque_rate = 0\.0 N m/s must be above 0"),

@@ -1,6 +1,7 @@
 """The command show_parameters."""
 
 import pytest
+from robot_files import changed, write
 from urdf_texts import robot
 
 from diffbot_description import load_robot, urdf
@@ -8,7 +9,7 @@ from diffbot_description.show_parameters import main
 
 
 def values(text):
-    lines = [line.split() for line in text.splitlines()[2:]]
+    lines = [line.split() for line in text.split("\n\n")[0].splitlines()[2:]]
     return {line[0]: float(line[1]) for line in lines}
 
 
@@ -31,15 +32,41 @@ def test_urdf_file_gives_the_same_as_the_robot(tmp_path, capsys):
     assert values(capsys.readouterr().out) == expected
 
 
-def test_foreign_urdf_needs_its_joint_names(tmp_path, capsys):
+def test_wheels_of_a_foreign_urdf_are_found_or_named(tmp_path, capsys):
     path = tmp_path / "foreign.urdf"
     path.write_text(robot(), encoding="utf-8")
-    assert main([str(path)]) == 2
-    assert "turning joints are: left_joint, right_joint" in capsys.readouterr().err
     assert main([str(path), "--left", "left_joint", "--right", "right_joint"]) == 0
+    named = values(capsys.readouterr().out)
+    assert main([str(path)]) == 0
+    assert values(capsys.readouterr().out) == named
+    assert main([str(path), "--left", "no_joint"]) == 2
+    assert "turning joints are: left_joint, right_joint" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", ["twill", "/nowhere/robot.yaml", "/nowhere/robot.urdf"])
 def test_wrong_robot_gives_a_message_and_exit_status_2(wrong, capsys):
     assert main([wrong]) == 2
     assert wrong in capsys.readouterr().err
+
+
+def test_prints_the_friction_that_there_is(tmp_path, capsys):
+    assert main(["twil"]) == 0
+    assert "Friction" not in capsys.readouterr().out
+    friction = {
+        "viscous": [0.01, 0.02],
+        "coulomb": [0.03, 0.03],
+        "coulomb_backward": [0.03, 0.04],
+        "static": [0.05, 0.06],
+        "stribeck_velocity": [0.3, 0.3],
+    }
+    assert main([write(tmp_path, changed("friction", friction))]) == 0
+    found = capsys.readouterr().out.split("\n\n")[1].splitlines()[2:]
+    assert {line.split()[0]: float(line.split()[1]) for line in found} == {
+        "viscous_left": 0.01,
+        "coulomb_left": 0.03,
+        "static_left": 0.05,
+        "viscous_right": 0.02,
+        "coulomb_right": 0.03,
+        "backward_right": 0.04,
+        "static_right": 0.06,
+    }

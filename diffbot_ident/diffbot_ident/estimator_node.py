@@ -9,8 +9,8 @@ any more.
 
 from __future__ import annotations
 
-import time
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
@@ -22,8 +22,9 @@ from diffbot_description import closed_form, load_robot
 from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_msgs.msg import DynamicParameters
-from diffbot_node import Parameter, declare, seconds
+from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 
 DEFAULT = LiveSettings()
@@ -36,65 +37,62 @@ REPEATED = 2
 # A rounding error of the stamps must not cost a control period, s.
 TOLERANCE = 1e-6
 
-PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
-    Parameter(
-        "period",
+
+@dataclass(frozen=True)
+class EstimatorParameters(RobotParameters):
+    """Of dynamics_estimator."""
+
+    period: float = parameter(
         0.2,
         "robot time between two estimates, s; of the controller that waits for them, "
         "`estimate_period`",
         minimum=0.02,
         maximum=10.0,
-    ),
-    Parameter(
-        "memory",
+    )
+    memory: float = parameter(
         DEFAULT.memory,
         "robot time in which what was seen loses 63 % of its weight, s",
         minimum=0.5,
         maximum=1e6,
-    ),
-    Parameter(
-        "window", DEFAULT.window, "length of a window of the regression, s", above=0.0, maximum=1.0
-    ),
-    Parameter(
-        "spread",
+    )
+    window: float = parameter(
+        DEFAULT.window, "length of a window of the regression, s", above=0.0, maximum=1.0
+    )
+    spread: float = parameter(
         DEFAULT.spread,
         "standard deviation of K5..K8 around the robot's description before anything is seen, as a "
         "share of them",
         above=0.0,
         maximum=100.0,
-    ),
-    Parameter(
-        "friction_spread",
+    )
+    friction_spread: float = parameter(
         DEFAULT.friction_spread,
         "the same of the friction around the robot's description, N m s/rad and N m",
         above=0.0,
         maximum=100.0,
-    ),
-    Parameter("velocity", DEFAULT.velocity, "size of motion that excites, m/s", above=0.0),
-    Parameter("yaw_rate", DEFAULT.yaw_rate, "size of motion that excites, rad/s", above=0.0),
-    Parameter("torque", DEFAULT.torque, "size of a wheel's torque that excites, N m", above=0.0),
-    Parameter(
-        "acceleration",
+    )
+    velocity: float = parameter(DEFAULT.velocity, "size of motion that excites, m/s", above=0.0)
+    yaw_rate: float = parameter(DEFAULT.yaw_rate, "size of motion that excites, rad/s", above=0.0)
+    torque: float = parameter(
+        DEFAULT.torque, "size of a wheel's torque that excites, N m", above=0.0
+    )
+    acceleration: float = parameter(
         DEFAULT.acceleration,
         "rms of dv/dt below which the estimate is held as it is, m/s^2",
         above=0.0,
-    ),
-    Parameter(
-        "yaw_acceleration",
+    )
+    yaw_acceleration: float = parameter(
         DEFAULT.yaw_acceleration,
         "rms of domega/dt below which the estimate is held as it is, rad/s^2",
         above=0.0,
-    ),
-    Parameter("leave_when_alone", False, "end when nobody publishes joint states any more"),
-    Parameter(
-        "patience",
+    )
+    leave_when_alone: bool = parameter(False, "end when nobody publishes joint states any more")
+    patience: float = parameter(
         0.0,
         "with leave_when_alone: wall time to wait for the first joint states, s; then status 1; "
         "0: for ever",
         minimum=0.0,
-    ),
-)
+    )
 
 
 class EstimatorNode(Node):
@@ -103,7 +101,7 @@ class EstimatorNode(Node):
     def __init__(self) -> None:
         super().__init__("dynamics_estimator")
         self.exit_code: int | None = None
-        self.values = values = declare(self, PARAMETERS)
+        self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
         left, right = robot.joints.left, robot.joints.right
         self._estimator = make_live_estimator(
@@ -121,8 +119,7 @@ class EstimatorNode(Node):
         self._said: deque[DynamicParameters] = deque(maxlen=REPEATED)
         self._newest: float | None = None
         self._published = -values.period
-        self._met = False
-        self._since = time.monotonic()
+        self._robot = Presence(values.patience)
         self._joint_states = self.create_subscription(
             JointState, "joint_states", self._on_joint_state, 100
         )
@@ -176,18 +173,12 @@ class EstimatorNode(Node):
 
     def _look_around(self) -> None:
         """Leave with the robot."""
-        if self.count_publishers(self._joint_states.topic_name):
-            self._met = True
-            return
-        if not self.values.leave_when_alone:
-            return
-        waited = time.monotonic() - self._since
-        if self._met:
-            self.get_logger().info("nobody publishes joint states any more")
-            self.exit_code = 0
-        elif 0.0 < self.values.patience < waited:
-            self.get_logger().error(
-                f"nobody published {self._joint_states.topic_name} within {waited:.1f} s of wall "
-                "time: start the simulator or the robot's driver"
+        topic = self._joint_states.topic_name
+        if self.values.leave_when_alone and self.exit_code is None:
+            self.exit_code = self._robot.leave(
+                self.count_publishers(topic) > 0,
+                self.get_logger(),
+                "nobody publishes joint states any more",
+                f"nobody published {topic} within {self._robot.waited:.1f} s of wall time: start "
+                "the simulator or the robot's driver",
             )
-            self.exit_code = 1

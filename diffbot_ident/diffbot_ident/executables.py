@@ -1,30 +1,13 @@
-"""The executables of this package.
-
-A node's module is loaded when it is called, with SIGINT set to end the process: Ctrl-C while it
-still loads leaves no traceback.
-"""
+"""The executables of this package; see diffbot_node/executables.py."""
 
 from __future__ import annotations
 
 import signal
 
+from diffbot_node.executables import executable
 
-def ident() -> int:
-    """Run the ident node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_ident.ident_node import IdentNode
-    from diffbot_node import run_node
-
-    return run_node(IdentNode)
-
-
-def dynamics_estimator() -> int:
-    """Run the dynamics_estimator node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_ident.estimator_node import EstimatorNode
-    from diffbot_node import run_node
-
-    return run_node(EstimatorNode)
+ident = executable("diffbot_ident.ident_node", "IdentNode")
+dynamics_estimator = executable("diffbot_ident.estimator_node", "EstimatorNode")
 
 
 def identify() -> int:

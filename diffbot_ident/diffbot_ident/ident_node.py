@@ -7,7 +7,7 @@ a second, `~/verification` (latched) and `diagnostics` once a second; all of rob
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 from diagnostic_msgs.msg import DiagnosticArray
 
 from arc_odometry import JointSample
-from arc_odometry.odometry_messages import RateLimit
+from arc_odometry.joints import RateLimit
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import Identification, Limits, Phase
@@ -26,90 +26,91 @@ from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
-from diffbot_node import EffortNode, KeptTopic, Parameter, results_folder, to_stamp
+from diffbot_node import (
+    EffortNode,
+    EffortParameters,
+    KeptTopic,
+    parameter,
+    results_folder,
+    to_stamp,
+)
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.stopping import LATCHED
 
-PARAMETERS = (
-    Parameter("duration", 60.0, "robot time to excite the robot for at most, s", above=0.0),
-    Parameter(
-        "until",
+
+@dataclass(frozen=True)
+class IdentParameters(EffortParameters):
+    """Of ident."""
+
+    duration: float = parameter(60.0, "robot time to excite the robot for at most, s", above=0.0)
+    until: str = parameter(
         "",
         "precision at which the excitation ends earlier: half widths of the 95 % intervals, such "
         "as 'K5 5% K6 5% K7 1% K8 1%'; empty: it does not",
-    ),
-    Parameter(
-        "verification",
+    )
+    verification: float = parameter(
         10.0,
         "robot time of another motion, after the excitation, that the result has to predict, s; "
         "0: none",
         minimum=0.0,
-    ),
-    Parameter(
-        "estimator",
+    )
+    estimator: str = parameter(
         "integral",
         "integral: windowed integral regressors with friction; rls: Lages (2017); kalman: extended "
         "Kalman filter on the wheels' angles",
         choices=ESTIMATORS,
-    ),
-    Parameter(
-        "window", 0.1, "length of the integral estimator's windows, s", above=0.0, maximum=1.0
-    ),
-    Parameter(
-        "excitation",
+    )
+    window: float = parameter(
+        0.1, "length of the integral estimator's windows, s", above=0.0, maximum=1.0
+    )
+    excitation: str = parameter(
         "prbs",
         "prbs: pseudo-random bits; multisine: sums of sines; optimised: what tells most about "
         "K5..K8",
         choices=KINDS,
-    ),
-    Parameter(
-        "arena",
+    )
+    arena: str = parameter(
         "",
         "room to keep the whole robot in, length x width in m, such as 3x3; it starts in the "
         "middle, heading along the length; empty: no bound",
-    ),
-    Parameter("amplitude", 0.0, "largest torque, N m; 0 takes the robot's own", minimum=0.0),
-    Parameter("hold", 0, "control periods that a torque lasts; 0: the robot's own", minimum=0),
-    Parameter(
-        "register", 0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
-    ),
-    Parameter("period", 0.01, "control period, s", minimum=0.001, maximum=0.05),
-    Parameter("seed", 0, "of everything random in the excitation", minimum=0),
-    Parameter(
-        "velocity_source",
+    )
+    amplitude: float = parameter(0.0, "largest torque, N m; 0 takes the robot's own", minimum=0.0)
+    hold: int = parameter(0, "control periods that a torque lasts; 0: the robot's own", minimum=0)
+    register: int = parameter(
+        0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
+    )
+    period: float = parameter(0.01, "control period, s", minimum=0.001, maximum=0.05)
+    seed: int = parameter(0, "of everything random in the excitation", minimum=0)
+    velocity_source: str = parameter(
         "position",
         "velocities from differences of the wheels' angles, or, with estimator rls only, as the "
         "joint states report them",
         choices=("position", "velocity"),
-    ),
-    Parameter(
-        "effort_source",
+    )
+    effort_source: str = parameter(
         "joint_states",
         "the torque that acted over a control period: as the joint states report it, or what was "
         "commanded at its beginning, for drivers that report none or a wrong one",
         choices=("joint_states", "commands"),
-    ),
-    Parameter("results", "", "folder for the parameter file, made if need be; empty: none"),
-    Parameter(
-        "listeners",
+    )
+    results: str = parameter("", "folder for the parameter file, made if need be; empty: none")
+    listeners: int = parameter(
         0,
         "subscribers of ~/dynamic_parameters, and of ~/status, to wait for before starting",
         minimum=0,
-    ),
-    Parameter(
-        "lock_step",
+    )
+    lock_step: bool = parameter(
         False,
         "the robot is a simulator that waits for each answer: these subscribers are then waited "
         "for whenever they fall behind",
-    ),
-)
+    )
 
 
 STATUS_RATE = 50.0  # messages a second of robot time
 DIAGNOSTICS_RATE = 1.0
 
 
-class IdentNode(EffortNode):
+class IdentNode(EffortNode[IdentParameters]):
     """ROS side of the identification; its course is Identification's.
 
     Attributes:
@@ -117,7 +118,7 @@ class IdentNode(EffortNode):
     """
 
     def __init__(self) -> None:
-        super().__init__("ident", PARAMETERS)
+        super().__init__("ident", IdentParameters)
         values = self.values
         self._arena = Arena.parse(values.arena)
         self._prior = nominal_prior(self.robot)
@@ -193,7 +194,7 @@ class IdentNode(EffortNode):
     @property
     def in_lock_step(self) -> bool:
         """By the parameter."""
-        return bool(self.values.lock_step)
+        return self.values.lock_step
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""

@@ -26,7 +26,12 @@ from diffbot_ident.torque.estimate import (
     Friction,
     State,
 )
-from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, physical_quantities
+from diffbot_ident.torque.physical import (
+    PhysicalQuantity,
+    friction_quantities,
+    physical_quantities,
+    smallest_torque,
+)
 from diffbot_ident.verification import Verification, VerificationState
 
 HEADER = """\
@@ -76,6 +81,8 @@ def parameter_document(
     }
     if estimate.friction is not None:
         section["friction"] = _friction(estimate.friction)
+        least = smallest_torque(estimate.friction.values, estimate.friction.variances)
+        section["smallest_torque"] = _physical(least)
     if physical:
         section["physical"] = {key: _physical(quantity) for key, quantity in physical.items()}
     section["verification"] = verification_section(verification)
@@ -146,6 +153,7 @@ LABELS = {
     "viscous_right": "viscous friction, right wheel",
     "coulomb_left": "Coulomb friction, left wheel",
     "coulomb_right": "Coulomb friction, right wheel",
+    "smallest_torque": "torque of each wheel from which on the robot moves",
 }
 # Share of the excitation's amplitude below which a negative friction is no contradiction.
 NEGLIGIBLE = 0.05
@@ -248,7 +256,8 @@ def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequ
         lines.append(_line(name.upper(), unit, value, (value - half, value + half)))
     found = dict(physical)
     if estimate.friction is not None:
-        found |= friction_quantities(estimate.friction.values, estimate.friction.variances)
+        friction = (estimate.friction.values, estimate.friction.variances)
+        found |= friction_quantities(*friction) | {"smallest_torque": smallest_torque(*friction)}
     lines += [
         _line(LABELS[key], quantity.unit, quantity.value, quantity.interval)
         for key, quantity in found.items()

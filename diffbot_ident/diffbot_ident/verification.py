@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.dynamics import accelerations, acting_torque
 from diffbot_ident.torque.estimate import Array, Estimate, Four
-from diffbot_ident.torque.integral_rows import delayed, turns
+from diffbot_ident.torque.integral_rows import turns
+from diffbot_ident.torque.torque_delay import delayed
 
 # Wheel speed over which the Coulomb friction of a prediction fades in, rad/s. A sign would chatter.
 FADE = 0.05

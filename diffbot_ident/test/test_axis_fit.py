@@ -7,17 +7,18 @@ import pytest
 
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisPrior, fit, residual_sums
 from diffbot_ident.torque.integral_rows import (
-    COLUMNS,
-    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
     SUM,
+    TORQUES,
     RowSums,
     kernels,
 )
+from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights
 
 WINDOW, SMOOTHING = 10, 5
+COLUMNS = TORQUES + 2 * delay_columns(1)
 THETA = np.array([0.08, 2.6, -0.3, 0.02, -0.1, -0.2])
 
 
@@ -32,11 +33,12 @@ def simulated(axis, noise, seed, count=3000, delay=0):
     # Independent regressors with a correlation of about 20 rows.
     white = generator.standard_normal((count + 39, 6))
     smooth = np.array([np.convolve(w, np.ones(40) / 40.0**0.5, "valid") for w in white.T]).T
-    rows[:, axis.regressors(delay)] = smooth
-    for other in range(DELAYS):
-        if other != delay:
-            shifted = np.roll(smooth[:, 1], 10 * (other - delay))
-            rows[:, axis.torque.start + other] = shifted
+    rows[:, axis.regressors] = smooth
+    # Columns are the torques of single periods; half of either counts at a whole delay.
+    for late in range(DELAYS + 1):
+        columns = axis.torque.start + 2 * late
+        rows[:, columns] = np.roll(smooth[:, 1], 10 * (late - delay))
+    smooth[:, 1] = rows[:, axis.torque] @ delay_weights(float(delay), 1)
     errors = sum(
         std * np.convolve(generator.standard_normal(count + len(kernel) - 1), kernel, "valid")
         for std, kernel in zip(noise, kernels(WINDOW, SMOOTHING), strict=True)
@@ -48,7 +50,7 @@ def simulated(axis, noise, seed, count=3000, delay=0):
 
 
 def fitted(axis, noise, seed, prior=None, count=3000):
-    return fit(simulated(axis, noise, seed, count), axis, prior)
+    return fit(simulated(axis, noise, seed, count).delayed(0.0), axis, prior)
 
 
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
@@ -59,8 +61,8 @@ def test_exact_rows_give_exact_parameters(axis):
 
 
 def test_axes_are_what_they_say():
-    assert LINEAR.regressors(2)[1] == SUM.start + 2 and LINEAR.output == DV
-    assert ANGULAR.regressors(0)[1] == DIFFERENCE.start and ANGULAR.output == DOMEGA
+    assert LINEAR.regressors[1] == SUM.start and LINEAR.output == DV
+    assert ANGULAR.regressors[1] == DIFFERENCE.start and ANGULAR.output == DOMEGA
 
 
 @pytest.mark.parametrize("noise", [(0.02, 0.0), (0.0, 0.05), (0.02, 0.05)])
@@ -92,7 +94,7 @@ def test_missing_motion_leaves_a_huge_variance_and_nothing_else():
     sums.lagged[:, SUM, :] = sums.lagged[:, :, SUM] = 0.0
     sums.torque[SUM, :] = sums.torque[:, SUM] = 0.0
     sums.reading[SUM, :] = sums.reading[:, SUM] = 0.0
-    found = fit(sums, LINEAR)
+    found = fit(sums.delayed(0.0), LINEAR)
     assert np.isfinite(found.covariance).all()
     assert found.covariance[1, 1] > 1e3 * found.covariance[0, 0]
 

@@ -142,7 +142,7 @@ def test_what_a_driven_robot_cannot_do_is_refused_teaches_nothing_and_it_goes_on
 def test_it_leaves_when_nobody_publishes_joint_states_any_more(make):
     peer = make(leave_when_alone=True)
     peer.send(0.0, (0.0, 0.0), (0.0, 0.0))
-    peer.until(lambda: peer.node._met)
+    peer.until(lambda: peer.node._robot.met)
     assert peer.node.exit_code is None
     peer.peer.destroy_publisher(peer.states)
     peer.until(lambda: peer.node.exit_code == 0)

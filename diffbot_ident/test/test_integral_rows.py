@@ -8,8 +8,6 @@ from test_regression import GEOMETRY, K7, K8, period, torque
 from test_regression import samples_of_linear_plant as linear_plant
 
 from diffbot_ident.torque.integral_rows import (
-    COLUMNS,
-    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -20,10 +18,10 @@ from diffbot_ident.torque.integral_rows import (
     SUM,
     V_OMEGA,
     IntegralRows,
-    TorqueResponse,
     V,
-    delayed,
 )
+from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, delayed
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 
 def samples_of_linear_plant(steps, wrap):
@@ -43,10 +41,11 @@ def test_gains_are_those_of_the_torques(steps, window, smoothing, wrap):
     maker = IntegralRows(GEOMETRY, window, smoothing)
     samples = samples_of_linear_plant(steps, wrap)
     rows, turning = maker.make(samples)
-    assert rows.shape == (len(samples) - maker.overlap, COLUMNS)
+    assert rows.shape == (max(len(samples) - maker.overlap, 0), maker.columns)
     assert turning.shape == (len(rows),)
-    np.testing.assert_allclose(rows[:, DV], K7 * rows[:, SUM.start], atol=1e-7)
-    np.testing.assert_allclose(rows[:, DOMEGA], K8 * rows[:, DIFFERENCE.start], atol=1e-7)
+    now = delay_weights(0.0, 1)
+    np.testing.assert_allclose(rows[:, DV], K7 * rows[:, SUM] @ now, atol=1e-7)
+    np.testing.assert_allclose(rows[:, DOMEGA], K8 * rows[:, DIFFERENCE] @ now, atol=1e-7)
 
 
 def test_integrals_of_a_known_motion():
@@ -68,7 +67,7 @@ def test_integrals_of_a_known_motion():
         return function(fine).mean() * window * h
 
     def mean_integral(function, row):
-        starts = [(row + i + DELAYS + 0.5) * h for i in range(smoothing)]
+        starts = [(row + i + maker.first + 0.5) * h for i in range(smoothing)]
         return np.mean([integral(function, start) for start in starts])
 
     def v(t):
@@ -110,7 +109,8 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
     acting = torques[:count]
     samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
     samples[1:, 3:] = torques[delay:]
-    rows, _ = IntegralRows(GEOMETRY, window, smoothing).make(samples, TorqueResponse(K7, K8, delay))
+    maker = IntegralRows(GEOMETRY, window, smoothing)
+    rows, _ = maker.make(samples, TorqueResponse(K7, K8, delay))
     slopes = np.column_stack(
         (K7 * (acting[:, 0] + acting[:, 1]), K8 * (acting[:, 0] - acting[:, 1]))
     )
@@ -125,9 +125,9 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
         def product(time, one=one, other=other):
             return velocities(time)[one] * velocities(time)[other]
 
-        steps = [under_triangle(product, h * k, h) for k in range(DELAYS, count - 2)]
+        steps = [under_triangle(product, h * k, h) for k in range(maker.first, count - 2)]
         expected = np.convolve(np.convolve(steps, np.ones(window), "valid"), [0.5, 0.5], "valid")
-        np.testing.assert_allclose(rows[:, column], expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(rows[:, column], expected[: len(rows)], rtol=1e-9, atol=1e-12)
 
 
 def test_products_are_not_raised_by_noise():
@@ -154,7 +154,7 @@ def test_delayed_columns_are_the_torques_reported_before():
     rows, _ = IntegralRows(GEOMETRY, 5, 2).make(samples_of_linear_plant(steps, False))
     for columns in (SUM, DIFFERENCE):
         for delay in range(DELAYS):
-            late = rows[DELAYS:, columns.start + delay]
+            late = rows[DELAYS:, columns.start + 2 * delay]
             same = rows[DELAYS - delay : len(rows) - delay, columns.start]
             np.testing.assert_allclose(late, same, atol=1e-12)
 
@@ -175,7 +175,7 @@ def test_signs_and_turning_round():
 def test_too_short_a_stretch_gives_no_row():
     maker = IntegralRows(GEOMETRY, 5, 2)
     rows, turning = maker.make(np.zeros((maker.overlap, 5)))
-    assert rows.shape == (0, COLUMNS) and turning.shape == (0,)
+    assert rows.shape == (0, maker.columns) and turning.shape == (0,)
 
 
 def test_delayed_values_are_those_before_and_between():

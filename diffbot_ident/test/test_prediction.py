@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_ident.torque.estimate import Estimate, Friction
-from diffbot_ident.torque.integral_rows import delayed
+from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.verification import Model
 
 VALUES = (0.08, -3.8, 2.6, -16.0)

@@ -5,9 +5,11 @@ import math
 import numpy as np
 
 from diffbot_ident.torque.axis_fit import ResidualCorrelation
-from diffbot_ident.torque.integral_rows import COLUMNS, DIFFERENCE, DOMEGA, DV, SUM, RowSums
+from diffbot_ident.torque.integral_rows import DIFFERENCE, DOMEGA, DV, SUM, TORQUES, RowSums
+from diffbot_ident.torque.torque_delay import delay_columns, delay_weights
 
 WINDOW, SMOOTHING = 10, 5
+COLUMNS = TORQUES + 2 * delay_columns(1)
 
 
 def run(unknown, seed=1, blocks=30, size=200, clear=True):
@@ -22,9 +24,10 @@ def run(unknown, seed=1, blocks=30, size=200, clear=True):
     torque = generator.standard_normal((count + 39, 2))
     for columns, t in ((SUM, torque[:, 0]), (DIFFERENCE, torque[:, 1])):
         smooth = np.convolve(t, np.ones(40), "valid")
-        rows[:, columns] = np.array([np.roll(smooth, i) for i in range(5)]).T
-    rows[:, DV] = 2.0 * rows[:, SUM.start] + 0.1 * noise[0] + unknown(np.arange(count))
-    rows[:, DOMEGA] = -9.0 * rows[:, DIFFERENCE.start] + 0.1 * noise[1]
+        rows[:, columns] = np.array([np.roll(smooth, i) for i in range(6)]).T
+    total, difference = (rows[:, columns] @ delay_weights(0.0, 1) for columns in (SUM, DIFFERENCE))
+    rows[:, DV] = 2.0 * total + 0.1 * noise[0] + unknown(np.arange(count))
+    rows[:, DOMEGA] = -9.0 * difference + 0.1 * noise[1]
     for block in np.split(rows, blocks):
         turning = np.full(size, clear)
         sums.add(block, turning)

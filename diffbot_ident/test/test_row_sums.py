@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.integral_rows import COLUMNS, REGRESSORS, TURNING_WEIGHT, RowSums, kernels
+from diffbot_ident.torque.integral_rows import TORQUES, TURNING_WEIGHT, RowSums, kernels
+from diffbot_ident.torque.torque_delay import delay_columns
 
+COLUMNS = TORQUES + 2 * delay_columns(1)
 SUMS = ("moments", "lagged", "pairs", "torque", "reading")
 
 
@@ -42,10 +44,10 @@ def test_sums_are_those_of_loops():
     moments = sum(w * np.outer(z, z) for w, z in zip(weights, rows, strict=True))
     np.testing.assert_allclose(sums.moments, moments, atol=1e-9)
     for i, lag in enumerate(sums.lags):
-        pairs = [k for k in range(30 - lag) if turning[k] and turning[k + lag]]
-        lagged = sum(np.outer(rows[k], rows[k + lag]) for k in pairs)
+        both = [(weights[k] * weights[k + lag]) ** 0.5 for k in range(30 - lag)]
+        lagged = sum(w * np.outer(rows[k], rows[k + lag]) for k, w in enumerate(both))
         np.testing.assert_allclose(sums.lagged[i], lagged, atol=1e-9)
-        assert sums.pairs[i] == len(pairs)
+        assert sums.pairs[i] == pytest.approx(sum(both))
 
 
 @pytest.mark.parametrize(("window", "smoothing"), [(4, 2), (10, 5), (3, 1), (4, 4)])
@@ -82,7 +84,7 @@ def test_noise_sums_are_sums_over_kernels():
     rows, turning = make_rows(40)
     turning[:] = True
     sums = summed([(rows, turning)], window, smoothing)
-    padded = np.concatenate((np.zeros((window + smoothing, COLUMNS)), rows))[:, :REGRESSORS]
+    padded = np.concatenate((np.zeros((window + smoothing, COLUMNS)), rows))
     for kernel, found in zip(kernels(window, smoothing), (sums.torque, sums.reading), strict=True):
         psi = [kernel @ padded[k : k + len(kernel)] for k in range(len(padded) - len(kernel) + 1)]
         expected = sum(np.outer(p, p) for p in psi)

@@ -85,9 +85,6 @@ REFUSED = {
     "slow creep": lambda u: (
         0.4 * lfilter([0.3], [1.0, -0.7], u) + 0.6 * lfilter([0.008], [1.0, -0.992], u)
     ),
-    "dead band": lambda u: integrated(
-        u, lambda c, v: (np.sign(c) * max(abs(c) - 0.4, 0.0) * 1.5 - v) / 0.3
-    ),
     "change in between": lambda u: np.r_[
         FirstOrder(0.3, 1.0).simulate(u[: COUNT // 2], T, 0.0),
         FirstOrder(0.6, 2.0).simulate(u[COUNT // 2 :], T, 0.0),

@@ -1,37 +1,52 @@
-"""What the suite's nodes share: parameters with limits, a clean exit, and safe commands."""
+"""What the suite's nodes share: parameters with limits, a clean exit, and safe commands.
 
-from diffbot_node.command_guard import PairLimiter, TorqueLimiter
-from diffbot_node.command_loop import RobotInterface
-from diffbot_node.command_node import (
-    COMMAND_PARAMETERS,
-    EFFORT_PARAMETERS,
-    CommandNode,
-    EffortNode,
-)
-from diffbot_node.kept_topic import KEPT, KEPT_LATCHED, KeptTopic, Receipts
-from diffbot_node.parameters import Parameter, declare, pose_from_text, results_folder
-from diffbot_node.running import run_node
-from diffbot_node.source_watch import subscribe_to_states
-from diffbot_node.stamps import seconds, to_stamp
+A name's module is loaded when the name is asked for, so that executables.py costs nothing.
+"""
 
-__all__ = [
-    "COMMAND_PARAMETERS",
-    "EFFORT_PARAMETERS",
-    "KEPT",
-    "KEPT_LATCHED",
-    "CommandNode",
-    "EffortNode",
-    "KeptTopic",
-    "PairLimiter",
-    "Parameter",
-    "Receipts",
-    "RobotInterface",
-    "TorqueLimiter",
-    "declare",
-    "pose_from_text",
-    "results_folder",
-    "run_node",
-    "seconds",
-    "subscribe_to_states",
-    "to_stamp",
-]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diffbot_node.command_guard import PairLimiter as PairLimiter
+    from diffbot_node.command_guard import TorqueLimiter as TorqueLimiter
+    from diffbot_node.command_loop import RobotInterface as RobotInterface
+    from diffbot_node.command_node import CommandNode as CommandNode
+    from diffbot_node.command_node import EffortNode as EffortNode
+    from diffbot_node.command_node import EffortParameters as EffortParameters
+    from diffbot_node.kept_topic import KEPT as KEPT
+    from diffbot_node.kept_topic import KEPT_LATCHED as KEPT_LATCHED
+    from diffbot_node.kept_topic import KeptTopic as KeptTopic
+    from diffbot_node.kept_topic import Receipts as Receipts
+    from diffbot_node.parameters import CommandParameters as CommandParameters
+    from diffbot_node.parameters import RobotParameters as RobotParameters
+    from diffbot_node.parameters import declare as declare
+    from diffbot_node.parameters import parameter as parameter
+    from diffbot_node.parameters import pose_from_text as pose_from_text
+    from diffbot_node.parameters import results_folder as results_folder
+    from diffbot_node.running import run_node as run_node
+    from diffbot_node.source_watch import subscribe_to_states as subscribe_to_states
+    from diffbot_node.stamps import seconds as seconds
+    from diffbot_node.stamps import to_stamp as to_stamp
+
+_MODULES = {
+    "command_guard": ("PairLimiter", "TorqueLimiter"),
+    "command_loop": ("RobotInterface",),
+    "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
+    "kept_topic": ("KEPT", "KEPT_LATCHED", "KeptTopic", "Receipts"),
+    "parameters": (
+        *("CommandParameters", "RobotParameters", "declare", "parameter"),
+        *("pose_from_text", "results_folder"),
+    ),
+    "running": ("run_node",),
+    "source_watch": ("subscribe_to_states",),
+    "stamps": ("seconds", "to_stamp"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"diffbot_node.{module}"), name)
+    raise AttributeError(f"module 'diffbot_node' has no attribute {name!r}")

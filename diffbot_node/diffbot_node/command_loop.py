@@ -19,13 +19,13 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 from rclpy.node import Node
 
 from diffbot_node.command_guard import GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_output import CommandOutput
+from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import Presence
 from diffbot_node.source_watch import Finding, SourceWatch, WithSender, subscribe_to_states
 from diffbot_node.stamps import NodeClock, create_wall_timer, seconds, stamp_problem
@@ -179,7 +179,7 @@ class CommandLoop:
 
     Args:
         node: subscribes and publishes.
-        values: of COMMAND_PARAMETERS.
+        values: the node's parameters.
         robot: that is commanded.
         law: that commands it.
 
@@ -193,7 +193,7 @@ class CommandLoop:
     """
 
     def __init__(
-        self, node: Node, values: SimpleNamespace, robot: RobotInterface, law: Law
+        self, node: Node, values: CommandParameters, robot: RobotInterface, law: Law
     ) -> None:
         self._node, self.robot, self._law = node, robot, law
         self.ended = False

@@ -14,7 +14,8 @@ CommandGuard has the states that it goes through. Besides states and commands th
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -27,66 +28,42 @@ from diffbot_description import Robot, load_robot
 from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_loop import CommandLoop, Law, RobotInterface
 from diffbot_node.complaints import Complaints
-from diffbot_node.parameters import Parameter, declare
+from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.stamps import effort_command, label
 from diffbot_node.stopping import LATCHED
 from diffbot_node.wheel_watch import WheelWatch
 
-COMMAND_PARAMETERS = (
-    Parameter(
-        "input_timeout",
-        0.07,
-        "age of the newest state of the robot (joint state or odometry) after which zero is "
-        "commanded, and longest time between two of them, s of the node's clock and of the stamps",
-        above=0.0,
-        maximum=1.0,
-    ),
-    Parameter(
-        "patience",
-        0.0,
-        "wall time without good states of the robot after which the node ends with status 1, s; "
-        "0: never",
-        minimum=0.0,
-    ),
-    Parameter(
-        "enabled",
-        True,
-        "whether it may command from the start; false: not before ~/enable is called with true",
-    ),
-    Parameter(
-        "emergency_stop_timeout",
-        0.0,
-        "wall time within which something has to come on emergency_stop, else it counts as "
-        "pressed, s; 0: only what comes counts",
-        minimum=0.0,
-    ),
-)
-EFFORT_PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
-    Parameter(
-        "torque_limit",
+
+@dataclass(frozen=True)
+class EffortParameters(CommandParameters, RobotParameters):
+    """Of nodes that command wheel torque."""
+
+    torque_limit: float = parameter(
         0.0,
         "largest wheel torque commanded, N m; 0 takes what the robot's wheels carry (traction)",
         minimum=0.0,
-    ),
-    Parameter(
-        "wheel_watch",
+    )
+    wheel_watch: bool = parameter(
         True,
         "stop when the wheels contradict the torque: a stuck encoder, flipped or swapped torque",
-    ),
-    *COMMAND_PARAMETERS,
-)
+    )
+
+
 WATCHDOG_HOLDS = "effort_watchdog/holds"
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5
 
+# What a node may do with its parameters, a subclass may: they are frozen.
+P_co = TypeVar("P_co", bound=CommandParameters, covariant=True)
+E_co = TypeVar("E_co", bound=EffortParameters, covariant=True)
 
-class CommandNode(Node, Law):
+
+class CommandNode(Node, Law, Generic[P_co]):
     """A law that runs as a node; a subclass gives `on_sample`, and calls `connect`.
 
     Args:
         name: name of the node.
-        parameters: all of the node; COMMAND_PARAMETERS are among them.
+        parameters: of the node.
 
     Attributes:
         exit_code: see RunnableNode.
@@ -98,11 +75,11 @@ class CommandNode(Node, Law):
         ValueError: a parameter is wrong; the message says which and how.
     """
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
         self.last_words = ""
-        self.values = declare(self, parameters)
+        self.values: P_co = declare(self, parameters)
         self._complaints = Complaints()
 
     def connect(self, robot: RobotInterface) -> None:
@@ -247,12 +224,12 @@ class TorqueInterface(RobotInterface):
         return self._command
 
 
-class EffortNode(CommandNode):
+class EffortNode(CommandNode[E_co]):
     """A CommandNode on a TorqueInterface: `on_sample` is told a JointSample and gives torque, N m.
 
     Args:
         name: name of the node.
-        parameters: the subclass's own parameters; EFFORT_PARAMETERS are added.
+        parameters: of the node.
 
     Attributes:
         robot: that the parameter names.
@@ -263,8 +240,8 @@ class EffortNode(CommandNode):
         ValueError: a parameter is wrong; the message says which and how.
     """
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...] = ()) -> None:
-        super().__init__(name, (*EFFORT_PARAMETERS, *parameters))
+    def __init__(self, name: str, parameters: type[E_co]) -> None:
+        super().__init__(name, parameters)
         self.robot: Robot = load_robot(self.values.robot)
         self.geometry = self.robot.geometry
         limiter = self._make_limiter()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -12,6 +11,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter
+from diffbot_node.parameters import CommandParameters
 from diffbot_node.stamps import NOTHING
 from diffbot_node.stopping import StopInputs
 
@@ -27,7 +27,7 @@ class CommandOutput:
 
     Args:
         node: publishes.
-        values: of COMMAND_PARAMETERS.
+        values: the node's parameters.
         commands: type of message and name of the topic.
         limiter: of the commands.
         message_of: see RobotInterface.
@@ -44,7 +44,7 @@ class CommandOutput:
     def __init__(
         self,
         node: Node,
-        values: SimpleNamespace,
+        values: CommandParameters,
         commands: tuple[type, str],
         limiter: PairLimiter,
         message_of: Callable[[Pair, float], Any],

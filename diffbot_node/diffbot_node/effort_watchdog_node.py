@@ -12,6 +12,7 @@ while somebody takes the watchdog's, and there is the clock that commands are ju
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -22,7 +23,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
-from diffbot_node.parameters import Parameter, declare
+from diffbot_node.parameters import RobotParameters, declare, parameter
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
 from diffbot_node.stopping import LATCHED, EmergencyStop
@@ -37,22 +38,24 @@ LEVELS = {
     Passage.SILENT: DiagnosticStatus.STALE,
     Passage.TRIPPED: DiagnosticStatus.ERROR,
 }
-PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
-    Parameter(
-        "torque_limit", 0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
-    ),
-    Parameter("timeout", 0.1, "age of a command at which commands have stopped, s", above=0.0),
-    Parameter("jitter", 0.03, "how much earlier than due a command may arrive, s", above=0.0),
-    Parameter("leave_when_alone", False, "end when nobody publishes commands any more"),
-    Parameter(
-        "patience",
+
+
+@dataclass(frozen=True)
+class WatchdogParameters(RobotParameters):
+    """Of effort_watchdog."""
+
+    torque_limit: float = parameter(
+        0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
+    )
+    timeout: float = parameter(0.1, "age of a command at which commands have stopped, s", above=0.0)
+    jitter: float = parameter(0.03, "how much earlier than due a command may arrive, s", above=0.0)
+    leave_when_alone: bool = parameter(False, "end when nobody publishes commands any more")
+    patience: float = parameter(
         0.0,
         "with leave_when_alone: wall time to wait for the first who publishes commands, s; then "
         "status 1; 0: for ever",
         minimum=0.0,
-    ),
-)
+    )
 
 
 class EffortWatchdogNode(Node):
@@ -61,7 +64,7 @@ class EffortWatchdogNode(Node):
     def __init__(self) -> None:
         super().__init__("effort_watchdog")
         self.exit_code: int | None = None
-        self.values = values = declare(self, PARAMETERS)
+        self.values = values = declare(self, WatchdogParameters)
         self._robot = load_robot(values.robot)
         limits = self._robot.limits
         if values.torque_limit > limits.torque:
@@ -139,19 +142,14 @@ class EffortWatchdogNode(Node):
 
     def _leave(self) -> None:
         """End when nobody publishes commands any more, or never did."""
-        controllers = self._controllers
-        left = controllers.have_left(self.count_publishers(self._topic) > 0)
-        if not (left and self.values.leave_when_alone):
-            return
-        if controllers.met:
-            self.get_logger().info("nobody publishes commands any more")
-            self.exit_code = 0
-        elif controllers.gave_up:
-            self.get_logger().error(
-                f"nobody published {self._topic} within {controllers.waited:.1f} s of wall time: "
-                "start a controller with effort_controller/commands remapped to it"
+        if self.values.leave_when_alone:
+            self.exit_code = self._controllers.leave(
+                self.count_publishers(self._topic) > 0,
+                self.get_logger(),
+                "nobody publishes commands any more",
+                f"nobody published {self._topic} within {self._controllers.waited:.1f} s of wall "
+                "time: start a controller with effort_controller/commands remapped to it",
             )
-            self.exit_code = 1
 
     def _report(self) -> None:
         if self.watchdog.holds is not self._told_holds:

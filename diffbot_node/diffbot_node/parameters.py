@@ -1,4 +1,12 @@
-"""ROS parameters declared with meaning, unit and limits in one table; poses and folders in them."""
+"""ROS parameters of a node: one frozen dataclass has their types, defaults, meanings and limits.
+
+    @dataclass(frozen=True)
+    class MyParameters(RobotParameters):
+        gain: float = parameter(1.0, "factor on the error, 1/s", above=0.0, maximum=10.0)
+
+`declare(node, MyParameters)` declares them in ROS, checks what was given, and returns a
+MyParameters. `ros2 param describe` and docs/parameters.md show the same words and limits.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +14,9 @@ import math
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
@@ -17,13 +24,15 @@ from rclpy.node import Node
 from diffbot_description.files import closest
 
 Value = bool | int | float | str | tuple[float, ...]
+V = TypeVar("V", bound=Value)
+P = TypeVar("P")
 # Parameters of every node, which ROS declares itself.
 OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a node; it is read once, at the start.
+    """What is known of one parameter; it is read once, at the start of a node.
 
     Attributes:
         name: ROS parameter name.
@@ -110,34 +119,95 @@ class Parameter:
         return f"parameter '{name}' = {value!r}: {rule} ({self.description})"
 
 
-def declare(node: Node, parameters: Sequence[Parameter]) -> SimpleNamespace:
-    """Declare the parameters on the node and return their checked values as attributes.
+def parameter(
+    default: V,
+    description: str,
+    *,
+    above: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> V:
+    """A field of a frozen dataclass of parameters; its arguments are those of Parameter."""
+    limits = {"above": above, "minimum": minimum, "maximum": maximum, "choices": choices}
+    return field(default=default, metadata={"description": description, **limits})
+
+
+def table(kind: type[Any]) -> tuple[Parameter, ...]:
+    """The parameters that the fields of a dataclass are."""
+    made: Any = fields(kind)
+    return tuple(Parameter(each.name, each.default, **each.metadata) for each in made)
+
+
+@dataclass(frozen=True)
+class RobotParameters:
+    """Of nodes that have to know the robot."""
+
+    robot: str = parameter("twil", "robot of the suite, or a robot's YAML, URDF or xacro file")
+
+
+@dataclass(frozen=True)
+class CommandParameters:
+    """Of all nodes that command a robot."""
+
+    input_timeout: float = parameter(
+        0.07,
+        "age of the newest state of the robot (joint state or odometry) after which zero is "
+        "commanded, and longest time between two of them, s of the node's clock and of the stamps",
+        above=0.0,
+        maximum=1.0,
+    )
+    patience: float = parameter(
+        0.0,
+        "wall time without good states of the robot after which the node ends with status 1, s; "
+        "0: never",
+        minimum=0.0,
+    )
+    enabled: bool = parameter(
+        True,
+        "whether it may command from the start; false: not before ~/enable is called with true",
+    )
+    emergency_stop_timeout: float = parameter(
+        0.0,
+        "wall time within which something has to come on emergency_stop, else it counts as "
+        "pressed, s; 0: only what comes counts",
+        minimum=0.0,
+    )
+
+
+def declare(node: Node, kind: type[P]) -> P:
+    """Declare the parameters on the node and return what was given, checked.
 
     To be called once. From then on nobody changes a parameter, `use_sim_time` neither: a clock that
     nobody sets would hide how old everything is.
+
+    Args:
+        node: whose parameters they are.
+        kind: a frozen dataclass whose fields are made by `parameter`.
 
     Raises:
         ValueError: a value breaks its parameter's type or limits, or a name that was given is
             nearly one of the parameters.
     """
-    _look_for_misspelt(node, [parameter.name for parameter in parameters])
+    parameters = table(kind)
+    _look_for_misspelt(node, [own.name for own in parameters])
     node.add_on_set_parameters_callback(_refuse_clock)
-    values = SimpleNamespace()
-    for parameter in parameters:
+    values: dict[str, Value] = {}
+    for own in parameters:
         descriptor = ParameterDescriptor(
-            description=parameter.description,
-            additional_constraints=parameter.constraints(),
+            description=own.description,
+            additional_constraints=own.constraints(),
             # Launch files write 5 for 5.0; the check below is the one that counts.
             dynamic_typing=True,
             # Read once; a later change would look accepted and do nothing.
             read_only=True,
         )
-        default: Any = parameter.default
+        default: Any = own.default
         if isinstance(default, tuple):
             default = list(default)
-        declared: Any = node.declare_parameter(parameter.name, default, descriptor)
-        setattr(values, parameter.name, parameter.check(declared.value))
-    return values
+        declared: Any = node.declare_parameter(own.name, default, descriptor)
+        values[own.name] = own.check(declared.value)
+    return kind(**values)
 
 
 def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
 # What is still awaited is said after so long, and this often, s.
 WAITING_PERIOD = 3.0
 
@@ -50,6 +52,25 @@ class Presence:
         now = time.monotonic()
         self._missed = None if there else self._missed or now
         return self._missed is not None and now - self._missed >= self._parting
+
+    def leave(self, there: bool, log: RcutilsLogger, gone: str, absent: str) -> int | None:
+        """Exit status of a node that ends with its partners; None as long as it goes on.
+
+        Args:
+            there: whether they are there now.
+            log: where the reason is said.
+            gone: the reason when they have left; the status is 0.
+            absent: the reason when they have been awaited in vain; the status is 1.
+        """
+        if not self.have_left(there):
+            return None
+        if self.met:
+            log.info(gone)
+            return 0
+        if self.gave_up:
+            log.error(absent)
+            return 1
+        return None
 
     def reminds(self) -> bool:
         """Whether nothing was said for long; then it counts as said."""

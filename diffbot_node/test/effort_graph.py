@@ -8,7 +8,7 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from diffbot_node import EffortNode
+from diffbot_node import EffortNode, EffortParameters
 
 TORQUE = (0.3, -0.2)
 # A busy machine must not look like a robot that fell silent, and this robot never moves.
@@ -22,7 +22,7 @@ class SteadyNode(EffortNode):
     """
 
     def __init__(self):
-        super().__init__("steady")
+        super().__init__("steady", EffortParameters)
         self.wanted = TORQUE
         self.missing = ""
         self.silences = 0

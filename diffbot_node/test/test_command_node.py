@@ -14,8 +14,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_node import (  # noqa: E402
-    COMMAND_PARAMETERS,
     CommandNode,
+    CommandParameters,
     PairLimiter,
     RobotInterface,
     command_guard,
@@ -284,7 +284,7 @@ class PlainNode(CommandNode):
     """Commands what it is told, with nothing but what a subclass must give."""
 
     def __init__(self):
-        super().__init__("plain", COMMAND_PARAMETERS)
+        super().__init__("plain", CommandParameters)
         robot = PlainRobot(
             (JointState, "joint_states"),
             (Float64MultiArray, "plain_commands"),

@@ -8,14 +8,19 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 NODE = """
+from dataclasses import astuple, dataclass
 from rclpy.node import Node
-from diffbot_node import Parameter, declare, run_node
+from diffbot_node import declare, parameter, run_node
+
+@dataclass(frozen=True)
+class Own:
+    a: tuple[float, ...] = parameter((), "a list", above=0.0)
+    b: tuple[float, ...] = parameter((7.0, 8.0), "another")
 
 class Lists(Node):
     def __init__(self):
         super().__init__("lists")
-        own = (Parameter("a", (), "a list", above=0.0), Parameter("b", (7.0, 8.0), "another"))
-        print(tuple(vars(declare(self, own)).values()))
+        print(astuple(declare(self, Own)))
         self.exit_code = 0
 
     def close(self):

@@ -66,3 +66,31 @@ def test_what_is_awaited_is_said_now_and_then(wall):
     assert partners.waits_long and not partners.reminds()
     partners.keep_waiting()
     assert not partners.waits_long
+
+
+class Log:
+    """Keeps what is said."""
+
+    def __init__(self):
+        self.said = []
+        self.info = self.error = self.said.append
+
+
+def test_a_node_leaves_with_its_partners(wall):
+    partners, log = Presence(2.0), Log()
+
+    def leave(there):
+        return partners.leave(there, log, gone="they left", absent="nobody came")
+
+    wall.now += 1.0
+    assert leave(there=False) is None  # patience has not ended
+    assert leave(there=True) is None and log.said == []
+    wall.now += 5.0
+    assert leave(there=False) == 0 and log.said == ["they left"]
+
+
+def test_a_node_gives_up_partners_who_never_came(wall):
+    partners, log = Presence(2.0), Log()
+    wall.now += 2.5
+    assert partners.leave(False, log, gone="they left", absent="nobody came") == 1
+    assert log.said == ["nobody came"]

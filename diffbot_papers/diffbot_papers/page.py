@@ -1,9 +1,10 @@
 """The page of `diffbot reproduce`: published values beside ours, one section per paper.
 
 A row holds a published value, ours, and what follows from the two. No verdict is typed in:
-`matches` and `improves` compare the numbers, `shows` takes the outcome of a test. Only `cannot_be`
-is a statement, and it must give the reason. A paper's module makes a `Section` of tables and
-pictures, and `page` one HTML file of the sections that needs no other file.
+`matches` and `improves` compare the numbers, `lies_within` compares one with an ensemble, `shows`
+takes the outcome of a test. Only `cannot_be` is a statement, and it must give the reason. A paper's
+module makes a `Section` of tables and pictures, and `page` one HTML file of the sections that needs
+no other file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -28,6 +32,8 @@ class Verdict(Enum):
 
     REPRODUCED = "reproduced"
     BETTER = "better"
+    WITHIN = "within"
+    OUTSIDE = "outside"
     CANNOT_BE = "cannot be"
     NOT_REACHED = "not reached"
 
@@ -43,7 +49,8 @@ class Row:
         ours: as recomputed, simulated or measured here.
         verdict: what follows.
         why: how ours was made, the tolerance, or why the value cannot be reproduced.
-        spread: of ours over seeds, or its 95 % interval, such as "± 0.02, 8 seeds"; may be empty.
+        spread: of ours over seeds, its 95 % interval, or from the 5 to the 95 % quantile of an
+            ensemble, such as "± 0.02, 8 seeds"; may be empty.
     """
 
     quantity: str
@@ -107,6 +114,38 @@ def improves(
     else:
         verdict = Verdict.REPRODUCED
     return Row(quantity, unit, published, ours, verdict, why, spread)
+
+
+# Ends of an ensemble's spread, quantiles.
+SPREAD = (0.05, 0.95)
+
+
+def lies_within(
+    quantity: str, unit: str, published: float, ensemble: ArrayLike, *, why: str = ""
+) -> Row:
+    """A value of one run whose circumstances are not all known, in an ensemble of what it may be.
+
+    It is within where it lies between the 5 % and the 95 % quantile, ends included; ours is the
+    median.
+
+    Args:
+        quantity: what it is.
+        unit: SI unit.
+        published: the paper's value.
+        ensemble: values by simulation of all that the circumstances may have been, at least 20.
+        why: how the ensemble was made.
+
+    Raises:
+        ValueError: fewer than 20 values have no 5 % quantile.
+    """
+    values = np.asarray(ensemble, dtype=float).ravel()
+    if len(values) < 20:
+        raise ValueError(f"{quantity}: {len(values)} values; give 20 or more for a spread")
+    low, median, high = (float(each) for each in np.quantile(values, [SPREAD[0], 0.5, SPREAD[1]]))
+    # False for NaN, too.
+    verdict = Verdict.WITHIN if low <= published <= high else Verdict.OUTSIDE
+    spread = f"{number(low)} to {number(high)}, {len(values)} runs"
+    return Row(quantity, unit, published, median, verdict, why, spread)
 
 
 def shows(
@@ -219,7 +258,8 @@ th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem;
 td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .verdict { white-space: nowrap; font-weight: 600; }
 .reproduced { color: #00664b; } .better { color: #0072b2; }
-.cannot_be { color: #7a5c00; } .not_reached { color: #b03a00; }
+.within { color: #00664b; } .cannot_be { color: #7a5c00; }
+.outside, .not_reached { color: #b03a00; }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { body { background: #fff; } }
 """

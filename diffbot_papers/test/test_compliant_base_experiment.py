@@ -13,13 +13,20 @@ SHORT = replace(ExperimentSettings(), duration=2.0, population=4, generations=3)
 
 
 def test_optimised_excitation_tells_more():
-    """4 s of seed 0; benchmarks/compliant_base.py has the ensembles over 10 s."""
+    """4 s of two seeds: deviations, as a geometric mean over the parameters, fall to a third.
+
+    The estimates have errors of about these deviations, see test_compliant_base_estimation.
+    """
     settings = replace(SHORT, duration=4.0)
-    constant, optimised = (ensemble(TABLE_1, name, [0], settings) for name in (None, "sum of bits"))
-    assert constant.starts == optimised.starts
-    assert optimised.errors[0] < 0.6 * constant.errors[0]
-    motion = optimised.runs[0].motion
-    assert settings.limits.excess(motion) == 0.0
+    constant, optimised = (
+        ensemble(TABLE_1, name, [0, 1], settings) for name in (None, "sum of bits")
+    )
+    assert np.array_equal(constant.starts, optimised.starts)
+    for one, other in zip(constant.runs, optimised.runs, strict=True):
+        told = np.exp(np.log(other.deviations[-1] / one.deviations[-1]).mean())
+        print(told)
+        assert told < 0.6
+        assert settings.limits.excess(other.motion) == 0.0
 
 
 def test_same_seed_same_run():

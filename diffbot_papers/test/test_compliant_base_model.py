@@ -9,23 +9,16 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from diffbot_papers.compliant_base import model as channel
+from diffbot_papers.compliant_base.estimation import draw_prior
 from diffbot_papers.compliant_base.model import (
     GRAVITY,
     TABLE_1,
     Arm,
     BaseParameters,
-    mean_error,
-    row_variance,
+    row_covariance,
     rows,
 )
-from diffbot_papers.compliant_base.planning import (
-    Foresight,
-    KalmanEstimator,
-    Prior,
-    draw_prior,
-    plausible,
-    pseudo_inverse,
-)
+from diffbot_papers.compliant_base.planning import Foresight, plausible
 from diffbot_papers.compliant_base.simulation import (
     CONSTANT,
     ArmLimits,
@@ -64,15 +57,15 @@ def test_rows_are_equation_4_written_with_vectors(seed):
     assert base.as_array() == pytest.approx(x)
 
 
-def test_variance_of_rows_is_that_of_many_draws():
+def test_covariance_of_rows_is_that_of_many_draws():
     rng = np.random.default_rng(1)
     deviation = 1e-3 * rng.uniform(0.5, 1.5, (8, 3))
     noise = deviation * rng.standard_normal((40_000, 8, 3))
     a, f = rows(noise)
-    # 40,000 draws give a variance within 3 % (4 standard errors).
-    assert (a @ TABLE_1 - f).var(axis=0) == pytest.approx(
-        row_variance(deviation, TABLE_1), rel=0.03
-    )
+    drawn, expected = np.cov((a @ TABLE_1 - f).T), row_covariance(deviation, TABLE_1)
+    size = np.sqrt(np.diag(expected))
+    # 40,000 draws give correlations within 0.02 (4 standard errors) and variances within 3 %.
+    assert drawn / np.outer(size, size) == pytest.approx(expected / np.outer(size, size), abs=0.03)
 
 
 def test_momentum_changes_by_weight_and_suspension():
@@ -111,24 +104,6 @@ def test_step_converges():
     ends = [simulate(LIVELY, 0.4, period)[1][:, -1, 2:4] for period in (0.01, 0.005, 0.000625)]
     coarse, half = (np.abs(end - ends[2]).max() for end in ends[:2])
     assert half < 0.4 * coarse
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_without_noise_the_regression_is_exact(seed):
-    _, values = simulate(CONSTANT, 2.0, 0.005)
-    assert mean_error(pseudo_inverse(values), TABLE_1) < 1e-4
-    assert pseudo_inverse(values)[[4, 6]] == pytest.approx(0.0, abs=1e-9)
-    guess = draw_prior(TABLE_1, seed)
-    filtered = KalmanEstimator(guess, window=8)
-    filtered.update(values, np.zeros((8, 3)))
-    assert mean_error(filtered.estimate, TABLE_1) < 1e-4
-
-
-def test_a_resting_arm_fixes_nothing():
-    still = Sinusoid(REST, 0.0, 0.0)
-    _, values = simulate(still, 0.1, 0.005)
-    with pytest.raises(ValueError, match="no effect"):
-        pseudo_inverse(values)
 
 
 def test_foresight_agrees_with_the_simulation():
@@ -183,11 +158,5 @@ def test_bad_input_is_refused_by_name():
         CompliantBase(replace(BASE, mass=0.0), Arm(), REST, 0.005)
     with pytest.raises(ValueError, match="damping x"):
         BaseParameters.from_array(np.where(np.arange(22) == 10, np.nan, TABLE_1))
-    with pytest.raises(ValueError, match="window"):
-        KalmanEstimator(Prior(TABLE_1, np.ones(22)), window=0)
-    with pytest.raises(ValueError, match="factor"):
-        draw_prior(TABLE_1, 0, factor=1.0)
     with pytest.raises(ValueError, match="across"):
         Arm(across=0.0)
-    with pytest.raises(ValueError, match="deviation"):
-        Prior(TABLE_1, np.zeros(22))

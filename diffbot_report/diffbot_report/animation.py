@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 from diffbot_description import Robot, write_atomically
 from diffbot_report.controller_topics import TORQUE, Commanded
 from diffbot_report.drive_recording import DriveRun
-from diffbot_report.panels import Polygon, RobotOutline, placed, rounded_box
+from diffbot_report.robot_outline import Polygon, RobotOutline, placed, rounded_box
 
 Array = NDArray[np.float64]
 Colour = tuple[int, int, int]

@@ -127,7 +127,14 @@ CONTROLLERS = {
         gains={"epsilon": "damping", "b": "b", "k_v": "k_v", "k_omega": "k_w"},
         velocity_name="reference",
         commanded=VELOCITY,
-        extra={"sigma": 4, "sigma_variance": 4, "limits": 2},
+        extra={
+            "sigma": 4,
+            "sigma_variance": 4,
+            "limits": 2,
+            "dead_band": 2,
+            "dead_band_estimate": 2,
+            "dead_band_variance": 2,
+        },
     ),
 }
 # Of diffbot_msgs/AdaptationStatus. The last one has a column for each gate.

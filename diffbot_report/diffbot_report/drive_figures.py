@@ -34,14 +34,13 @@ from diffbot_report.panels import (
     LEGEND,
     Curve,
     Panel,
-    RobotOutline,
     draw_logarithmic,
     draw_panels,
     picture,
-    placed,
     rms_text,
 )
 from diffbot_report.quantity import significant
+from diffbot_report.robot_outline import RobotOutline, placed
 
 Colour = tuple[float, float, float]
 

@@ -10,6 +10,7 @@ stopped by the user, 1 when it failed. Controllers whose parameter `listeners` i
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from nav_msgs.msg import Odometry
@@ -23,25 +24,25 @@ from diffbot_msgs.msg import (
     DynamicParameters,
     VelocityParameters,
 )
-from diffbot_node import KEPT_LATCHED, Parameter
+from diffbot_node import KEPT_LATCHED, parameter
 from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings, live_table
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
 from diffbot_report.run_end import Phase
 from diffbot_report.summary import Findings
-from diffbot_report.watching_node import WatchingNode
+from diffbot_report.watching_node import ReportParameters, WatchingNode
 
-PARAMETERS = (
-    Parameter("name", "", "name of the run, for the summary; empty: the controller's"),
-    Parameter(
-        "controller",
-        "backstep_controller",
-        "name of the controller's node",
-        choices=tuple(CONTROLLERS),
-    ),
-    Parameter("animation", True, "whether drive.gif is made"),
-)
+
+@dataclass(frozen=True)
+class DriveReportParameters(ReportParameters):
+    """Of drive_report."""
+
+    controller: str = parameter(
+        "backstep_controller", "name of the controller's node", choices=tuple(CONTROLLERS)
+    )
+    animation: bool = parameter(True, "whether drive.gif is made")
+
 
 # Once a run is done, samples that are still on their way have this long, s of wall time.
 QUIET_TIME = 0.1
@@ -49,11 +50,11 @@ QUIET_TIME = 0.1
 TRUTH_PATIENCE = 3.0
 
 
-class DriveReport(WatchingNode[DriveRecording]):
+class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
     """ROS side of the report of a driving run."""
 
     def __init__(self) -> None:
-        super().__init__("drive_report", PARAMETERS)
+        super().__init__("drive_report", DriveReportParameters)
         controller = self.values.controller
         fields = CONTROLLERS[controller]
         self._status_type = getattr(diffbot_msgs.msg, fields.message)
@@ -82,7 +83,7 @@ class DriveReport(WatchingNode[DriveRecording]):
 
     def run_name(self) -> str:
         """The parameter, or the controller's name."""
-        return str(self.values.name or self.values.controller)
+        return self.values.name or self.values.controller
 
     def take_all(self, now: float) -> bool:
         """Take in all samples."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rich.text import Text
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.motion import TrackingErrors
 from diffbot_description import Robot
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
@@ -31,6 +33,7 @@ from diffbot_report.drive_metrics import (
     velocity_steps,
 )
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
+from diffbot_report.page import Page
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import Findings, RunDescription
 
@@ -99,6 +102,11 @@ def drive_findings(
         title = f"{about.name}{law} ({about.setting})"
         return drive_pictures(run, results, recording, robot, title, animation)
 
+    def page(description: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
+        from diffbot_report.drive_page import drive_page
+
+        return drive_page(run, results, recording, robot, description, folder, summary)
+
     return Findings(
         duration=recording.elapsed,
         table=lambda title: results_table(results, recording, title) if len(run) else Text(title),
@@ -114,6 +122,7 @@ def drive_findings(
         },
         missing=recording.missing(),
         pictures=pictures if len(run) > 1 else None,
+        page=page,
     )
 
 
@@ -153,6 +162,7 @@ def controller_keys(
     source = {"source": state.parameters_source}
     if recording.fields.commanded is VELOCITY:
         keys["parameters"] = {**sigma_keys(recording.run()), **source}
+        keys["dead_band"] = dead_band_keys(recording.run())
         keys["velocity_limits"] = list(recording.limits)
         return keys
     names = TORQUE.parameters
@@ -181,6 +191,36 @@ def sigma_keys(run: DriveRun) -> dict[str, Any]:
         }
         for k, name in enumerate(VELOCITY.parameters)
     }
+
+
+def dead_band_keys(run: DriveRun) -> dict[str, Any]:
+    """The smallest command that moves the robot, of v in m/s and of omega in rad/s.
+
+    Returns:
+        For `v` and `omega`: `in_use`, what the law maps its commands over at the end; and what was
+        identified while driving, `value` with `std` and `interval95`, all None where it was not or
+        where `identifiable` is false. Empty where nothing was driven.
+    """
+    if not len(run):
+        return {}
+    known = run.is_whole(float(run.time[-1]))
+    in_use, value, variance = (
+        run.extra[name][-1] if known else np.full(2, np.nan)
+        for name in ("dead_band", "dead_band_estimate", "dead_band_variance")
+    )
+    keys: dict[str, Any] = {}
+    for k, name in enumerate(("v", "omega")):
+        sure = bool(np.isfinite(value[k]) and np.isfinite(variance[k]) and variance[k] >= 0.0)
+        std = math.sqrt(variance[k]) if sure else math.nan
+        half = NORMAL_95 * std
+        keys[name] = {
+            "in_use": float(in_use[k]) if known else None,
+            "value": float(value[k]) if sure else None,
+            "std": std if sure else None,
+            "interval95": [float(value[k]) - half, float(value[k]) + half] if sure else None,
+            "identifiable": sure,
+        }
+    return keys
 
 
 def adaptation_keys(
@@ -239,7 +279,25 @@ def results_table(
         parts.append(
             Text(f"  law {state.law}, parameters from {state.parameters_source}", style="dim")
         )
+    if recording.fields.commanded is VELOCITY and (said := _dead_bands(recording)):
+        parts.append(Text(f"  {said}"))
     return Group(*parts)
+
+
+def _dead_bands(recording: DriveRecording) -> str:
+    """What moves the robot, in one line; empty where nothing was looked for and none is known."""
+    said = []
+    for name, band in dead_band_keys(recording.run()).items():
+        unit = UNITS[name]
+        if band["identifiable"]:
+            half = NORMAL_95 * band["std"]
+            said.append(f"{max(band['value'], 0.0):.3f} ± {half:.3f} {unit}")
+        elif band["in_use"]:
+            said.append(f"{band['in_use']:g} {unit} as given")
+        else:
+            said.append(f"{SYMBOLS[name]} not identifiable")
+    found = any("identifiable" not in text for text in said)
+    return f"smallest command that moves the robot: {', '.join(said)}" if found else ""
 
 
 def _tracking(results: DriveResults, title: str) -> Table:

@@ -1,27 +1,8 @@
-"""The executables of this package.
-
-A node's module is loaded when it is called, with SIGINT set to end the process: Ctrl-C while it
-still loads leaves no traceback.
-"""
+"""The executables of this package; see diffbot_node/executables.py."""
 
 from __future__ import annotations
 
-import signal
+from diffbot_node.executables import executable
 
-
-def ident_report() -> int:
-    """Run the ident_report node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_report.ident_report_node import IdentReport
-
-    return run_node(IdentReport)
-
-
-def drive_report() -> int:
-    """Run the drive_report node; returns the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diffbot_node import run_node
-    from diffbot_report.drive_report_node import DriveReport
-
-    return run_node(DriveReport)
+ident_report = executable("diffbot_report.ident_report_node", "IdentReport")
+drive_report = executable("diffbot_report.drive_report_node", "DriveReport")

@@ -26,6 +26,8 @@ from diffbot_report.ident_recording import (
     IdentRecording,
     PredictionErrors,
     Verification,
+    estimate_limits,
+    variance_limits,
 )
 from diffbot_report.panels import DASHES, draw_logarithmic, picture, two_by_two
 from diffbot_report.quantity import UNITS, Quantity, significant, with_uncertainty
@@ -40,13 +42,6 @@ EDGES = {
     "left": 0.085, "right": 0.985, "top": 0.835, "bottom": 0.085, "hspace": 0.32, "wspace": 0.20
 }  # fmt: skip
 ARENA_FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as shares of the figure
-
-# The first 15 % of a run hold the transient from the start value 0.
-SETTLED = 0.15
-# Noise-free estimates differ in the last digits only; a range below this share would magnify that.
-LEAST_SPAN = 0.005
-# Variances fall by orders of magnitude in the first samples.
-EARLY = 0.02
 
 
 def ident_pictures(
@@ -71,53 +66,6 @@ def ident_pictures(
     if recording.state is not None and recording.state.arena is not None:
         make["arena"] = partial(arena_figure, recording, recording.state.arena, title)
     return [picture(name, figure) for name, figure in make.items()]
-
-
-def estimate_limits(
-    times: NDArray[np.float64],
-    values: NDArray[np.float64],
-    sigma: NDArray[np.float64],
-    truth: NDArray[np.float64],
-) -> tuple[float, float] | None:
-    """(low, high) that shows the settled estimate, its ± 2 sigma band and the true values.
-
-    What comes before 15 % of the run is left to run out of the picture.
-
-    Args:
-        times: (n,), s, ascending.
-        values: estimates, (n,).
-        sigma: standard deviations, (n,), may be infinite.
-        truth: true values that the picture shows, (m,), m >= 0.
-
-    Returns:
-        None when nothing is finite.
-    """
-    if not len(times):
-        return None
-    settled = times >= times[0] + SETTLED * (times[-1] - times[0])
-    spread = np.where(np.isfinite(sigma), 2.0 * sigma, 0.0)
-    shown = np.concatenate([(values - spread)[settled], (values + spread)[settled], truth])
-    shown = shown[np.isfinite(shown)]
-    if not len(shown):
-        return None
-    low, high = float(shown.min()), float(shown.max())
-    least = LEAST_SPAN * max(abs(low), abs(high)) or 1.0
-    margin = 0.12 * (high - low) + max(0.0, 0.5 * (least - (high - low)))
-    return low - margin, high + margin
-
-
-def variance_limits(
-    times: NDArray[np.float64], variances: NDArray[np.float64]
-) -> tuple[float, float]:
-    """(low, high) for a logarithmic axis; what comes before 2 % of the run may run out of it.
-
-    Args:
-        times: (n,), s, ascending, n >= 1.
-        variances: (n,), finite and > 0.
-    """
-    shown = variances[times >= times[0] + EARLY * (times[-1] - times[0])]
-    low, high = float(shown.min()), float(shown.max())
-    return low / 2.0, max(2.0 * high, 10.0 * low)
 
 
 def parameters_figure(
@@ -317,17 +265,20 @@ def trust_figure(recording: IdentRecording, title: str) -> Figure:
         recording: the run; its newest estimate knows its coverage.
         title: what was run.
     """
-    subtitle = "what was seen of the needed motion, what the model leaves over, what was learned"
+    learned = bool(np.nan_to_num(recording.information()[1]).any())
+    subtitle = "what was seen of the needed motion, what the model leaves over"
+    subtitle += ", what was learned" if learned else ""
     figure = style.new_figure(f"Trust in the estimate of {title}", subtitle, 3.6)
     grid = figure.add_gridspec(
-        1, 3, width_ratios=(1.0, 1.0, 1.7), left=0.05, right=0.985, top=0.71, bottom=0.15,
-        wspace=0.34,
+        1, 3 if learned else 2, width_ratios=(1.0, 1.0, 1.7)[: 3 if learned else 2], left=0.05,
+        right=0.985, top=0.71, bottom=0.15, wspace=0.34,
     )  # fmt: skip
-    coverage, correlation, information = (figure.add_subplot(grid[0, i]) for i in range(3))
+    coverage, correlation = (figure.add_subplot(grid[0, i]) for i in range(2))
     if recording.estimate is not None:
         _draw_coverage(coverage, recording.estimate)
         _draw_correlation(correlation, recording.estimate)
-    _draw_information(information, recording)
+    if learned:
+        _draw_information(figure.add_subplot(grid[0, 2]), recording)
     style.legend(figure)
     return figure
 
@@ -390,7 +341,6 @@ def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
 def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     times, rows = recording.information()
     style.quiet(axes)
-    drawn = False
     for column, label, colour, dashes in (
         (1, "predicted", style.ORANGE, DASHES),
         (0, "achieved", style.BLUE, "-"),
@@ -401,11 +351,7 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
                 times[known], rows[known, column], color=colour, linestyle=dashes, linewidth=1.8,
                 label=label,
             )  # fmt: skip
-            drawn = True
-    last = rows[-1, 0] if len(rows) else np.nan
-    style.panel_title(axes, "information", f"{last:.1f} bits" if drawn else "")
-    if not drawn:
-        style.say(axes, "not known")
+    style.panel_title(axes, "information", f"{rows[-1, 0]:.1f} bits")
     axes.set_xlim(0.0, _end(times))
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 

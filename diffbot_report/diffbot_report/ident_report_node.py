@@ -7,15 +7,13 @@ completed or stopped by the user, 1 when it failed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rclpy.serialization import deserialize_message
 from rich.console import RenderableType
 
-from diffbot_msgs.msg import (
-    DynamicParameters,
-    IdentStatus,
-    Verification,
-)
-from diffbot_node import KEPT_LATCHED, Parameter
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
+from diffbot_node import KEPT_LATCHED, parameter
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import identification_findings, identification_table
 from diffbot_report.messages import (
@@ -29,16 +27,21 @@ from diffbot_report.messages import (
 from diffbot_report.polled_node import raw_stamp
 from diffbot_report.run_end import Phase
 from diffbot_report.summary import Findings
-from diffbot_report.watching_node import WatchingNode
-
-PARAMETERS = (Parameter("name", "ident", "name of the run, for the summary"),)
+from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 
-class IdentReport(WatchingNode[IdentRecording]):
+@dataclass(frozen=True)
+class IdentReportParameters(ReportParameters):
+    """Of ident_report."""
+
+    name: str = parameter("ident", "name of the run, for the summary")
+
+
+class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
     """ROS side of the report of an identification."""
 
     def __init__(self) -> None:
-        super().__init__("ident_report", PARAMETERS)
+        super().__init__("ident_report", IdentReportParameters)
         self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
         self._truth_topic = self.create_kept(
             DynamicParameters, "ground_truth/dynamic_parameters", latched=True
@@ -100,7 +103,7 @@ class IdentReport(WatchingNode[IdentRecording]):
     def findings(self) -> Findings:
         """K5..K8 at the end, and what follows from them."""
         return identification_findings(
-            self.recording, self._model, self.console.width, self.run.setting
+            self.recording, self.robot, self.console.width, self.run.setting
         )
 
 

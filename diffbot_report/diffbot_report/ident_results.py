@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from diffbot_description import RobotModel
+from diffbot_description import Robot, RobotModel
 from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
 from diffbot_report.ident_recording import IdentRecording, Verdict, Verification
+from diffbot_report.page import Page
 from diffbot_report.quantity import (
     MISSING,
     UNITS,
@@ -29,7 +31,7 @@ from diffbot_report.quantity import (
     significant,
     with_uncertainty,
 )
-from diffbot_report.summary import Findings
+from diffbot_report.summary import Findings, RunDescription
 
 # Columns that the table needs for the meanings, with errors and without.
 WIDE, NARROW = 106, 78
@@ -59,17 +61,18 @@ def identification_table(
 
 
 def identification_findings(
-    recording: IdentRecording, model: RobotModel, width: int, setting: str
+    recording: IdentRecording, robot: Robot, width: int, setting: str
 ) -> Findings:
     """What a run has found, at its end.
 
     Args:
         recording: of the run; nothing is added to it any more.
-        model: the robot's description, for masses and inertias.
+        robot: its description, for masses, inertias and its shape.
         width: columns of the table.
         setting: what was run, for the pictures' titles.
     """
     recording.finish()
+    model = robot.model
     missing = recording.missing()
     if not recording.has_last:
         recording.estimate = None  # no figure rests on one that is not the last
@@ -86,6 +89,11 @@ def identification_findings(
 
         return ident_pictures(recording, parameters, setting)
 
+    def page(run: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
+        from diffbot_report.ident_page import ident_page
+
+        return ident_page(recording, parameters, robot, run, folder, summary)
+
     return Findings(
         duration=recording.elapsed,
         table=lambda title: identification_table(recording, model, width, title),
@@ -99,6 +107,7 @@ def identification_findings(
         more=more,
         missing=missing,
         pictures=pictures if len(recording.motion()[0]) else None,
+        page=page,
     )
 
 

@@ -18,6 +18,7 @@ from rich.console import Console, RenderableType
 from diffbot_description import write_atomically
 from diffbot_report.display import say
 from diffbot_report.drawing import Drawing, Picture
+from diffbot_report.page import REPORT, Page, write_page
 from diffbot_report.run_end import Ending
 
 # Simulators that tell what is true: the parameters, and the pose for each state by its stamp.
@@ -191,6 +192,8 @@ class Findings:
         more: further keys; they never replace others.
         missing: what should have come and did not, in sentences; figures that need it are None.
         pictures: gives what to draw, once matplotlib is loaded; None: nothing was recorded.
+        page: gives report.html's content for the run, its folder and its summary; None: there is
+            none.
     """
 
     duration: float
@@ -199,6 +202,7 @@ class Findings:
     more: Mapping[str, Any]
     missing: Sequence[str]
     pictures: Callable[[], Sequence[Picture]] | None
+    page: Callable[[RunDescription, Path, Mapping[str, Any]], Page] | None = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +252,7 @@ class ReportWriter:
             say(console, str(write_summary(content, self.directory)))
         except OSError as error:
             failures.append(str(error))
+        failures += self._write_page(findings, content)
         problem: str | None = "nothing was recorded"
         if findings.pictures is not None:
             for path in drawing.draw(findings.pictures, self.directory, deadline):
@@ -259,3 +264,35 @@ class ReportWriter:
         for failure in failures:
             say(console, failure)
         return not failures
+
+    def _write_page(self, findings: Findings, content: Mapping[str, Any]) -> list[str]:
+        """Write report.html; returns sentences on what went wrong."""
+        if findings.page is None:
+            return []
+        try:
+            page = findings.page(self.run, self.directory, content)
+            say(self.console, str(write_page(page, self.directory / REPORT)))
+        except ModuleNotFoundError as error:
+            say(self.console, f"{REPORT} left out: {error}; install plotly")
+        except OSError as error:
+            return [str(error)]
+        return []
+
+
+def texts_to_copy(run: RunDescription, folder: Path) -> dict[str, str]:
+    """The command that repeats a run, and the YAML files that it left, by name."""
+    texts = {"Repeat this run": repeat_command(run)}
+    for path in sorted(folder.glob("*.yaml")):
+        texts[path.name] = path.read_text(encoding="utf-8", errors="replace")
+    return texts
+
+
+def repeat_command(run: RunDescription) -> str:
+    """The command line that repeats a run, without what is empty."""
+    words = {"robot": run.robot, "sim": run.sim or "none", "seed": run.seed, **run.arguments}
+    said = [
+        shlex.quote(f"{name}:={str(value).lower() if isinstance(value, bool) else value}")
+        for name, value in words.items()
+        if value not in ("", None)
+    ]
+    return " ".join(["./diffbot launch", run.name, *said])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from dataclasses import dataclass
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar
 
 from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 from diffbot_description import load_robot
-from diffbot_node import Parameter, declare, results_folder
+from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.running import told_failures
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
@@ -21,17 +21,23 @@ from diffbot_report.polled_node import PolledNode
 from diffbot_report.run_end import Ending, NodeState, Outcome, Phase, RunEnd
 from diffbot_report.summary import Findings, ReportWriter, RunDescription, parse_arguments
 
-REPORT_PARAMETERS = (
-    Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML"),
-    Parameter("sim", "", "simulator, for the summary; empty or none: a real robot"),
-    Parameter("seed", -1, "seed of the run, for the summary; -1: unknown", minimum=-1),
-    Parameter("results", "", "folder for the report; empty: results/<date>-<name>"),
-    Parameter("arguments", "", "launch arguments, for the summary: JSON or name:=value ..."),
-    Parameter(
-        "patience", 20.0, "wall time to wait for the node to watch, s; 0: for ever", minimum=0.0
-    ),
-    Parameter("refresh_rate", 4.0, "updates of the view, 1/s of wall time", above=0.0, maximum=5.0),
-)
+
+@dataclass(frozen=True)
+class ReportParameters(RobotParameters):
+    """Of all reports."""
+
+    name: str = parameter("", "name of the run, for the summary; empty: the controller's")
+    sim: str = parameter("", "simulator, for the summary; empty or none: a real robot")
+    seed: int = parameter(-1, "seed of the run, for the summary; -1: unknown", minimum=-1)
+    results: str = parameter("", "folder for the report; empty: results/<date>-<name>")
+    arguments: str = parameter("", "launch arguments, for the summary: JSON or name:=value ...")
+    patience: float = parameter(
+        20.0, "wall time to wait for the node to watch, s; 0: for ever", minimum=0.0
+    )
+    refresh_rate: float = parameter(
+        4.0, "updates of the view, 1/s of wall time", above=0.0, maximum=5.0
+    )
+
 
 POLL_PERIOD = 0.02  # s of wall time
 # Wall time between two looks at who publishes, s.
@@ -82,9 +88,10 @@ class Recording(Protocol):
 
 
 R = TypeVar("R", bound=Recording)
+P = TypeVar("P", bound=ReportParameters)
 
 
-class WatchingNode(PolledNode, Generic[R]):
+class WatchingNode(PolledNode, Generic[R, P]):
     """What reports of all kinds of runs share: polling, the view, the end, and signals.
 
     A subclass makes its topics with `create_polled`, then calls `watch`. Subscribe first and load
@@ -92,7 +99,7 @@ class WatchingNode(PolledNode, Generic[R]):
 
     Args:
         name: name of this node.
-        parameters: the subclass's own, `name` (of the run) among them; REPORT_PARAMETERS are added.
+        parameters: of the node.
 
     Attributes:
         values: the parameters.
@@ -108,10 +115,10 @@ class WatchingNode(PolledNode, Generic[R]):
         ValueError: a parameter is wrong; the message says which and how.
     """
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, name: str, parameters: type[P]) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
-        self.values: SimpleNamespace = declare(self, (*parameters, *REPORT_PARAMETERS))
+        self.values: P = declare(self, parameters)
         self.robot = load_robot(self.values.robot)
         started = datetime.now().astimezone()
         self.run = RunDescription(
@@ -154,7 +161,7 @@ class WatchingNode(PolledNode, Generic[R]):
 
     def run_name(self) -> str:
         """Name of the run."""
-        return str(self.values.name)
+        return self.values.name
 
     @abstractmethod
     def take_all(self, now: float) -> bool:

@@ -18,44 +18,50 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
-from diffbot_node import Parameter, declare
+from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import answers, create_wall_timer
-from diffbot_sim.simulator_parameters import LEAVE_WHEN_ALONE
+from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
-PACING_PARAMETERS = (
-    Parameter("period", 0.01, "control period, s", above=0.0, maximum=0.1),
-    Parameter("lock_step", True, "wait for the command that answers each state of the robot"),
-    Parameter("speed", 0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0),
-    Parameter("paused", False, "begin with the robot's time standing still, until ~/set_paused"),
-    Parameter(
-        "listeners",
+
+@dataclass(frozen=True)
+class PacingParameters(SimulatorParameters):
+    """Of simulators that move a robot themselves."""
+
+    period: float = parameter(0.01, "control period, s", above=0.0, maximum=0.1)
+    lock_step: bool = parameter(True, "wait for the command that answers each state of the robot")
+    speed: float = parameter(
+        0.0, "robot time per wall time; 0: as fast as lock-step goes", minimum=0.0
+    )
+    paused: bool = parameter(
+        False, "begin with the robot's time standing still, until ~/set_paused"
+    )
+    listeners: int = parameter(
         0,
         "in lock-step: subscribers of ground_truth to wait for before the first state, and "
         "whenever they fall behind; see kept_topic.py",
         minimum=0,
-    ),
-    Parameter(
-        "parameter_listeners",
-        0,
-        "the same of ground_truth/dynamic_parameters, or velocity_parameters",
-        minimum=0,
-    ),
-    LEAVE_WHEN_ALONE,
-    Parameter(
-        "patience",
+    )
+    parameter_listeners: int = parameter(
+        0, "the same of ground_truth/dynamic_parameters, or velocity_parameters", minimum=0
+    )
+    patience: float = parameter(
         20.0,
         "with leave_when_alone: wall time to wait for the first commands, s; then status 1",
         above=0.0,
-    ),
-)
+    )
+
+
+S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 
 # How often a node looks who is there, and says a state again, s of wall time.
 LOOK_PERIOD = 0.05
@@ -138,6 +144,9 @@ class CommandPublishers:
         topic: name of the topic, relative to the node's namespace.
         patience: wall time to wait for the first one, s.
         quantity: that is commanded, for messages.
+
+    Attributes:
+        presence: of those who publish it.
     """
 
     def __init__(self, node: Node, topic: str, patience: float, quantity: str = "torque") -> None:
@@ -145,13 +154,8 @@ class CommandPublishers:
         self._topic = node.resolve_topic_name(topic)
         self._patience = patience
         self._quantity = quantity
-        self._met = False
-        self._since = time.monotonic()
+        self.presence = Presence(patience)
         self._heard: dict[object, float] = {}  # when each sender last commanded, s of wall time
-
-    def restart_patience(self) -> None:
-        """Wait anew: what has to come before the first one is still on its way."""
-        self._since = time.monotonic()
 
     def heard(self, sender: object) -> None:
         """Note who has commanded; None where the middleware does not tell."""
@@ -179,29 +183,21 @@ class CommandPublishers:
 
     def exit_code(self) -> int | None:
         """Exit status when nobody commands any more (0) or never did (1); None to go on."""
-        if self.count:
-            self._met = True
-            return None
-        if self._met:
-            self._node.get_logger().info(
-                f"nobody commands {self._quantity} any more; the simulation ends"
-            )
-            return 0
-        if time.monotonic() - self._since > self._patience:
-            self._node.get_logger().error(
-                f"nobody commanded {self._quantity} within {self._patience:g} s of wall time: "
-                f"start a node that publishes {self._topic}"
-            )
-            return 1
-        return None
+        return self.presence.leave(
+            self.count > 0,
+            self._node.get_logger(),
+            f"nobody commands {self._quantity} any more; the simulation ends",
+            f"nobody commanded {self._quantity} within {self._patience:g} s of wall time: "
+            f"start a node that publishes {self._topic}",
+        )
 
 
-class PacedSimulator(Node, ABC):
+class PacedSimulator(Node, ABC, Generic[S_co]):
     """Moves a robot period by period.
 
     Args:
         name: name of the node.
-        parameters: all of the node; PACING_PARAMETERS are among them.
+        parameters: of the node.
 
     Attributes:
         exit_code: see RunnableNode.
@@ -218,10 +214,10 @@ class PacedSimulator(Node, ABC):
     paused = False
     """Whether the robot's time is to stand still."""
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, name: str, parameters: type[S_co]) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
-        self.values = declare(self, parameters)
+        self.values: S_co = declare(self, parameters)
         if not self.values.lock_step and self.values.speed == 0.0:
             raise ValueError(
                 "parameter 'speed' = 0.0: must be > 0 without lock_step, which alone can go as "

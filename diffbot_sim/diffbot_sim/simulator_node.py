@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from diffbot_description import load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
-from diffbot_node import Parameter, pose_from_text
+from diffbot_node import parameter, pose_from_text
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_sim.paced_simulator import PACING_PARAMETERS, PacedSimulator
-from diffbot_sim.simulator_parameters import (
-    ROBOT,
-    SENSORS_AND_MOTORS,
-    START,
-    make_actuator,
-    make_encoders,
-)
+from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
+from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.simulator_topics import (
     COMMANDS,
     CommandTopic,
@@ -33,23 +28,22 @@ from diffbot_sim.simulator_topics import (
 )
 from diffbot_sim.virtual_robot import PayloadSchedule, VirtualRobot, payload_from_text
 
-PARAMETERS = (
-    ROBOT,
-    Parameter("engine", "mujoco", "physics engine", choices=tuple(ENGINES)),
-    *PACING_PARAMETERS,
-    *SENSORS_AND_MOTORS,
-    START,
-    Parameter(
-        "payload",
+
+@dataclass(frozen=True)
+class EngineParameters(SensorParameters, PacingParameters):
+    """Of simulator."""
+
+    engine: str = parameter("mujoco", "physics engine", choices=tuple(ENGINES))
+    payload: str = parameter(
         "none",
         "load put on the robot at payload_time: mass,x,z,yaw_inertia in kg, m, m, kg m^2; or a "
         "share such as 50%, by which it makes equivalent mass and yaw inertia larger; none: none",
-    ),
-    Parameter("payload_time", -1.0, "robot time of that, s; below 0: never"),
-    Parameter("gui", False, "show the engine's own window (gazebo)"),
-    Parameter("camera", False, "put a camera into the world (gazebo)"),
-    Parameter("pictures", "pictures", "folder for what the camera takes"),
-)
+    )
+    payload_time: float = parameter(-1.0, "robot time of that, s; below 0: never")
+    gui: bool = parameter(False, "show the engine's own window (gazebo)")
+    camera: bool = parameter(False, "put a camera into the world (gazebo)")
+    pictures: str = parameter("pictures", "folder for what the camera takes")
+
 
 Point = tuple[float, float]
 
@@ -85,11 +79,11 @@ class FloorPath:
             self._end = point
 
 
-class SimulatorNode(PacedSimulator):
+class SimulatorNode(PacedSimulator[EngineParameters]):
     """ROS side of the simulation; the physics and the sensors are VirtualRobot's."""
 
     def __init__(self) -> None:
-        super().__init__("simulator", PARAMETERS)
+        super().__init__("simulator", EngineParameters)
         self.robot = load_robot(self.values.robot)
         self._virtual = self._make_robot()
         self._topics = SimulatorTopics(self, self.robot)
@@ -104,7 +98,8 @@ class SimulatorNode(PacedSimulator):
         values, robot = self.values, self.robot
         start = pose_from_text("start", values.start)
         # The cheap things first: they refuse what is wrong before a server is started.
-        actuator, encoders = make_actuator(robot, values), make_encoders(robot, values)
+        actuator = make_actuator(robot, values)
+        encoders = make_encoders(robot, values, values.period)
         load = payload_from_text(values.payload, robot)
         self._payload = PayloadSchedule(load, values.payload_time)
         pictures = values.pictures if values.camera else None

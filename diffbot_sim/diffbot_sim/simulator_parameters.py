@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 from diffbot_description import Robot
-from diffbot_node import Parameter
+from diffbot_node import RobotParameters, parameter
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
-ROBOT = Parameter("robot", "twil", "name of a robot of the suite, or the path of a robot's YAML")
-START = Parameter("start", "0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
-LEAVE_WHEN_ALONE = Parameter(
-    "leave_when_alone", False, "end when nobody publishes commands any more"
-)
-SEED = Parameter("seed", 0, "seed of the sensors' and actuators' noise", minimum=0)
-SENSORS_AND_MOTORS = (
-    SEED,
-    Parameter(
-        "encoder_counts", -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
-    ),
-    Parameter(
-        "torque_noise", 0.0, "standard deviation of the torque, as a share of it", minimum=0.0
-    ),
-    Parameter("torque_delay", 0, "control periods between command and torque", minimum=0),
-)
-# Of simulators that are programs of their own: they can do neither, and say so.
-UNSUPPORTED = (
-    Parameter("paused", False, "must be false: time goes on as soon as all is ready"),
-    Parameter("camera", False, "must be false: there is none"),
-)
+
+@dataclass(frozen=True)
+class SimulatorParameters(RobotParameters):
+    """Of all simulators."""
+
+    start: str = parameter("0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
+    leave_when_alone: bool = parameter(False, "end when nobody publishes commands any more")
 
 
-def refuse_unsupported(values: SimpleNamespace) -> None:
-    """Raise ValueError when a parameter of UNSUPPORTED is true."""
-    for parameter in UNSUPPORTED:
-        if getattr(values, parameter.name):
+@dataclass(frozen=True)
+class NoiseParameters:
+    """Of simulators that this package adds noise to."""
+
+    seed: int = parameter(0, "seed of the sensors' and actuators' noise", minimum=0)
+
+
+@dataclass(frozen=True)
+class SensorParameters(NoiseParameters):
+    """Of simulators whose encoders and motors this package simulates."""
+
+    encoder_counts: int = parameter(
+        -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
+    )
+    torque_noise: float = parameter(
+        0.0, "standard deviation of the torque, as a share of it", minimum=0.0
+    )
+    torque_delay: int = parameter(0, "control periods between command and torque", minimum=0)
+
+
+@dataclass(frozen=True)
+class ExternalParameters(SimulatorParameters):
+    """Of simulators that are programs of their own, which can do neither, and say so."""
+
+    paused: bool = parameter(False, "must be false: time goes on as soon as all is ready")
+    camera: bool = parameter(False, "must be false: there is none")
+
+
+def refuse_unsupported(values: ExternalParameters) -> None:
+    """Raise ValueError when a parameter of ExternalParameters is true."""
+    for name, asked in (("paused", values.paused), ("camera", values.camera)):
+        if asked:
             raise ValueError(
-                f"parameter '{parameter.name}' = true: this simulator does not offer it; leave it "
-                "out, or use sim:=gazebo"
+                f"parameter '{name}' = true: this simulator does not offer it; leave it out, or "
+                "use sim:=gazebo"
             )
 
 
-def make_actuator(robot: Robot, values: SimpleNamespace) -> Actuator:
-    """The robot's motors with SENSORS_AND_MOTORS' values."""
-    return Actuator(robot.limits.torque, values.torque_delay, values.torque_noise, values.seed)
+def make_actuator(robot: Robot, values: SensorParameters) -> Actuator:
+    """The robot's motors."""
+    return Actuator(
+        robot.limits.torque,
+        values.torque_delay,
+        values.torque_noise,
+        values.seed,
+        robot.drive.dead_band,
+    )
 
 
-def make_encoders(robot: Robot, values: SimpleNamespace) -> Encoders:
-    """The robot's encoders with SENSORS_AND_MOTORS' values, and `period`."""
-    return Encoders(encoder_counts(robot, values), values.period, values.seed)
+def make_encoders(robot: Robot, values: SensorParameters, period: float) -> Encoders:
+    """The robot's encoders, read once per control period (s)."""
+    return Encoders(encoder_counts(robot, values.encoder_counts), period, values.seed)
 
 
-def encoder_counts(robot: Robot, values: SimpleNamespace) -> int:
-    """Counts per wheel revolution; 0 for exact encoders."""
-    return robot.encoder.counts if values.encoder_counts < 0 else values.encoder_counts
+def encoder_counts(robot: Robot, asked: int) -> int:
+    """Counts per wheel revolution, 0 for exact encoders, of a parameter `encoder_counts`."""
+    return robot.encoder.counts if asked < 0 else asked

@@ -3,9 +3,9 @@
     x' = v cos theta     y' = v sin theta     theta' = omega
     sigma1 v' + sigma3 v = command of v       sigma2 omega' + sigma4 omega = command of omega
 
-Commands are held, pass the limits of the robot's driver and act after a dead time. Each piece of a
-step with one command is integrated by the Taylor series of order 18 that the ideal engine uses:
-exact to floats, for steps of any length.
+Commands are held, pass the limits of the robot's driver and act after a dead time, as far as its
+dead band lets them (drive_dead_band.py). Each piece of a step with one command is integrated by the
+Taylor series of order 18 that the ideal engine uses: exact to floats, for steps of any length.
 
 Its odometry has the sensors' errors (`VelocityOdometry`), and covariances as a robot's driver tells
 them (`DriverOdometry`).
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from arc_odometry import Arc, Pose, WheelGeometry
 from arc_odometry.odometry import propagate
 from diffbot_description.dynamics import Sigma
+from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
 from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
@@ -45,6 +46,7 @@ class VelocityRobot:
         dead_time: from a command to its effect, s, 0 to 10.
         command_noise: standard deviations that are added to the commands of (v, omega) of each
             step, m/s and rad/s, >= 0: what the drive makes of them.
+        dead_band: of the drive, with its static friction; None: it has none.
         seed: of the noise, >= 0; equal seeds give equal noise.
 
     Raises:
@@ -61,6 +63,7 @@ class VelocityRobot:
         acceleration_limits: tuple[float, float] = UNLIMITED,
         dead_time: float = 0.0,
         command_noise: tuple[float, float] = (0.0, 0.0),
+        dead_band: DriveDeadBand | None = None,
         seed: int = 0,
     ) -> None:
         for name, limits in (("speed", speed_limits), ("acceleration", acceleration_limits)):
@@ -76,6 +79,7 @@ class VelocityRobot:
             raise ValueError(f"command noise seed = {seed}: must be >= 0")
         self._speed_limits, self._acceleration_limits = speed_limits, acceleration_limits
         self._dead_time, self._noise, self._seed = dead_time, command_noise, seed
+        self._dead_band = dead_band or DriveDeadBand()
         self.sigma = sigma
         self.reset()
 
@@ -99,6 +103,7 @@ class VelocityRobot:
         self.time, self.way = 0.0, 0.0
         self._asked = (0.0, 0.0)
         self._acting = (0.0, 0.0)
+        self._dead_band.reset()
         # Commands under way: time left until each acts, s, and the command.
         self._under_way: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
@@ -130,7 +135,8 @@ class VelocityRobot:
         self._under_way.append((self._dead_time, self._disturbed(taken)))
         while remaining > 0.0:
             while self._under_way and self._under_way[0][0] <= 0.0:
-                self._acting = self._under_way.popleft()[1]
+                begins = self._under_way.popleft()[1]
+                self._acting = self._dead_band.passed(begins, self.velocity())
             until = self._under_way[0][0] if self._under_way else math.inf
             piece = min(remaining, until)
             self._advance(piece)

@@ -8,6 +8,7 @@ Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from geometry_msgs.msg import TransformStamped, Twist, TwistStamped
 from nav_msgs.msg import Odometry
@@ -17,70 +18,94 @@ from tf2_msgs.msg import TFMessage
 
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import load_robot
+from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
-from diffbot_node import Parameter, pose_from_text, to_stamp
+from diffbot_node import parameter, pose_from_text, to_stamp
 from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by
-from diffbot_sim.paced_simulator import PACING_PARAMETERS, PacedSimulator
-from diffbot_sim.simulator_parameters import ROBOT, SEED, START, encoder_counts
+from diffbot_sim.drive_dead_band import DriveDeadBand
+from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
+from diffbot_sim.simulator_parameters import NoiseParameters, encoder_counts
 from diffbot_sim.simulator_topics import OnCommand, TruthTopics
 from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"
+LARGEST_DEAD_BAND = 10.0  # m/s, rad/s
 
-PARAMETERS = (
-    ROBOT,
-    *PACING_PARAMETERS,
-    START,
-    SEED,
-    Parameter("stamped", True, "whether cmd_vel is a TwistStamped; else a Twist"),
-    Parameter(
-        "sigma", (3.446, 4.576, 0.86, 0.254), "true sigma1 in s, sigma2 in s, sigma3, sigma4",
-        above=0.0,
-    ),
-    Parameter(
-        "dead_time", 0.0, "from a command to its effect, s", minimum=0.0,
-        maximum=VelocityRobot.LONGEST_DEAD_TIME,
-    ),
-    Parameter("linear_velocity", 0.0, "largest |v| taken, m/s; 0: the robot's own", minimum=0.0),
-    Parameter(
-        "angular_velocity", 0.0, "largest |omega| taken, rad/s; 0: the robot's own", minimum=0.0
-    ),
-    Parameter(
-        "command_timeout",
+
+@dataclass(frozen=True)
+class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
+    """Of velocity_simulator."""
+
+    stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
+    sigma: tuple[float, float, float, float] = parameter(
+        (3.446, 4.576, 0.86, 0.254), "true sigma1 in s, sigma2 in s, sigma3, sigma4", above=0.0
+    )
+    dead_time: float = parameter(
+        0.0, "from a command to its effect, s", minimum=0.0, maximum=VelocityRobot.LONGEST_DEAD_TIME
+    )
+    dead_band: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "largest commands of [v, omega] that move nothing, m/s, rad/s",
+        minimum=0.0,
+        maximum=LARGEST_DEAD_BAND,
+    )
+    wheel_dead_band: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "largest commands of the [left, right] wheel that do not move it, m/s at the rim",
+        minimum=0.0,
+        maximum=LARGEST_DEAD_BAND,
+    )
+    dead_band_kind: str = parameter(
+        DeadBandKind.OFFSET.value,
+        "what is left of larger commands: offset (the dead band is lost), threshold (all)",
+        choices=tuple(kind.value for kind in DeadBandKind),
+    )
+    stiction: float = parameter(
+        1.0,
+        "command that moves an axis or wheel at rest, over its dead band",
+        minimum=1.0,
+        maximum=10.0,
+    )
+    linear_velocity: float = parameter(
+        0.0, "largest |v| taken, m/s; 0: the robot's own", minimum=0.0
+    )
+    angular_velocity: float = parameter(
+        0.0, "largest |omega| taken, rad/s; 0: the robot's own", minimum=0.0
+    )
+    command_timeout: float = parameter(
         0.5,
         "robot time without a command after which the driver stops, s; not in lock-step",
         above=0.0,
-    ),
-    Parameter("change", 1.0, "factor on sigma1 and sigma2 from change_time on", above=0.0),
-    Parameter("change_time", -1.0, "robot time of that, s; below 0: never"),
-    Parameter(
-        "command_noise", (0.0, 0.0), "standard deviations of what the drive makes of a command, "
-        "[m/s, rad/s]", minimum=0.0,
-    ),
-    Parameter(
-        "velocity_noise", (0.0, 0.0), "standard deviations of measured [v, omega], m/s, rad/s",
+    )
+    change: float = parameter(1.0, "factor on sigma1 and sigma2 from change_time on", above=0.0)
+    change_time: float = parameter(-1.0, "robot time of that, s; below 0: never")
+    command_noise: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "standard deviations of what the drive makes of a command, [m/s, rad/s]",
         minimum=0.0,
-    ),
-    Parameter(
-        "pose_noise", (0.0, 0.0, 0.0), "standard deviations of measured [x, y, theta], m, m, rad",
+    )
+    velocity_noise: tuple[float, float] = parameter(
+        (0.0, 0.0), "standard deviations of measured [v, omega], m/s, rad/s", minimum=0.0
+    )
+    pose_noise: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "standard deviations of measured [x, y, theta], m, m, rad", minimum=0.0
+    )
+    encoder_counts: int = parameter(
+        -1, "counts per wheel revolution; 0: exact pose and velocity; -1: the robot's", minimum=-1
+    )
+    path_noise: float = parameter(
+        1e-6,
+        "variance of a wheel's path per path driven that the covariance of odom tells, m^2/m",
         minimum=0.0,
-    ),
-    Parameter(
-        "encoder_counts",
-        -1,
-        "counts per wheel revolution; 0: exact pose and velocity; -1: the robot's",
-        minimum=-1,
-    ),
-    Parameter(
-        "path_noise", 1e-6, "variance of a wheel's path per path driven that the covariance of "
-        "odom tells, m^2/m", minimum=0.0,
-    ),
-    Parameter("publish_tf", True, "whether odom -> base_link is sent on /tf"),
-)  # fmt: skip
-LENGTHS = {"sigma": 4, "command_noise": 2, "velocity_noise": 2, "pose_noise": 3}
+    )
+    publish_tf: bool = parameter(True, "whether odom -> base_link is sent on /tf")
+
+
+PAIRS = ("dead_band", "wheel_dead_band", "command_noise", "velocity_noise")
+LENGTHS = {"sigma": 4, "pose_noise": 3, **dict.fromkeys(PAIRS, 2)}
 
 
 class VelocityTopic:
@@ -142,7 +167,7 @@ class OdometryTopics:
             self._tf.publish(TFMessage(transforms=[self._transform]))
 
 
-class VelocitySimulatorNode(PacedSimulator):
+class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
     """ROS side of the simulation; the physics are VelocityRobot's, the sensors VelocityOdometry's.
 
     Raises:
@@ -150,7 +175,7 @@ class VelocitySimulatorNode(PacedSimulator):
     """
 
     def __init__(self) -> None:
-        super().__init__("velocity_simulator", PARAMETERS)
+        super().__init__("velocity_simulator", VelocitySimulatorParameters)
         for name, length in LENGTHS.items():
             values = getattr(self.values, name)
             if len(values) != length:
@@ -181,10 +206,17 @@ class VelocitySimulatorNode(PacedSimulator):
             ),
             dead_time=values.dead_time,
             command_noise=values.command_noise,
+            dead_band=DriveDeadBand(
+                values.dead_band,
+                values.wheel_dead_band,
+                DeadBandKind.named(values.dead_band_kind),
+                values.stiction,
+                robot.geometry.separation,
+            ),
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
-        counts, geometry = encoder_counts(robot, values), robot.geometry
+        counts, geometry = encoder_counts(robot, values.encoder_counts), robot.geometry
         self._odometry = VelocityOdometry(
             self._robot,
             values.period,
@@ -208,7 +240,7 @@ class VelocitySimulatorNode(PacedSimulator):
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
         # Counted, not summed: a run of hours must not drift off the control grid.
-        return self._steps * float(self.values.period)
+        return self._steps * self.values.period
 
     def _on_command(
         self, command: tuple[float, float], named: float | None, sender: object
@@ -241,5 +273,7 @@ class VelocitySimulatorNode(PacedSimulator):
 
     def _publish_parameters(self) -> None:
         dead_time = [self.values.dead_time] * 2
-        message = VelocityParameters(sigma=self._robot.sigma.as_array(), dead_time=dead_time)
+        message = VelocityParameters(
+            sigma=self._robot.sigma.as_array(), dead_time=dead_time, dead_band=self.values.dead_band
+        )
         self.truth.publish_parameters(self.stamp, message)

@@ -33,20 +33,27 @@ class Actuator:
 
     A command is clipped to the limit; that is the reported torque, what joint_states.effort says
     of the interval. The acting torque is the torque reported `delay_samples` earlier (0 before the
-    first), times 1 + noise N(0, 1), drawn anew per wheel and sample.
+    first), times 1 + noise N(0, 1), drawn anew per wheel and sample; or none, where that one was
+    within the dead band of the motor's driver.
 
     Args:
         limit: largest torque per wheel, N m, > 0.
         delay_samples: whole control samples, 0 to 1000.
         noise: standard deviation relative to the torque, 0 to 1.
         seed: of the noise, >= 0; the same seed gives the same noise.
+        dead_band: [left, right], N m, >= 0; a smaller torque gives none.
 
     Raises:
         ValueError: an argument is outside its range.
     """
 
     def __init__(
-        self, limit: float, delay_samples: int = 0, noise: float = 0.0, seed: int = 0
+        self,
+        limit: float,
+        delay_samples: int = 0,
+        noise: float = 0.0,
+        seed: int = 0,
+        dead_band: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         if not (math.isfinite(limit) and limit > 0.0):
             raise ValueError(f"torque limit = {limit} N m: must be finite and > 0")
@@ -61,7 +68,10 @@ class Actuator:
             )
         if seed < 0:
             raise ValueError(f"torque noise seed = {seed}: must be >= 0")
+        if not all(0.0 <= band < math.inf for band in dead_band):
+            raise ValueError(f"torque dead_band = {dead_band} N m: must be finite and >= 0")
         self._limit = float(limit)
+        self._dead_band = dead_band
         self._delay = int(delay_samples)
         self._noise = float(noise)
         self._seed = seed
@@ -85,7 +95,12 @@ class Actuator:
         """
         left, right = (self._clipped(side, c) for side, c in zip("LR", command, strict=True))
         self._under_way.append((left, right))
-        delayed = self._under_way.popleft()
+        delayed_left, delayed_right = self._under_way.popleft()
+        band_left, band_right = self._dead_band
+        delayed = (
+            delayed_left if abs(delayed_left) >= band_left else 0.0,
+            delayed_right if abs(delayed_right) >= band_right else 0.0,
+        )
         if self._noise == 0.0:
             return (left, right), delayed
         factors = 1.0 + self._noise * self._generator.standard_normal(2)

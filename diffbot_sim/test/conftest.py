@@ -12,7 +12,7 @@ settings.load_profile("repeatable")
 @pytest.fixture(params=["twil", "agv"], scope="session")
 def robot(request):
     """Each of the two robots, without friction."""
-    return load_robot(request.param)
+    return load_robot(request.param).without_friction()
 
 
 @pytest.fixture(scope="session")

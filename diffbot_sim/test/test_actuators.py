@@ -41,6 +41,26 @@ def test_noise_depends_on_the_seed_only():
     assert run(Actuator(5.0, 2, 0.1, seed=2)) != once
 
 
+def test_dead_band_takes_small_torques_and_reports_the_command():
+    actuator = Actuator(5.0, 1, dead_band=(0.1, 0.2))
+    reports, acts = zip(
+        *map(actuator.apply, [(0.09, 0.21), (-0.11, -0.19), (0.1, 0.2), (0.0, 0.0)]), strict=True
+    )
+    assert reports == ((0.09, 0.21), (-0.11, -0.19), (0.1, 0.2), (0.0, 0.0))
+    assert acts == ((0.0, 0.0), (0.0, 0.21), (-0.11, 0.0), (0.1, 0.2))
+
+
+@given(st.lists(command, min_size=1, max_size=10))
+def test_dead_band_leaves_the_noise_of_larger_torques_as_it_is(commands):
+    plain, banded = Actuator(5.0, 0, 0.1, 1), Actuator(5.0, 0, 0.1, 1, (1.0, 2.0))
+    for torque in commands:
+        expected = [
+            acting if abs(reported) >= band else 0.0
+            for reported, acting, band in zip(*plain.apply(torque), (1.0, 2.0), strict=True)
+        ]
+        assert list(banded.apply(torque)[1]) == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -51,6 +71,8 @@ def test_noise_depends_on_the_seed_only():
         ((1.0, 0, -0.1), "noise"),
         ((1.0, 0, math.nan), "noise"),
         ((1.0, 0, 0.1, -1), "seed"),
+        ((1.0, 0, 0.1, 0, (-0.1, 0.0)), "dead_band"),
+        ((1.0, 0, 0.1, 0, (0.0, math.inf)), "dead_band"),
     ],
 )
 def test_bad_parameters_are_named(arguments, words):

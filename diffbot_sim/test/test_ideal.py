@@ -11,7 +11,8 @@ from scipy.integrate import solve_ivp
 from diffbot_description import RobotModel, load_robot, urdf
 from diffbot_sim.engines.ideal import IdealSimulator
 
-SIMULATORS = {name: IdealSimulator(load_robot(name)) for name in ("twil", "agv")}
+ROBOTS = {name: load_robot(name).without_friction() for name in ("twil", "agv")}
+SIMULATORS = {name: IdealSimulator(robot) for name, robot in ROBOTS.items()}
 MODELS = {name: RobotModel.from_urdf(urdf(load_robot(name))) for name in ("twil", "agv")}
 names = st.sampled_from(sorted(SIMULATORS))
 fractions = st.tuples(st.floats(-1, 1), st.floats(-1, 1))

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from diffbot_description import load_robot
+from diffbot_description import load_robot, wheel_friction
+from diffbot_description.ground_loads import ground_loads
 from diffbot_sim.engines.ideal import IdealSimulator
 
 part = st.floats(-1, 1)
@@ -138,3 +139,155 @@ def test_friction_only_takes_energy_and_ends_in_rest(left, right, durations):
         energies.append(v * v - k.k5 / k.k6 * omega * omega)
     assert all(b <= a * (1 + 1e-12) for a, b in zip(energies, energies[1:], strict=False))
     assert sim.velocity() == (0.0, 0.0)
+
+
+STICKY = {
+    "viscous": (0.01, 0.02),
+    "coulomb": (0.10, 0.15),
+    "coulomb_backward": (0.12, 0.08),
+    "static": (0.20, 0.22),
+    "stribeck_velocity": (0.3, 0.2),
+}
+
+
+@lru_cache
+def sticky():
+    """The ideal twil with all that a wheel's friction may have, and its law."""
+    robot = load_robot("twil")
+    robot = replace(robot, friction=replace(robot.friction, **STICKY))
+    return IdealSimulator(robot), wheel_friction(robot)
+
+
+@given(
+    st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0]), part, part, st.floats(1e-3, 0.02)
+)
+def test_static_friction_falls_as_an_independent_integrator_says(left, right, a, b, duration):
+    """Both wheels turn, from slow to stopping: DOP853, until one of them stops."""
+    sim, laws = sticky()
+    robot, k = load_robot("twil"), sim.parameters()
+    sim.reset()
+    sim.step((0.4 * left, 0.4 * right), 0.01)
+    r, half = robot.wheels.radius, robot.wheels.half_track
+    signs = [math.copysign(1.0, w) for w in sim.wheel_velocities()]
+    torque = (0.3 * a, 0.3 * b)
+
+    def speeds(u):
+        return (u[0] - half * u[1]) / r, (u[0] + half * u[1]) / r
+
+    def rate(_, u):
+        net = [
+            tau - law.viscous * w - sign * law.dry(w, sign)
+            for tau, law, w, sign in zip(torque, laws, speeds(u), signs, strict=True)
+        ]
+        return [
+            k.k5 * u[1] ** 2 + k.k7 * (net[0] + net[1]),
+            k.k6 * u[0] * u[1] + k.k8 * (net[0] - net[1]),
+        ]
+
+    def stopped(_, u):
+        return min(sign * w for sign, w in zip(signs, speeds(u), strict=True))
+
+    stopped.terminal = True
+    path = solve_ivp(
+        rate, (0, duration), sim.velocity(), method="DOP853", rtol=1e-12, atol=1e-13,
+        max_step=1e-3, events=stopped,
+    )  # fmt: skip
+    sim.step(torque, float(path.t[-1]))
+    assert sim.velocity() == pytest.approx(path.y[:, -1], abs=1e-10)
+
+
+@given(part, part)
+def test_static_friction_holds_up_to_its_limit_in_both_directions(left, right):
+    sim, _ = sticky()
+    sim.reset()
+    sim.step((0.2 * left, 0.22 * right), 0.05)
+    assert state(sim).tolist() == [0.0] * 7
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_static_friction_lets_go_above_its_limit(sign):
+    sim, _ = sticky()
+    sim.reset()
+    sim.step((sign * 0.2001, sign * 0.2201), 0.05)
+    assert min(sign * w for w in sim.wheel_velocities()) > 0.0
+
+
+def test_backward_friction_is_its_own(twil):
+    """Sliding without viscous friction: a constant deceleration by direction."""
+    robot = replace(
+        twil, friction=replace(twil.friction, coulomb=(0.1, 0.1), coulomb_backward=(0.3, 0.3))
+    )
+    sim = IdealSimulator(robot)
+    for sign, coulomb in ((1.0, 0.1), (-1.0, 0.3)):
+        sim.reset()
+        sim.step((sign, sign), 0.2)
+        before = sim.velocity()[0]
+        sim.step((0.0, 0.0), 0.05)
+        change = -sign * 2.0 * sim.parameters().k7 * coulomb * 0.05
+        assert sim.velocity()[0] - before == pytest.approx(change, rel=1e-12)
+
+
+def dragging(coulomb):
+    robot = load_robot("agv").without_friction()
+    return replace(
+        robot,
+        friction=replace(robot.friction, coulomb=coulomb),
+        contact=replace(robot.contact, caster_friction=0.3),
+    )
+
+
+@settings(max_examples=10)
+@given(st.lists(st.tuples(part, part, st.floats(5e-3, 0.05)), min_size=1, max_size=4))
+@pytest.mark.parametrize("coulomb", [(0.0, 0.0), (0.4, 0.6)])
+def test_dragging_casters_agree_with_smoothed_ones(coulomb, motion):
+    """Starts, turns and stops; directions smoothed over 1e-5 m/s and rad/s."""
+    robot = dragging(coulomb)
+    sim = IdealSimulator(robot)
+    k, r, half, eps = sim.parameters(), robot.wheels.radius, robot.wheels.half_track, 1e-5
+    casters = [
+        (c.x, c.y, 0.3 * load)
+        for c, load in zip(robot.casters, ground_loads(robot).casters, strict=True)
+        if load
+    ]
+    assert len(casters) == 2
+    u = np.zeros(2)
+    for left, right, duration in motion:
+        torque = (6.0 * left, 6.0 * right)
+
+        def rate(_, u, torque=torque):
+            v, w = u
+            speeds = (v - half * w) / r, (v + half * w) / r
+            net = [
+                t - c * math.tanh(s / eps) for t, c, s in zip(torque, coulomb, speeds, strict=True)
+            ]
+            dv = k.k5 * w * w + k.k7 * (net[0] + net[1])
+            dw = k.k6 * v * w + k.k8 * (net[0] - net[1])
+            for x, y, limit in casters:
+                along, across = v - y * w, x * w
+                force = -limit / math.sqrt(along**2 + across**2 + eps**2)
+                dv += force * along / robot.model.equivalent_mass
+                dw += force * (x * across - y * along) / robot.model.equivalent_inertia
+            return [dv, dw]
+
+        u = solve_ivp(rate, (0, duration), u, method="Radau", rtol=1e-7, atol=1e-9).y[:, -1]
+        sim.step(torque, duration)
+    assert sim.velocity() == pytest.approx(u, abs=2e-3)
+
+
+def test_dragging_casters_hold_and_stop_a_robot_for_good():
+    sim = IdealSimulator(dragging((0.0, 0.0)))
+    robot = dragging((0.0, 0.0))
+    drag = 0.3 * sum(ground_loads(robot).casters)
+    limit = 0.5 * drag * robot.wheels.radius
+    sim.step((0.999 * limit, 0.999 * limit), 0.1)
+    assert sim.velocity() == (0.0, 0.0)
+    sim.step((1.001 * limit, 1.001 * limit), 0.1)
+    expected = 0.001 * drag / robot.model.equivalent_mass * 0.1
+    assert sim.velocity()[0] == pytest.approx(expected, rel=1e-6)
+    sim.step((8.0, 5.0), 0.3)
+    for _ in range(60):
+        sim.step((0.0, 0.0), 0.05)
+    assert sim.velocity() == sim.wheel_velocities() == (0.0, 0.0)
+    rest = state(sim)
+    sim.step((0.5 * limit, -0.2 * limit), 0.5)
+    assert np.array_equal(state(sim), rest)

@@ -14,7 +14,7 @@ from diffbot_sim.engines.ideal import IdealSimulator
 pytest.importorskip("mujoco")
 from diffbot_sim.engines.mujoco_engine import MujocoSimulator
 
-ROBOTS = {name: load_robot(name) for name in ("twil", "agv")}
+ROBOTS = {name: load_robot(name).without_friction() for name in ("twil", "agv")}
 # Kept, as a URDF takes 0.3 s to make; each test begins with reset and leaves no payload.
 SIMULATORS = {name: MujocoSimulator(robot) for name, robot in ROBOTS.items()}
 names = pytest.mark.parametrize("name", sorted(ROBOTS))

@@ -1,12 +1,16 @@
 """Which torque acted when, in a simulator that is advanced period by period."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_sim.gz.stepped_robot import SteppedRobot, WheelReading
+from diffbot_description import load_robot
+from diffbot_description.robot import Drive
+from diffbot_sim.gz.launches import left_out
+from diffbot_sim.gz.stepped_robot import SteppedRobot, WheelReading, moves_at_any_torque
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
 MS = 1_000_000
@@ -96,3 +100,30 @@ def test_a_command_that_is_no_number_changes_nothing():
     with pytest.raises(ValueError, match="finite"):
         robot.command((math.nan, 0.0))
     assert robot.acting == (0.1, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("section", "values"),
+    [
+        ("friction", {"coulomb": (0.0, 0.1)}),
+        ("friction", {"rolling_resistance": 0.01}),
+        ("friction", {"static": (0.1, 0.0), "stribeck_velocity": (0.1, 0.1)}),
+        ("drive", {"dead_band": (0.1, 0.0)}),
+        ("contact", {"caster_friction": 0.1}),
+    ],
+)
+def test_a_robot_that_something_holds_does_not_move_at_any_torque(section, values):
+    robot = load_robot("twil")
+    assert moves_at_any_torque(robot)
+    held = replace(robot, **{section: replace(getattr(robot, section), **values)})
+    assert not moves_at_any_torque(held)
+
+
+def test_what_these_simulators_lack_is_named():
+    robot = load_robot("twil")
+    assert left_out(robot, "gz") == left_out(robot, "gazebo_ros") == []
+    friction = replace(robot.friction, coulomb_backward=(0.1, 0.1), rolling_resistance=0.01)
+    robot = replace(robot, friction=friction, drive=Drive((0.1, 0.1)))
+    names = ["friction.coulomb_backward", "friction.rolling_resistance"]
+    assert left_out(robot, "gz") == names
+    assert left_out(robot, "gazebo_ros") == [*names, "drive.dead_band"]

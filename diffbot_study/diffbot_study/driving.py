@@ -21,8 +21,14 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample
 from diffbot_controllers import DynamicParameters, Reference, State, Torque
 from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
+from diffbot_controllers.friction_adaptation import (
+    FrictionAdaptation,
+    friction_laws,
+    friction_values,
+)
+from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import TrackingErrors, WheelFeedback
-from diffbot_description import Robot
+from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.torque.estimate import State as EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
@@ -89,6 +95,26 @@ class Drive:
         """Largest torque of a wheel, N m."""
         return float(np.abs(self.torque).max())
 
+    def chatter(self, limit: float, since: float = 0.0, above: float = 10.0) -> float:
+        """Root mean square of the torque above a frequency, as a share of a limit.
+
+        Args:
+            limit: of a wheel's torque, N m.
+            since: from this time on, s.
+            above: Hz.
+        """
+        torque = self.torque[self.time >= since]
+        spectrum = np.fft.rfft(torque, axis=0)
+        spectrum[np.fft.rfftfreq(len(torque), self.time[1] - self.time[0]) <= above] = 0.0
+        fast = np.fft.irfft(spectrum, len(torque), axis=0)
+        return float(np.sqrt(np.mean(fast**2))) / limit
+
+    def sign_changes(self, since: float) -> float:
+        """How often a second the torque of the worse wheel turns round from a time (s) on."""
+        late = self.torque[self.time >= since].T
+        changes = [np.count_nonzero(np.diff(np.sign(wheel[wheel != 0.0]))) for wheel in late]
+        return float(max(changes) / (self.time[-1] - since))
+
     @property
     def peak_speeds(self) -> Array:
         """Largest true |v| in m/s and |omega| in rad/s, shape (2,)."""
@@ -106,6 +132,7 @@ def simulate_drive(
     encoder_counts: int | None = None,
     torque_limit: float | None = None,
     torque_noise: float = 0.0,
+    torque_delay: int = 0,
     seed: int = 0,
     period: float = PERIOD,
     on_sample: Callable[[JointSample], None] | None = None,
@@ -125,6 +152,7 @@ def simulate_drive(
         encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
         torque_limit: that the node keeps to, N m; None for the robot's traction limit.
         torque_noise: standard deviation of the acting torque, as a share of it.
+        torque_delay: of the motors, control periods.
         seed: of the encoders' phases and the noise.
         period: control period, s.
         on_sample: called with each joint sample before the law is asked, such as LiveAdaptation.
@@ -134,14 +162,15 @@ def simulate_drive(
             return simulate_drive(
                 made, robot, law, reference, duration,
                 start=start, encoder_counts=encoder_counts, torque_limit=torque_limit,
-                torque_noise=torque_noise, seed=seed, period=period, on_sample=on_sample,
+                torque_noise=torque_noise, torque_delay=torque_delay, seed=seed,
+                period=period, on_sample=on_sample,
             )  # fmt: skip
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
     engine.reset(start)
     virtual = VirtualRobot(
         engine,
-        Actuator(robot.limits.torque, 0, torque_noise, seed),
+        Actuator(robot.limits.torque, torque_delay, torque_noise, seed, robot.drive.dead_band),
         Encoders(counts, period, seed),
         period,
     )
@@ -183,6 +212,13 @@ class AdaptableLaw(Protocol):
 
     dynamics: DynamicParameters
 
+    @property
+    def friction(self) -> Laws | None:
+        """Of the wheels; None: the law knows nothing of it."""
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None: ...
+
 
 class LiveAdaptation:
     """The dynamics_estimator node and the gates of a controller; give it as `on_sample`.
@@ -192,6 +228,7 @@ class LiveAdaptation:
         nominal: its K5..K8 as they are known without adaptation.
         law: gets the parameters in use.
         also: called with each joint sample first, such as what puts a payload on.
+        settings: of the estimator.
     """
 
     def __init__(
@@ -200,15 +237,23 @@ class LiveAdaptation:
         nominal: DynamicParameters,
         law: AdaptableLaw,
         also: Callable[[JointSample], None] | None = None,
+        settings: LiveSettings = LiveSettings(),  # noqa: B008  (frozen)
     ) -> None:
         self.adaptation = Adaptation(nominal, robot.geometry.half_track, AdaptationSettings())
         self._estimator = make_live_estimator(
             robot.geometry,
             self.adaptation.in_use,
             (*robot.friction.viscous, *robot.friction.coulomb),
-            LiveSettings(),
+            settings,
         )
         self._law = law
+        self._known = wheel_friction(robot)
+        limits = robot.limits
+        self.friction = FrictionAdaptation(
+            friction_values(self._known),
+            limits.torque,
+            max(robot.geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity)),
+        )
         self._also = also
         self._offers: deque[LiveEstimate] = deque()
         self._published = -ESTIMATE_PERIOD
@@ -227,6 +272,11 @@ class LiveAdaptation:
             offer = self._offers.popleft()
             refused = self.adaptation.judge(offer).refused
             self._law.dynamics = self.adaptation.in_use
+            if not refused and self._law.friction is not None:
+                self.friction.judge(
+                    offer.friction, offer.friction_variances, self.adaptation.elapsed
+                )
+                self._law.friction = friction_laws(self._known, self.friction.in_use)
             self._rows.append(
                 (offer.stamp, *self.adaptation.in_use, *offer.values, *offer.deviations, refused)
             )
@@ -239,6 +289,7 @@ class LiveAdaptation:
 
 def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:
     """An estimate as the gates get it."""
+    found = estimate.friction
     return LiveEstimate(
         stamp=stamp,
         values=estimate.values,
@@ -246,4 +297,6 @@ def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:
         estimated=estimate.state is EstimateState.ESTIMATED,
         reason=estimate.reason,
         coverage=estimate.coverage,
+        friction=(math.nan,) * 4 if found is None else found.values,
+        friction_variances=(math.inf,) * 4 if found is None else found.variances,
     )

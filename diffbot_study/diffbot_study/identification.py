@@ -131,7 +131,7 @@ def simulate_identification(
     with closing(make_simulator(engine, robot)) as simulator:
         virtual = VirtualRobot(
             simulator,
-            Actuator(robot.limits.torque, torque_delay, torque_noise, seed),
+            Actuator(robot.limits.torque, torque_delay, torque_noise, seed, robot.drive.dead_band),
             Encoders(counts, PERIOD, seed),
             PERIOD,
         )

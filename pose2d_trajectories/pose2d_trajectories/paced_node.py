@@ -13,9 +13,9 @@ or, with `leave_when_alone`, when nobody listens any more.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time as Stamp
 from nav_msgs.msg import Odometry
@@ -26,8 +26,9 @@ from rclpy.publisher import Publisher
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from diffbot_node import Parameter, declare, subscribe_to_states
+from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import stamp_problem
 
 NANOSECONDS = 1_000_000_000
@@ -37,51 +38,51 @@ STATES = {"joint_states": JointState, "odom": Odometry}
 DISORDER = NANOSECONDS // 10
 # How often the node looks who is there, s of wall time.
 LOOK_PERIOD = 0.05
-WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited
 # How long the last message may take to arrive, s of wall time: the process waits for it.
 ARRIVAL_PATIENCE = 1.0
 
 
-def pace_parameters(hold: float = -1.0) -> tuple[Parameter, ...]:
-    """The parameters of every such node; `hold` is the default of the one of that name, s."""
-    return (
-        Parameter(
-            "driven_by",
-            "joint_states",
-            "what is answered: each message on joint_states or odom, or ticks of the clock",
-            choices=(*STATES, "clock"),
-        ),
-        Parameter("rate", 100.0, "messages per s with driven_by = clock, Hz", above=0.0),
-        Parameter(
-            "lead",
-            0.0,
-            "how far stamp and content are ahead of the state that is answered, s; with one "
-            "control period the answer is there before the state that it is for",
-            minimum=0.0,
-        ),
-        Parameter("listeners", 1, "subscribers to wait for before starting", minimum=0),
-        Parameter(
-            "hold",
-            hold,
-            "robot time to go on with the last value for after the end, s; the node ends then with "
-            "status 0; negative: for ever",
-        ),
-        Parameter("leave_when_alone", False, "end with status 0 when nobody who listened is left"),
-        Parameter(
-            "patience",
-            20.0,
-            "with leave_when_alone: wall time to wait for the listeners, s; then status 1",
-            above=0.0,
-        ),
+HOLD = (
+    "robot time to go on with the last value for after the end, s; the node ends then with status "
+    "0; negative: for ever"
+)
+
+
+@dataclass(frozen=True)
+class PaceParameters:
+    """Of nodes that say what the robot should do."""
+
+    driven_by: str = parameter(
+        "joint_states",
+        "what is answered: each message on joint_states or odom, or ticks of the clock",
+        choices=(*STATES, "clock"),
+    )
+    rate: float = parameter(100.0, "messages per s with driven_by = clock, Hz", above=0.0)
+    lead: float = parameter(
+        0.0,
+        "how far stamp and content are ahead of the state that is answered, s; with one control "
+        "period the answer is there before the state that it is for",
+        minimum=0.0,
+    )
+    listeners: int = parameter(1, "subscribers to wait for before starting", minimum=0)
+    hold: float = parameter(-1.0, HOLD)
+    leave_when_alone: bool = parameter(False, "end with status 0 when nobody who listened is left")
+    patience: float = parameter(
+        20.0,
+        "with leave_when_alone: wall time to wait for the listeners, s; then status 1",
+        above=0.0,
     )
 
 
-class PacedNode(Node, ABC):
+P_co = TypeVar("P_co", bound=PaceParameters, covariant=True)
+
+
+class PacedNode(Node, ABC, Generic[P_co]):
     """Answers joint states, or ticks of the clock, until there is nothing left to say.
 
     Args:
         name: name of the node.
-        parameters: the subclass's own; they include pace_parameters.
+        parameters: of the node.
 
     A subclass sets before it returns from its constructor:
         title: what it publishes, for messages.
@@ -96,17 +97,16 @@ class PacedNode(Node, ABC):
     duration: float
     topics: tuple[Publisher[Any], ...]
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
-        self.values = declare(self, parameters)
+        self.values: P_co = declare(self, parameters)
         self._lead = round(self.values.lead * NANOSECONDS)
         self._start: int | None = None  # stamp for which the time is 0, ns
         self._newest = 0  # stamp, ns
         self._ended = False
         self._complaints = Complaints()
-        self._met = False
-        self._created = self._reminded = time.monotonic()
+        self._listeners = Presence(self.values.patience)
         if self.values.driven_by == "clock":
             self.create_timer(1.0 / self.values.rate, self._on_timer)
         else:
@@ -121,7 +121,7 @@ class PacedNode(Node, ABC):
 
     def listened_to(self) -> bool:
         """Whether as many subscribers as wanted have one of the topics."""
-        return bool(self._count_listeners() >= self.values.listeners)
+        return self._count_listeners() >= self.values.listeners
 
     def close(self) -> None:
         """Wait for the last message: a process that ends at once takes it with it."""
@@ -154,20 +154,22 @@ class PacedNode(Node, ABC):
             )
             self._start = None
         at = now + self._lead
-        if self._start is None:
+        start = self._start
+        if start is None:
             if not self.listened_to():
                 return
-            self._begin(at)
+            start = self._begin(at)
         self._newest = now
         # A difference of whole numbers: exact to the ns however long ago 1970 is.
-        t = (at - self._start) / NANOSECONDS
+        t = (at - start) / NANOSECONDS
         self.publish(Time(nanoseconds=at).to_msg(), t)
         self._check_end(t)
 
-    def _begin(self, at: int) -> None:
+    def _begin(self, at: int) -> int:
         self._start, self._ended = at, False
         length = f"takes {self.duration:.6g} s" if self.duration < float("inf") else "has no end"
         self.get_logger().info(f"{self.title} begins at {at / NANOSECONDS:g} s and {length}")
+        return at
 
     def _check_end(self, t: float) -> None:
         hold = self.values.hold
@@ -186,19 +188,16 @@ class PacedNode(Node, ABC):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        count, now = self._count_listeners(), time.monotonic()
-        self._met = self._met or count >= max(self.values.listeners, 1)
+        count, wanted = self._count_listeners(), max(self.values.listeners, 1)
         if self.values.leave_when_alone:
-            if self._met and not count:
-                self.get_logger().info(f"nobody listens any more; {self.title} ends")
-                self.exit_code = 0
-            elif not self._met and now - self._created > self.values.patience:
-                self.get_logger().error(
-                    f"waited {self.values.patience:g} s of wall time in vain for {self._wanted()}"
-                )
-                self.exit_code = 1
-        if self._start is None and self.exit_code is None and now - self._reminded > WAITING_PERIOD:
-            self._reminded = now
+            # Who has had all of them goes on with one.
+            self.exit_code = self._listeners.leave(
+                count >= (1 if self._listeners.met else wanted),
+                self.get_logger(),
+                f"nobody listens any more; {self.title} ends",
+                f"waited {self.values.patience:g} s of wall time in vain for {self._wanted()}",
+            )
+        if self._start is None and self.exit_code is None and self._listeners.reminds():
             self.get_logger().info(f"waiting for {self._missing()}")
 
     def _wanted(self) -> str:

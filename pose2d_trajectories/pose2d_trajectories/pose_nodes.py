@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from dataclasses import dataclass
 
 from geometry_msgs.msg import Pose2D, PoseStamped
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
@@ -24,7 +25,7 @@ from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 from arc_odometry.odometry_messages import quaternion
-from diffbot_node import Parameter, declare, pose_from_text, run_node
+from diffbot_node import declare, parameter, pose_from_text, run_node
 
 USAGE = """\
 usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]
@@ -32,9 +33,17 @@ usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]
 
 Sends the set point (x in m, y in m, theta in rad, in the odom frame) to a controller.
 Parameter patience: wall time to wait for a subscriber, s (10)."""
-STEP_PARAMETERS = (
-    Parameter("patience", 10.0, "wall time to wait for a subscriber of command, s", minimum=0.0),
-)
+
+
+@dataclass(frozen=True)
+class PoseStepParameters:
+    """Of pose_step."""
+
+    patience: float = parameter(
+        10.0, "wall time to wait for a subscriber of command, s", minimum=0.0
+    )
+
+
 LOOK_PERIOD = 0.02  # s of wall time
 CONFIRMATION = 1.0  # s of wall time that a subscriber has at least
 
@@ -52,7 +61,7 @@ class PoseStepNode(Node):
         super().__init__("pose_step")
         self.exit_code: int | None = None
         self._pose = Pose2D(x=x, y=y, theta=theta)
-        self._patience = declare(self, STEP_PARAMETERS).patience
+        self._patience = declare(self, PoseStepParameters).patience
         self._topic = self.create_publisher(Pose2D, "command", 10)
         self._sent = False
         self._end = time.monotonic() + self._patience
@@ -101,7 +110,11 @@ def main(args: list[str] | None = None) -> int:
     return run_node(lambda: PoseStepNode(*pose), args, interrupted=130)
 
 
-STAMPED_PARAMETERS = (Parameter("frame", "odom", "frame of the poses"),)
+@dataclass(frozen=True)
+class PoseStampedParameters:
+    """Of pose2d_to_pose_stamped."""
+
+    frame: str = parameter("odom", "frame of the poses")
 
 
 class PoseStampedNode(Node):
@@ -111,7 +124,7 @@ class PoseStampedNode(Node):
         super().__init__("pose2d_to_pose_stamped")
         self.exit_code: int | None = None
         self._message = PoseStamped()
-        self._message.header.frame_id = declare(self, STAMPED_PARAMETERS).frame
+        self._message.header.frame_id = declare(self, PoseStampedParameters).frame
         self._topic = self.create_publisher(PoseStamped, "pose_stamped", 10)
         self.create_subscription(Pose2D, "pose2d", self._on_pose, 10)
 

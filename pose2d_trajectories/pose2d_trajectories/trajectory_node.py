@@ -7,15 +7,15 @@ last pose is held.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose2D, Twist, TwistStamped
 
 from diffbot_msgs.msg import PoseReference
-from diffbot_node import Parameter
-from pose2d_trajectories.paced_node import PacedNode, pace_parameters
+from diffbot_node import parameter
+from pose2d_trajectories.paced_node import HOLD, PacedNode, PaceParameters
 from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory
 from pose2d_trajectories.timing import UNITS, Limits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
@@ -23,20 +23,21 @@ from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
 PREFIX = "max_"
 
 
-def limit_parameters(*names: str) -> tuple[Parameter, ...]:
-    """A parameter for each of these fields of Limits."""
-    return tuple(
-        Parameter(
-            PREFIX + name,
-            0.0,
-            f"largest {name.replace('_', ' ')}, {UNITS[name]}; 0: no limit",
-            minimum=0.0,
-        )
-        for name in names
-    )
+def _limit(name: str) -> float:
+    """A parameter for this field of Limits."""
+    what = name.replace("_", " ")
+    return parameter(0.0, f"largest {what}, {UNITS[name]}; 0: no limit", minimum=0.0)
 
 
-def limits(values: SimpleNamespace) -> Limits:
+@dataclass(frozen=True)
+class SpeedParameters(PaceParameters):
+    """Of nodes whose trajectory has limits of speed."""
+
+    max_linear_velocity: float = _limit("linear_velocity")
+    max_angular_velocity: float = _limit("angular_velocity")
+
+
+def limits(values: SpeedParameters) -> Limits:
     """The limits that a node's parameters give; fields without a parameter have none.
 
     Raises:
@@ -46,47 +47,60 @@ def limits(values: SimpleNamespace) -> Limits:
     return Limits(**{name: value for name, value in given.items() if value})
 
 
-# What an option of a trajectory is when it is not given. No option has these values.
-_NOT_GIVEN: dict[str, int | str | tuple[float, ...]] = {"laps": -1, "points": (), "corners": ""}
-_NUMBER_NOT_GIVEN = -1.0
 _FORM = {
     "points": " [x0, y0, x1, y1, ...]; empty: the trajectory's own",
     "corners": "; empty: the trajectory's own",
 }
+T = TypeVar("T", int, float, str, tuple[float, ...])
 
 
-def _option(name: str) -> Parameter:
-    default = _NOT_GIVEN.get(name, _NUMBER_NOT_GIVEN)
-    return Parameter(name, default, OPTIONS[name] + _FORM.get(name, "; -1: the trajectory's own"))
+def _option(name: str, absent: T) -> T:
+    """A parameter for an option of a trajectory; none has the value for one that is not given."""
+    return parameter(absent, OPTIONS[name] + _FORM.get(name, "; -1: the trajectory's own"))
 
 
-OPTION_PARAMETERS = tuple(map(_option, OPTIONS))
-TRAJECTORY_PARAMETERS = (
-    Parameter(
-        "trajectory", "figure_eight", "what the robot is to drive", choices=tuple(TRAJECTORIES)
-    ),
-    Parameter("frame", "odom", "frame of the trajectory, for the header of reference"),
-    Parameter("x", 0.0, "where the origin of the trajectory's own frame is, m"),
-    Parameter("y", 0.0, "where the origin of the trajectory's own frame is, m"),
-    Parameter("theta", 0.0, "direction of the x axis of the trajectory's own frame, rad"),
-    Parameter("backwards", False, "same points at the same times, the robot facing the other way"),
-    *limit_parameters(*UNITS),
-    *OPTION_PARAMETERS,
-)
+@dataclass(frozen=True)
+class TrajectoryParameters(SpeedParameters):
+    """Of trajectory_publisher."""
+
+    trajectory: str = parameter(
+        "figure_eight", "what the robot is to drive", choices=tuple(TRAJECTORIES)
+    )
+    frame: str = parameter("odom", "frame of the trajectory, for the header of reference")
+    x: float = parameter(0.0, "where the origin of the trajectory's own frame is, m")
+    y: float = parameter(0.0, "where the origin of the trajectory's own frame is, m")
+    theta: float = parameter(0.0, "direction of the x axis of the trajectory's own frame, rad")
+    backwards: bool = parameter(
+        False, "same points at the same times, the robot facing the other way"
+    )
+    max_linear_acceleration: float = _limit("linear_acceleration")
+    max_angular_acceleration: float = _limit("angular_acceleration")
+    amplitude_x: float = _option("amplitude_x", -1.0)
+    amplitude_y: float = _option("amplitude_y", -1.0)
+    period: float = _option("period", -1.0)
+    radius: float = _option("radius", -1.0)
+    side: float = _option("side", -1.0)
+    length: float = _option("length", -1.0)
+    points: tuple[float, ...] = _option("points", ())
+    corners: str = _option("corners", "")
+    rounding: float = _option("rounding", -1.0)
+    speed: float = _option("speed", -1.0)
+    acceleration: float = _option("acceleration", -1.0)
+    turn_rate: float = _option("turn_rate", -1.0)
+    turn_acceleration: float = _option("turn_acceleration", -1.0)
+    laps: int = _option("laps", -1)
+    ramp_up: float = _option("ramp_up", -1.0)
+    ramp_down: float = _option("ramp_down", -1.0)
 
 
-def options(values: SimpleNamespace) -> dict[str, Any]:
+def options(values: TrajectoryParameters) -> dict[str, Any]:
     """The options that the parameters give, for make_trajectory.
 
     Raises:
         ValueError: points are not pairs.
     """
-    given = {option.name: getattr(values, option.name) for option in OPTION_PARAMETERS}
-    found = {
-        option.name: given[option.name]
-        for option in OPTION_PARAMETERS
-        if given[option.name] != option.default
-    }
+    given = {name: getattr(values, name) for name in OPTIONS}
+    found = {k: v for k, v in given.items() if v != getattr(TrajectoryParameters, k)}
     if "points" in found:
         numbers = found["points"]
         if len(numbers) % 2:
@@ -97,7 +111,7 @@ def options(values: SimpleNamespace) -> dict[str, Any]:
     return found
 
 
-class TrajectoryNode(PacedNode):
+class TrajectoryNode(PacedNode[TrajectoryParameters]):
     """ROS side of a trajectory.
 
     Raises:
@@ -105,7 +119,7 @@ class TrajectoryNode(PacedNode):
     """
 
     def __init__(self) -> None:
-        super().__init__("trajectory_publisher", (*TRAJECTORY_PARAMETERS, *pace_parameters()))
+        super().__init__("trajectory_publisher", TrajectoryParameters)
         values = self.values
         self.trajectory = make_trajectory(
             values.trajectory,
@@ -144,18 +158,25 @@ class TrajectoryNode(PacedNode):
 # s after the beginning of the last step; interrupted on the way, it sends zero velocity first.
 
 EMPTY = "times, linear and angular all empty: a demonstration"
-PARAMETERS = (
-    Parameter("times", (), f"when each step begins, s, increasing; {EMPTY}", minimum=0.0),
-    Parameter("linear", (), f"velocity along the robot's x axis from then on, m/s; {EMPTY}"),
-    Parameter("angular", (), f"yaw rate from then on, rad/s; {EMPTY}"),
-    *limit_parameters("linear_velocity", "angular_velocity"),
-    Parameter("stamped", True, "publish TwistStamped; else Twist"),
-    Parameter("frame", "base_link", "frame of the velocities, for the header of TwistStamped"),
-    *pace_parameters(hold=0.5),
-)
 
 
-class VelocityStepsNode(PacedNode):
+@dataclass(frozen=True)
+class VelocityStepsParameters(SpeedParameters):
+    """Of velocity_steps."""
+
+    times: tuple[float, ...] = parameter(
+        (), f"when each step begins, s, increasing; {EMPTY}", minimum=0.0
+    )
+    linear: tuple[float, ...] = parameter(
+        (), f"velocity along the robot's x axis from then on, m/s; {EMPTY}"
+    )
+    angular: tuple[float, ...] = parameter((), f"yaw rate from then on, rad/s; {EMPTY}")
+    stamped: bool = parameter(True, "publish TwistStamped; else Twist")
+    frame: str = parameter("base_link", "frame of the velocities, for the header of TwistStamped")
+    hold: float = parameter(0.5, HOLD)
+
+
+class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
     """ROS side of VelocitySteps.
 
     Raises:
@@ -165,7 +186,7 @@ class VelocityStepsNode(PacedNode):
     title = "the sequence of steps"
 
     def __init__(self) -> None:
-        super().__init__("velocity_steps", PARAMETERS)
+        super().__init__("velocity_steps", VelocityStepsParameters)
         values = self.values
         given = (values.times, values.linear, values.angular)
         times, linear, angular = given if any(given) else DEMONSTRATION

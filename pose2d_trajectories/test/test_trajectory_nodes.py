@@ -7,9 +7,10 @@ from geometry_msgs.msg import Pose2D, PoseStamped
 from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
 from rosgraph_msgs.msg import Clock
 
+from diffbot_node.parameters import table
 from pose2d_trajectories import Limits, make_trajectory
 from pose2d_trajectories.pose_nodes import PoseStampedNode
-from pose2d_trajectories.trajectory_node import TRAJECTORY_PARAMETERS, TrajectoryNode
+from pose2d_trajectories.trajectory_node import TrajectoryNode, TrajectoryParameters
 
 
 @pytest.fixture
@@ -149,7 +150,7 @@ def test_wrong_parameters_are_named(parameters, message):
         rclpy.try_shutdown()
 
 
-NUMBERS = [each.name for each in TRAJECTORY_PARAMETERS if type(each.default) is float]
+NUMBERS = [each.name for each in table(TrajectoryParameters) if type(each.default) is float]
 
 
 @pytest.mark.parametrize("value", [".nan", ".inf"])

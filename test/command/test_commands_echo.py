@@ -195,7 +195,10 @@ def test_the_run_that_lives_is_joined_and_of_several_none(
         node.create_publisher(String, "/latched", profile).publish(String(data="kept"))
         result = echo("/latched", "--once", "--timeout", "20")
         assert (result.returncode, result.stdout) == (0, "data: kept\n---\n"), result.stderr
-        assert result.stderr == f"diffbot echo: in domain {own.domain}, of the run ident\n"
+        # On a busy machine it says next that it waits for the publisher.
+        said = result.stderr.splitlines()
+        assert said[0] == f"diffbot echo: in domain {own.domain}, of the run ident"
+        assert set(said[1:]) <= {"diffbot echo: waiting for a publisher of /latched"}
         node.destroy_node()
         context.try_shutdown()
         with domains.claim("pose", launch=True) as other:

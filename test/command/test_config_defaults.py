@@ -8,31 +8,22 @@ import yaml
 pytest.importorskip("rclpy")
 
 from diffbot_bringup.xml_launch.document import read
-from diffbot_controllers.nodes import backstep_node, linearizing_node, pose_node
-from diffbot_controllers.nodes.controller_node import CONTROLLER_PARAMETERS
-from diffbot_controllers.velocity_tracking.velocity_tracking_node import (
-    TRACKING_PARAMETERS,
-)
-from diffbot_ident import ident_node
-from diffbot_node import EFFORT_PARAMETERS
-from pose2d_trajectories import trajectory_node as velocity_steps_node
-from pose2d_trajectories.paced_node import pace_parameters
-from pose2d_trajectories.trajectory_node import TRAJECTORY_PARAMETERS
+from diffbot_controllers.nodes.backstep_node import BackstepParameters
+from diffbot_controllers.nodes.linearizing_node import LinearizingParameters
+from diffbot_controllers.nodes.pose_node import PoseParameters
+from diffbot_controllers.velocity_tracking.velocity_tracking_node import TrackingParameters
+from diffbot_ident.ident_node import IdentParameters
+from pose2d_trajectories.trajectory_node import TrajectoryParameters, VelocityStepsParameters
 
 ROOT = Path(__file__).resolve().parents[2]
-CONTROLLER = (*EFFORT_PARAMETERS, *CONTROLLER_PARAMETERS)
 PARAMETERS = {
-    "ident": (*EFFORT_PARAMETERS, *ident_node.PARAMETERS),
-    "backstep_controller": (*CONTROLLER, *backstep_node.PARAMETERS),
-    "linearizing_controller": (*CONTROLLER, *linearizing_node.PARAMETERS),
-    "pose_controller": (
-        *CONTROLLER,
-        *pose_node.POSE_PARAMETERS,
-        *linearizing_node.LOOP_PARAMETERS,
-    ),
-    "velocity_tracking_controller": TRACKING_PARAMETERS,
-    "trajectory_publisher": (*TRAJECTORY_PARAMETERS, *pace_parameters()),
-    "velocity_steps": velocity_steps_node.PARAMETERS,
+    "ident": IdentParameters,
+    "backstep_controller": BackstepParameters,
+    "linearizing_controller": LinearizingParameters,
+    "pose_controller": PoseParameters,
+    "velocity_tracking_controller": TrackingParameters,
+    "trajectory_publisher": TrajectoryParameters,
+    "velocity_steps": VelocityStepsParameters,
 }
 
 
@@ -70,10 +61,9 @@ def test_the_files_are_those_that_launch_files_read():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_value_is_the_default_of_all_nodes_that_read_it(path):
-    tables = [
-        {parameter.name: parameter for parameter in PARAMETERS[node]} for node in READ_BY[path.name]
-    ]
+    tables = [PARAMETERS[node] for node in READ_BY[path.name]]
     for name, value in settings_of(path).items():
-        defaults = [table[name].default for table in tables if name in table]
+        # A field's default is the attribute of the class.
+        defaults = [getattr(table, name) for table in tables if hasattr(table, name)]
         assert defaults, f"no node has {name}"
         assert any(default != value for default in defaults), f"{name} = {value} is the default"

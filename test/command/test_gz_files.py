@@ -10,16 +10,13 @@ import yaml
 from ament_index_python.packages import get_package_share_directory
 
 from diffbot_bringup.xml_launch.arguments import Arguments
-from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.document import check, read
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.schema import check
 from diffbot_description import load_robot, urdf
+from diffbot_node.parameters import table
 from diffbot_sim.gz import launches
-from diffbot_sim.gz.gz_simulator_node import PARAMETERS as GZ_PARAMETERS
-from diffbot_sim.gz.gz_simulator_node import SIDES
-from diffbot_sim.gz.ros2_control_simulator_node import (
-    PARAMETERS as ROS2_CONTROL_PARAMETERS,
-)
+from diffbot_sim.gz.gz_simulator_node import SIDES, GzParameters
+from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
 
 BRINGUP = Path(get_package_share_directory("diffbot_bringup"))
 TWIL = load_robot("twil")
@@ -121,9 +118,9 @@ def test_description_for_ros2_control_has_its_hardware_and_no_comments(sim, tmp_
 @pytest.mark.parametrize(
     "name, parameters",
     [
-        ("gz", GZ_PARAMETERS),
-        ("gz_ros2_control", ROS2_CONTROL_PARAMETERS),
-        ("gazebo_ros", ROS2_CONTROL_PARAMETERS),
+        ("gz", GzParameters),
+        ("gz_ros2_control", Ros2ControlParameters),
+        ("gazebo_ros", Ros2ControlParameters),
     ],
 )
 def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
@@ -136,7 +133,7 @@ def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
     (process,) = resolver.processes
     assert process.name.startswith(("gz_simulator", "ros2_control_simulator"))
     given = set(re.findall(r'<param name="(\w+)"', path.read_text()))
-    assert given <= {parameter.name for parameter in parameters}
+    assert given <= {parameter.name for parameter in table(parameters)}
 
 
 def test_what_is_not_installed_is_told(monkeypatch, tmp_path):

@@ -88,7 +88,11 @@ def test_the_default_may_be_given(name, argument):
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
         ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
         ("ident", "arena:=3", "'3', not length x width such as 3x3"),
-        ("pose", "robot:=twill", "nor the YAML file of a robot that exists; did you mean 'twil'?"),
+        (
+            "pose",
+            "robot:=twill",
+            "nor a robot's YAML, URDF or xacro file that exists; did you mean 'twil'?",
+        ),
         ("pose", "robot:=no/such.yaml", "'no/such.yaml', neither agv, "),
         ("pose", "parameters:=no.yaml", "neither robot, topic, adaptive nor a file that exists"),
         ("siwek", "parameters:=robot", "neither sigma nor a file that exists"),

@@ -1,6 +1,7 @@
 """The in-process graph: real nodes, the robot's time, and messages as DDS would deliver them."""
 
 import math
+from dataclasses import dataclass
 
 import pytest
 
@@ -12,7 +13,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
-from diffbot_node import Parameter, declare  # noqa: E402
+from diffbot_node import declare, parameter  # noqa: E402
 from diffbot_sim.faults.fault import Fault  # noqa: E402
 from diffbot_sim.faults.injector import FaultInjector  # noqa: E402
 from faults.bus import Bus  # noqa: E402
@@ -31,6 +32,11 @@ def bus():
         yield opened
 
 
+@dataclass(frozen=True)
+class GainParameters:
+    gain: float = parameter(1.0, "factor", above=0.0)
+
+
 class Echo(Node):
     """Says what it hears, and counts its timer."""
 
@@ -39,7 +45,7 @@ class Echo(Node):
         self.exit_code = None
         self.closed = False
         self.ticks = []
-        self.values = declare(self, (Parameter("gain", 1.0, "factor", above=0.0),))
+        self.values = declare(self, GainParameters)
         self.out = self.create_publisher(Float64MultiArray, "out", 10)
         self.create_subscription(Float64MultiArray, "in", self.on_message, 10)
         self.create_timer(0.1, lambda: self.ticks.append(self.get_clock().now().nanoseconds))

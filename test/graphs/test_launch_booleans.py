@@ -45,7 +45,7 @@ CASES = list(cases())
 
 @pytest.fixture
 def everything_is_installed(monkeypatch):
-    monkeypatch.setattr("diffbot_bringup.xml_launch.node.find_executable", "{}/{}".format)
+    monkeypatch.setattr("diffbot_bringup.xml_launch.resolver.find_executable", "{}/{}".format)
     monkeypatch.setitem(substitutions._KNOWN, "command", (lambda *_: "now", 1, 2))
 
 

@@ -16,7 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 import diffbot_node.running
 from arc_odometry.odometry_node import OdometryNode
 from diffbot_bringup.workspace.packages import find_packages
-from diffbot_bringup.xml_launch.node import executables
+from diffbot_bringup.xml_launch.resolver import executables
 from pose2d_trajectories import pose_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ KINDS |= {("services", "request")}
 COMMANDS, WATCHED = "/effort_controller/commands", "/effort_watchdog/commands"
 COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_controller")
 # Executables that are no nodes, or have no business on a robot; the policy says the latter too.
-WITHOUT_KEYS = {"diffbot", "identify", "show_parameters"}
+WITHOUT_KEYS = {"describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
 WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.

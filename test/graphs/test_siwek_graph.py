@@ -45,9 +45,26 @@ def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     assert controller["law"] == "adaptive" and controller["gains"]["epsilon"] == 0.8
     assert controller["parameters"]["source"] == "sigma"
     assert controller["parameters"]["sigma1"]["start"] == 3.446
+    assert {axis: band["in_use"] for axis, band in controller["dead_band"].items()} == {
+        "v": 0.0,
+        "omega": 0.0,
+    }
     assert said["samples"] == pytest.approx(said["samples_true"], abs=20)
     assert {path.stem for path in tmp_path.glob("*.png")} >= PICTURES
     assert (tmp_path / "drive.gif").exists()
+    assert processes_of(domain) == []
+
+
+def test_a_robot_with_a_dead_band_follows_its_line_where_the_controller_knows_it(tmp_path, domain):
+    arguments = ("seed:=3", "dead_band:=0.1,0.3", "known_dead_band:=0.1,0.3", *SHORT)
+    status, output = run("siwek", tmp_path, *arguments)
+    assert status == 0, output
+    assert "dead band 0.1 m/s (offset) and 0.3 rad/s (offset)" in output
+    assert "smallest command that moves the robot: 0.1 m/s as given" in output
+    said = summary(tmp_path)
+    assert said["tracking"]["true"]["max_position"] < 0.002
+    assert said["controller"]["dead_band"]["v"]["in_use"] == 0.1
+    assert said["peak_command"][0] <= 3.0
     assert processes_of(domain) == []
 
 

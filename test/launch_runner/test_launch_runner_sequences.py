@@ -20,7 +20,7 @@ RUNNER = """
 import os, sys
 from pathlib import Path
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.supervisor import Supervisor
+from diffbot_bringup.xml_launch.processes import Supervisor
 resolver = Resolver(os.environ)
 resolver.file(Path(sys.argv[1]), [])
 grace = float(sys.argv[2]), float(sys.argv[3])

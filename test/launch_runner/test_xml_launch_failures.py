@@ -1,6 +1,6 @@
 """What a launch tells its processes of those that have failed."""
 
-from diffbot_bringup.xml_launch.supervisor import FAILURES, tell_failures
+from diffbot_bringup.xml_launch.processes import FAILURES, tell_failures
 from diffbot_node.running import VARIABLE, told_failures
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.xml_launch.templates import Call, Text, parse, split
+from diffbot_bringup.xml_launch.substitutions import Call, Text, parse, split
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from launched import default_signals, wait_for
 
-from diffbot_bringup.xml_launch.process import Tee
+from diffbot_bringup.xml_launch.processes import Tee
 
 RUNNER = """
 import sys
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.supervisor import Supervisor
+from diffbot_bringup.xml_launch.processes import Supervisor
 from pathlib import Path
 import os
 resolver = Resolver(os.environ)
@@ -29,7 +29,7 @@ sys.exit(Supervisor(resolver.processes, "test", grace=(0.5, 0.5)).run())
 """
 # SIGKILL does not reach anybody.
 UNKILLABLE = """
-from diffbot_bringup.xml_launch import process
+from diffbot_bringup.xml_launch import processes as process
 def harmless(group, number, send=process.signal_group):
     return send(group, 0 if number == 9 else number)
 process.signal_group = harmless

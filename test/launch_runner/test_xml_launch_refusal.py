@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from diffbot_bringup.xml_launch.document import LaunchError, read
-from diffbot_bringup.xml_launch.schema import check
+from diffbot_bringup.xml_launch.document import LaunchError, check, read
 
 NODE = '<node pkg="robots" exec="node"'
 

@@ -6,6 +6,7 @@ import json
 import math
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from diffbot_papers.page import (
     Verdict,
     cannot_be,
     improves,
+    lies_within,
     matches,
     page,
     shows,
@@ -39,6 +41,22 @@ def test_less_is_never_a_worse_verdict(published, ours, more):
     less = improves("a", "m", published, ours).verdict
     worse = improves("a", "m", published, ours + more).verdict
     assert order.index(less) <= order.index(worse)
+
+
+@given(st.lists(NUMBERS, min_size=20, max_size=60), NUMBERS)
+def test_a_value_is_within_from_the_5_to_the_95_percent_quantile(values, published):
+    row = lies_within("a", "m", published, values)
+    low, high = np.quantile(values, [0.05, 0.95])
+    assert row.verdict is (Verdict.WITHIN if low <= published <= high else Verdict.OUTSIDE)
+    assert row.ours == np.quantile(values, 0.5)
+    assert f"{len(values)} runs" in row.spread
+
+
+def test_a_spread_needs_values_and_nan_is_in_none():
+    with pytest.raises(ValueError, match="19 values"):
+        lies_within("a", "m", 1.0, np.zeros(19))
+    assert lies_within("a", "m", math.nan, np.zeros(20)).verdict is Verdict.OUTSIDE
+    assert lies_within("a", "m", 0.0, np.full(20, math.nan)).verdict is Verdict.OUTSIDE
 
 
 @pytest.mark.parametrize("compare", [matches, improves])
@@ -102,6 +120,14 @@ def test_the_command_writes_a_folder_and_says_what_was_missed(
     row = json.loads((tmp_path / "new" / "summary.json").read_text())["rows"][0]
     assert row["quantity"] == "mass"
     assert row["verdict"] == ("not reached" if missed else "reproduced")
+
+
+def test_the_command_lists_what_is_outside(tmp_path, monkeypatch, capsys):
+    made = section((lies_within("mass", "kg", 9.0, np.linspace(1.0, 2.0, 21)),))
+    monkeypatch.setattr(reproduce, "section_maker", lambda paper: lambda report: made)
+    assert reproduce.main(["2006", "--output", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "outside: A robot, mass: published 9 kg, ours 1.5 (1.05 to 1.95, 21 runs)" in shown
 
 
 def test_an_unknown_paper_is_answered_by_the_known_ones(capsys):

@@ -10,7 +10,7 @@ from diffbot_papers.compliant_base.experiment import ensemble
 from diffbot_papers.compliant_base.model import TABLE_1, mean_error
 from diffbot_papers.compliant_base.simulation import ExperimentSettings
 from diffbot_papers.page import Verdict
-from diffbot_papers.sujan2002 import table_1, table_2
+from diffbot_papers.sujan2002 import intervals_table, table_1, table_2
 
 
 def test_printed_averages_are_not_those_of_the_rows():
@@ -32,8 +32,17 @@ def test_averages_of_the_experiment_follow_from_its_rows():
 
 def test_table_1_has_every_parameter_and_the_ensembles_mean():
     found = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
-    rows = table_1("constant", published.TABLE_1_CONSTANT, found).rows
+    readings = TABLE_1 + np.linspace(-1.0, 1.0, 21)[:, None]
+    rows = table_1("constant", published.TABLE_1_CONSTANT, readings, found).rows
     assert len(rows) == 22 + 2
-    shown = np.array([row.ours for row in rows[:22]])
-    assert shown[TABLE_1 != 0.0].mean() == pytest.approx(found.errors.mean())
+    assert [row.ours for row in rows[:22]] == pytest.approx(list(TABLE_1), abs=1e-9)
+    inside = np.abs(published.TABLE_1_CONSTANT - TABLE_1) <= 0.9
+    assert [row.verdict is Verdict.WITHIN for row in rows[:22]] == inside.tolist()
     assert rows[-1].ours == pytest.approx(found.errors.mean())
+
+
+def test_intervals_are_judged_by_what_they_hold():
+    found = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
+    (row,) = intervals_table({"constant": found}).rows
+    assert row.ours == pytest.approx(100.0 * found.coverage.mean())
+    assert (row.verdict is Verdict.REPRODUCED) == (90.0 <= row.ours <= 98.0)

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from diffbot_bringup.xml_launch.document import LaunchError, read
+from diffbot_bringup.xml_launch.document import LaunchError, check, read
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.schema import check
 from diffbot_bringup.xml_launch.substitutions import evaluate
 from diffbot_controllers.parameter_file import read_dynamics, read_sigma
 from diffbot_description.files import parse_yaml

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import yaml
 
+from diffbot_controllers.parameter_file import read_sigma
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.recording.identify import main
+from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.recorded_bag import RecordedBag
 
@@ -16,10 +18,10 @@ PERIOD, COMMAND_PERIOD, DEAD_TIME = 0.02, 0.1, 0.1  # s
 NOISE = (0.005, 0.01)  # m/s and rad/s, of the odometry
 
 
-def drive(seconds, seed):
+def drive(seconds, seed, dead_band=None):
     """Rows of [t, command of v and omega, measured v and omega], 50 Hz; steps of 0.3 s to 1 s."""
     rng = np.random.default_rng(seed)
-    robot = VelocityRobot(TRUTH, dead_time=DEAD_TIME)
+    robot = VelocityRobot(TRUTH, dead_time=DEAD_TIME, dead_band=dead_band)
     rows, command, left = [], (0.0, 0.0), 0
     for k in range(round(seconds / PERIOD)):
         if k % round(COMMAND_PERIOD / PERIOD) == 0:
@@ -74,7 +76,24 @@ def test_sigma_and_dead_time_are_found(rows, tmp_path, storage):
     section = document["/**"]["ros__parameters"]
     assert section["sigma"] == summary["sigma"]
     assert len(section["covariance_diagonal"]) == 4
+    assert section["dead_band"] == [0.0, 0.0]
     assert section["dead_time"] == pytest.approx([DEAD_TIME] * 2, abs=0.02)
+
+
+def test_a_dead_band_is_found_written_and_read_by_the_controller(tmp_path):
+    bands = (0.06, 0.15)
+    write_bag(tmp_path / "bag", drive(25.0, 8, DriveDeadBand(bands)))
+    status, summary = identify(tmp_path, tmp_path / "bag")
+    assert status == 0
+    check(summary)
+    for axis, true in zip(("v", "w"), bands, strict=True):
+        found = summary["axes"][axis]["parameters"]["smallest command that moves the robot"]
+        assert found["identifiable"] and found["std"] < 0.05 * true
+        assert abs(found["value"] - true) < 4.0 * found["std"]
+    known = read_sigma(str(tmp_path / "out" / "velocity_parameters.yaml"))
+    assert [band.width for band in known.dead_band] == summary["dead_band"]
+    assert summary["dead_band"] == pytest.approx(bands, rel=0.1)
+    assert {band.kind.value for band in known.dead_band} == {"offset"}
 
 
 def test_a_table_of_wheel_speeds_gives_the_same(rows, tmp_path):

@@ -151,6 +151,12 @@ def test_trust_shows_coverage_correlation_and_information():
         assert np.array_equal(line.get_xdata(), times)
 
 
+def test_information_that_nobody_told_has_no_panel():
+    recording = example_recording(duration=20.0)
+    recording.information = lambda: (np.zeros(3), np.full((3, 2), math.nan))
+    assert len(trust_figure(recording, "twil").axes) == 2
+
+
 def test_verification_compares_with_nominal_and_no_model():
     nothing = replace(VERIFICATION.at_horizon, nominal=(math.nan, math.nan))
     figure = verification_figure(replace(VERIFICATION, at_horizon=nothing), "twil")

@@ -22,7 +22,9 @@ from diffbot_study.driving import dynamics_of, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 STRONG = 5.0  # N m, the motors' torque limit of twil
+# agv has friction, twil has none.
 ROBOTS = {name: load_robot(name) for name in ("twil", "agv")}
+ROBOTS["agv without friction"] = ROBOTS["agv"].without_friction()
 # Ax and Ay in m, Tp in s: the fast ones of benchmarks/figure_eight.py, and some large ones.
 EIGHTS = (
     (0.3, 0.15, 15.0),
@@ -112,6 +114,7 @@ def test_parks_in_time_on_the_ideal_engine(engines, goal, longest):
         ("agv", (1.0, 0.0, 0.0), 4.0),
         ("agv", (5.0, 0.0, 0.0), 7.4),
         ("agv", (0.0, 1.0, 0.0), 5.6),
+        ("agv without friction", (5.0, 0.0, 0.0), 7.4),
     ],
 )
 def test_parks_on_wheels_that_can_slip(engines, name, goal, longest):
@@ -176,7 +179,7 @@ def test_figure_eight_on_wheels_that_can_slip(engines, backwards):
     assert run.by_odometry.rms(12.0)[0] <= 0.5e-3
 
 
-@pytest.mark.parametrize("name", ["twil", "agv"])
+@pytest.mark.parametrize("name", ROBOTS)
 def test_reference_that_jumps_by_100_m_and_back_in_the_middle_of_a_track(engines, name):
     # It comes back when the robot is under way at speed: it has to slow down before it turns.
     # Turning at once, at 9 m/s^2 sideways, twil slipped by 16 mm.

@@ -7,6 +7,7 @@ identification.py prints what is reached, over more seeds.
 import numpy as np
 import pytest
 
+from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import State
 from diffbot_study.identification import identify_arrays, simulate_identification
 
@@ -20,16 +21,24 @@ def check(run, bounds):
     assert (run.speeds < 1.0).all(), f"speeds up to {run.speeds} of the robot's limits"
 
 
+# agv has friction, twil has none.
+ROBOTS = {
+    "twil": load_robot("twil"),
+    "agv": load_robot("agv"),
+    "agv without friction": load_robot("agv").without_friction(),
+}
+
+
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("robot", ["twil", "agv"])
+@pytest.mark.parametrize("robot", ROBOTS)
 @pytest.mark.parametrize(("counts", "bounds"), [(0, FINE), (4096, ENCODER)])
 def test_ideal_engine_thirty_seconds(robot, seed, counts, bounds):
-    check(simulate_identification(robot, "ideal", seed, 30.0, counts), bounds)
+    check(simulate_identification(ROBOTS[robot], "ideal", seed, 30.0, counts), bounds)
 
 
-@pytest.mark.parametrize(("robot", "seed"), [("twil", 0), ("agv", 1)])
+@pytest.mark.parametrize(("robot", "seed"), [("twil", 0), ("agv", 1), ("agv without friction", 1)])
 def test_mujoco_sixty_seconds(robot, seed):
-    check(simulate_identification(robot, "mujoco", seed, 60.0, 4096), ENCODER)
+    check(simulate_identification(ROBOTS[robot], "mujoco", seed, 60.0, 4096), ENCODER)
 
 
 def test_stated_intervals_hold_the_truth():

@@ -278,7 +278,8 @@ def test_torque_that_is_late_by_a_part_of_a_period_is_found(robot, late):
     assert found.delay == pytest.approx(late, abs=0.06)
     # Without it the whole delay that is nearest left K7 and K8 1 % off, and friction far off.
     np.testing.assert_allclose(found.values[2:], (k.k7, k.k8), rtol=5e-3)
-    assert max(map(abs, found.friction.values)) < 0.01 * own.amplitude
+    friction = (*described.friction.viscous, *described.friction.coulomb)
+    np.testing.assert_allclose(found.friction.values, friction, atol=0.01 * own.amplitude)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

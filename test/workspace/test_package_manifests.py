@@ -32,6 +32,7 @@ PYTHON = {
     "numpy": ("python3-numpy", "numpy"),
     "PIL": ("python3-pil", "pillow"),
     "pytest": ("python3-pytest", "pytest"),
+    "plotly": ("python3-plotly", "plotly"),
     "rich": ("python3-rich", "rich"),
     "rosbags": (None, "rosbags"),
     "scipy": ("python3-scipy", "scipy"),
@@ -43,6 +44,7 @@ LAUNCH = ("launch_xml", "ros2launch")
 KNOWN = {
     ("diffbot_sim", "diffbot_bringup"): "reads files of config/ for sim:=gz, and says what to do "
     "where they are missing; diffbot_bringup needs diffbot_sim, so naming it would be a circle",
+    ("diffbot_bringup", "xdist"): "of ./diffbot test, which does without it",
     ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
 }
 # Functions whose texts are names of ROS packages, and in which of their arguments.
@@ -52,7 +54,7 @@ NAMING = {
     "get_package_share_directory": slice(0, 1),
     "require_packages": slice(1, None),
 }
-IMPORTING = ("importorskip", "import_module")
+IMPORTING = ("importorskip", "import_module", "find_spec")
 IN_LAUNCH = re.compile(r"""\bpkg="(\w+)"|\$\(find-pkg-(?:share|prefix) (\w+)\)|package://(\w+)/""")
 FIELD = re.compile(r"^(?:(\w+)/)?([A-Z]\w*)\S*\s+\w+", re.MULTILINE)
 RUNTIME = ("depend", "exec_depend")
@@ -291,6 +293,8 @@ def test_all_packages_and_the_changelog_have_one_version():
     assert len(versions) == 1
     for package in PACKAGES:
         versions |= read_manifest(package.path).versions
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    versions |= set(re.findall(r"^version: ([\d.]+)$", citation, re.MULTILINE))
     assert len(versions) == 1
 
 

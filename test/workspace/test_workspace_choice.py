@@ -6,9 +6,9 @@ import os
 import pytest
 
 from diffbot_bringup.usage import UsageError
-from diffbot_bringup.workspace.environment import with_defaults
+from diffbot_bringup.workspace.entry import choose
+from diffbot_bringup.workspace.environment import SystemEnvironment, with_defaults
 from diffbot_bringup.workspace.process import SetupError
-from diffbot_bringup.workspace.system import SystemEnvironment, choose
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 

@@ -15,14 +15,13 @@ from diffbot_bringup.xml_launch.document import (
     NO_FILES,
     SUFFIX,
     LaunchError,
+    check,
     headline,
     launch_files,
 )
-from diffbot_bringup.xml_launch.process import ProcessDescription
+from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_bringup.xml_launch.schema import check
 from diffbot_bringup.xml_launch.substitutions import installed_share
-from diffbot_bringup.xml_launch.supervisor import Supervisor, say
 
 
 def main(argv: list[str]) -> int:

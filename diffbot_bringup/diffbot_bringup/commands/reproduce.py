@@ -17,7 +17,8 @@ from diffbot_report.summary import strict, versions, write_summary
 
 _EPILOG = """\
 Writes index.html, which needs no other file, the pictures by themselves, and summary.json. Values
-that are not reached are listed; the exit status is 0 when the page could be made."""
+that are not reached, or are outside the spread of what an experiment may have been, are listed;
+the exit status is 0 when the page could be made."""
 
 
 def main(argv: list[str]) -> int:
@@ -93,12 +94,13 @@ def _conclude(sections: list[Section], folder: Path, console: Console) -> None:
         (section, row)
         for section in sections
         for row in rows_of(section)
-        if row.verdict is Verdict.NOT_REACHED
+        if row.verdict in (Verdict.NOT_REACHED, Verdict.OUTSIDE)
     ]
     for section, row in missed:
         console.print(
-            f"not reached: {section.title}, {row.quantity}: "
-            f"published {number(row.published)} {row.unit}, ours {number(row.ours)}",
+            f"{row.verdict.value}: {section.title}, {row.quantity}: "
+            f"published {number(row.published)} {row.unit}, ours {number(row.ours)}"
+            + (f" ({row.spread})" if row.verdict is Verdict.OUTSIDE else ""),
             soft_wrap=True,
         )
     console.print(f"the page: {folder / 'index.html'}", soft_wrap=True)

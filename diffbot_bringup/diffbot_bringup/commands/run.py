@@ -10,7 +10,7 @@ from ament_index_python.packages import get_packages_with_prefixes
 
 from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError, suggestion
-from diffbot_bringup.xml_launch.node import executables, find_executable
+from diffbot_bringup.xml_launch.resolver import executables, find_executable
 
 _USAGE = """\
 usage: diffbot run PACKAGE EXECUTABLE [ARGUMENTS ...]

@@ -1,5 +1,6 @@
 """What the script ./diffbot does: check the command, set up what is missing, run the command."""
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -15,11 +16,11 @@ from diffbot_bringup.cli import COMMANDS, help_text, quietly
 from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.workspace import locks
 from diffbot_bringup.workspace.build import Workspace
-from diffbot_bringup.workspace.environment import Environment
+from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
-from diffbot_bringup.workspace.system import SystemEnvironment, choose
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1
@@ -75,6 +76,23 @@ def _main(root: Path, argv: list[str]) -> int:
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
     _replace(root, environment, workspace, argv)
+
+
+def choose(root: Path) -> Environment:
+    """Return the sourced ROS 2 if there is one, else the wheels; DIFFBOT_ROS overrides."""
+    choice = os.environ.get("DIFFBOT_ROS", "")
+    if choice not in ("", "wheels", "system"):
+        raise UsageError(f"DIFFBOT_ROS is {choice!r}; it must be wheels, system or empty")
+    distro = os.environ.get("ROS_DISTRO", "")
+    # The wheels set no ROS_DISTRO, so that their own environment is not mistaken for an install.
+    sourced = bool(distro) and importlib.util.find_spec("rclpy") is not None
+    if choice == "system" and not sourced:
+        raise UsageError(
+            "DIFFBOT_ROS is system but no ROS 2 is sourced; source /opt/ros/<distro>/setup.bash"
+        )
+    if sourced and choice != "wheels":
+        return SystemEnvironment(root, distro)
+    return WheelsEnvironment(root)
 
 
 def set_up(root: Path, environment: Environment) -> Workspace:

@@ -98,6 +98,7 @@ KERNELS = "--kernels"
 _EXAMPLES = {
     "echo": "TOPIC is missing, for example: ./diffbot echo /joint_states --once",
     "python": "FILE is missing, for example: ./diffbot python benchmarks/NAME.py",
+    "describe": "FILE is missing, for example: ./diffbot describe my_robot.urdf.xacro",
     "identify": "FILE is missing, for example: ./diffbot identify my_run.mcap",
 }
 

@@ -14,9 +14,14 @@ from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of, suggestion
 from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
-from diffbot_bringup.xml_launch.substitutions import Scope, Share, installed_share, perform
-from diffbot_bringup.xml_launch.templates import parse as parse_template
-from diffbot_bringup.xml_launch.templates import unescape
+from diffbot_bringup.xml_launch.substitutions import (
+    Scope,
+    Share,
+    installed_share,
+    perform,
+    unescape,
+)
+from diffbot_bringup.xml_launch.substitutions import parse as parse_template
 from diffbot_bringup.xml_launch.values import form_of
 
 

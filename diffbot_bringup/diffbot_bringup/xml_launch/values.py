@@ -22,8 +22,7 @@ import yaml
 
 from diffbot_bringup.usage import suggestion
 from diffbot_bringup.xml_launch import substitutions
-from diffbot_bringup.xml_launch.substitutions import Scope, Share
-from diffbot_bringup.xml_launch.templates import Text, parse
+from diffbot_bringup.xml_launch.substitutions import Scope, Share, Text, parse
 
 Form = Callable[[str], "str | None"]
 """Returns what is wrong with a value, None where nothing is."""
@@ -133,11 +132,14 @@ def _robots(share: Share) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
+_ROBOT_FILES = (".yaml", ".yml", ".urdf", ".xacro")
+
+
 def _robot(known: Sequence[str], text: str) -> str | None:
-    if text in known or text.endswith((".yaml", ".yml")) and Path(text).expanduser().is_file():
+    if text in known or text.endswith(_ROBOT_FILES) and Path(text).expanduser().is_file():
         return None
     return (
-        f"neither {', '.join(known)} nor the YAML file of a robot that exists"
+        f"neither {', '.join(known)} nor a robot's YAML, URDF or xacro file that exists"
         f"{suggestion(text, known)}"
     )
 

@@ -72,6 +72,17 @@ def offset_to_origin(pose: Pose, reference: Pose) -> Pose:
     return Pose(cos * dx + sin * dy, -sin * dx + cos * dy, pose.theta - reference.theta)
 
 
+def to_goal(pose: Pose, goal: Pose, near: float) -> tuple[float, float]:
+    """What a robot that has arrived still has to go: along its axis, m, and to turn, rad.
+
+    Infinite where it is further away than LEAVE times `near`, m.
+    """
+    x, y, theta = offset_to_origin(pose, goal)
+    if math.hypot(x, y) > LEAVE * near:
+        return math.inf, math.inf
+    return -(x * math.cos(theta) + y * math.sin(theta)), -math.remainder(theta, math.tau)
+
+
 def moving_offset(
     pose: Pose, u: Velocity, reference: Pose, motion: Velocity
 ) -> tuple[Dual, Dual, Dual]:

@@ -11,8 +11,10 @@ from arc_odometry import REST, Pose, Velocity
 from arc_odometry.geometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import PolarError, offset_to_origin
+from diffbot_controllers.laws.drivetrain import Drivetrain
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import limit_torque
+from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
@@ -189,6 +191,7 @@ class PublishedBackstepping:
         gains: lambda, gamma.
         time_step: period that the law is made for, s, > 0.
         torque_limit: of a wheel, N m, > 0; infinite as published.
+        wheels: what is known of them, of which the friction counts; None: nothing.
 
     Attributes:
         ignored: calls ignored in a row up to now; 0 when the last one was taken.
@@ -203,10 +206,11 @@ class PublishedBackstepping:
         gains: NonsmoothGains = NonsmoothGains(),
         time_step: float = 0.01,
         torque_limit: float = math.inf,
+        wheels: Wheels | None = None,
     ) -> None:
         check_positive("published backstepping", time_step=time_step)
         check_limit("published backstepping", torque_limit=torque_limit)
-        self.dynamics = dynamics
+        self._drivetrain = Drivetrain(dynamics, False, wheels, integral=False)
         self.gains = gains
         self.time_step = time_step
         self._limit = torque_limit
@@ -215,14 +219,24 @@ class PublishedBackstepping:
     @property
     def dynamics(self) -> DynamicParameters:
         """K5..K8 in use; they may be replaced between two updates."""
-        return self._dynamics
+        return self._drivetrain.dynamics
 
     @dynamics.setter
     def dynamics(self, dynamics: DynamicParameters) -> None:
-        self._dynamics = dynamics.checked()
+        self._drivetrain.dynamics = dynamics
+
+    @property
+    def friction(self) -> Laws | None:
+        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
+        return self._drivetrain.friction
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None:
+        self._drivetrain.friction = laws
 
     def reset(self) -> None:
         """As the listing's starting()."""
+        self._drivetrain.reset()
         self._eta = REST
         self._since = 0.0
         self._torque: Torque = (0.0, 0.0)
@@ -256,7 +270,8 @@ class PublishedBackstepping:
         near = error if error.e > sys.float_info.epsilon else error._replace(e=0.0)
         bar = backstep_command(near, backstep, self.gains)
         v = Velocity(bar.v + rate.v, bar.omega + rate.omega)
-        torque = limit_torque(self.dynamics.torque(v, self.dynamics.drift(u)), self._limit)
+        free = self._drivetrain.torque(u, wanted, v, self.dynamics.drift(u), period)
+        torque = limit_torque(free, self._limit)
         self._torque, self._eta = torque, wanted
         self._since, self.ignored = 0.0, 0
         set_point = reference.pose

@@ -9,14 +9,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from arc_odometry import Arc, Pose, Velocity
+from arc_odometry import REST, Arc, Pose, Velocity
 from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws import dual
-from diffbot_controllers.laws.approach import Approach, ApproachGains, PolarError, moving_offset
+from diffbot_controllers.laws.approach import (
+    Approach,
+    ApproachGains,
+    PolarError,
+    moving_offset,
+    to_goal,
+)
 from diffbot_controllers.laws.backstepping_published import BackstepRecord, Mode, pose_rate
+from diffbot_controllers.laws.drivetrain import Drivetrain
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY, limit_torque
-from diffbot_controllers.laws.motion import State, VelocityEstimate, check_period, within
+from diffbot_controllers.laws.friction import Laws, Wheels
+from diffbot_controllers.laws.motion import Motion, State, check_period, within
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -144,11 +152,11 @@ class VelocityServo:
         return Velocity(within(v, linear), within(omega, angular))
 
     def torque(
-        self, dynamics: DynamicParameters, u: Velocity, acceleration: Velocity, dt: float
+        self, drivetrain: Drivetrain, u: Velocity, eta: Velocity, acceleration: Velocity, dt: float
     ) -> Torque:
         """(5) with the mean of f over the period, within the limit, [left, right], N m."""
-        drift = dynamics.mean_drift(u, acceleration, dt)
-        return limit_torque(dynamics.torque(acceleration, drift), self.limits.torque)
+        drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
+        return limit_torque(drivetrain.torque(u, eta, acceleration, drift, dt), self.limits.torque)
 
 
 STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
@@ -173,6 +181,7 @@ class StandardBackstepping:
         capture: distance to a moving reference, m, > 0, within which the tracker takes over. It
             hands back beyond twice that.
         mean_velocity: whether State.velocity is the mean over the last period (encoders).
+        wheels: what is known of them: friction, encoders and delay; None: nothing.
 
     Raises:
         ValueError: an argument is outside its limits.
@@ -187,9 +196,10 @@ class StandardBackstepping:
         direction: str = "either",
         capture: float = 0.6,
         mean_velocity: bool = False,
+        wheels: Wheels | None = None,
     ) -> None:
         check_positive("standard backstepping", capture=capture)
-        self._estimate = VelocityEstimate(dynamics, mean_velocity)
+        self._drivetrain = Drivetrain(dynamics, mean_velocity, wheels)
         self._approach = Approach(gains, direction)
         self._tracker = tracker
         self._servo = servo
@@ -199,15 +209,24 @@ class StandardBackstepping:
     @property
     def dynamics(self) -> DynamicParameters:
         """K5..K8 in use."""
-        return self._estimate.dynamics
+        return self._drivetrain.dynamics
 
     @dynamics.setter
     def dynamics(self, dynamics: DynamicParameters) -> None:
-        self._estimate.dynamics = dynamics
+        self._drivetrain.dynamics = dynamics
+
+    @property
+    def friction(self) -> Laws | None:
+        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
+        return self._drivetrain.friction
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None:
+        self._drivetrain.friction = laws
 
     def reset(self) -> None:
         """Forget the past."""
-        self._estimate.reset()
+        self._drivetrain.reset()
         self._approach.reset()
         self._mode = Mode.APPROACH
         self.record: BackstepRecord | None = None
@@ -226,16 +245,20 @@ class StandardBackstepping:
         """
         check_reference(reference)
         check_period(dt)
-        u = self._estimate.update(state, dt)
-        self._mode = self._next_mode(state.pose, reference)
+        motion = self._drivetrain.motion(state, dt)
+        wanted = self._drivetrain.reference(reference, dt)
+        u = motion.velocity
+        self._mode = self._next_mode(motion.pose, wanted)
         if self._mode == Mode.TRACK:
-            eta1, eta2 = self._track(state.pose, u, reference)
+            eta1, eta2 = self._track(motion.pose, u, wanted)
         else:
-            eta1, eta2 = self._drive_near(state.pose, u, reference)
+            eta1, eta2 = self._drive_near(motion.pose, u, wanted)
         eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
         v = self._servo.acceleration(u, eta, rate, dt)
-        torque = self._servo.torque(self.dynamics, u, v, dt)
-        self._estimate.command(torque)
+        torque = self._servo.torque(self._drivetrain, u, eta, v, dt)
+        if self._rests(motion, wanted):
+            torque = (0.0, 0.0)
+        self._drivetrain.command(torque)
         set_point, pose = reference.pose, state.pose
         error = Pose(
             set_point.x - pose.x,
@@ -264,6 +287,13 @@ class StandardBackstepping:
             mode=self._mode,
         )
         return torque
+
+    def _rests(self, motion: Motion, reference: Reference) -> bool:
+        """Whether the robot has come to a set point, and friction holds it there."""
+        if reference.velocity != REST:
+            return self._drivetrain.rests(math.inf, math.inf, motion)
+        ahead, turn = to_goal(motion.pose, reference.pose, self._approach.gains.near)
+        return self._drivetrain.rests(ahead, turn, motion)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
         """TRACK near a moving reference and roughly in its direction, else APPROACH."""

@@ -9,7 +9,9 @@ from typing import Protocol
 
 from arc_odometry import REST, Velocity
 from arc_odometry.geometry import check_finite, check_limit, check_positive
-from diffbot_controllers.laws.motion import State, VelocityEstimate, check_period, within
+from diffbot_controllers.laws.drivetrain import Drivetrain
+from diffbot_controllers.laws.friction import Laws, Wheels
+from diffbot_controllers.laws.motion import Motion, State, check_period, within
 from diffbot_description import DynamicParameters, Torque
 
 ACCURACY = 0.01  # settled: within 1 % of the step
@@ -164,6 +166,7 @@ class LinearizingController:
         torque_limit: largest |torque| of a wheel, N m, > 0, or infinite.
         mean_velocity: whether State.velocity is the mean over the last period (encoders).
         published: to the letter: f(u) at the instant, no anti-windup.
+        wheels: what is known of them: friction, encoders and delay; None: nothing.
 
     Raises:
         ValueError: torque_limit is not > 0.
@@ -176,9 +179,11 @@ class LinearizingController:
         torque_limit: float = math.inf,
         mean_velocity: bool = False,
         published: bool = False,
+        wheels: Wheels | None = None,
     ) -> None:
         check_limit("linearizing controller", torque_limit=torque_limit)
-        self._estimate = VelocityEstimate(dynamics, mean_velocity)
+        # The integral part is that of the PI.
+        self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels, integral=False)
         self._gains = gains
         self._limit = torque_limit
         self._published = published
@@ -192,15 +197,24 @@ class LinearizingController:
     @property
     def dynamics(self) -> DynamicParameters:
         """K5..K8 in use; they may be replaced between two updates."""
-        return self._estimate.dynamics
+        return self.drivetrain.dynamics
 
     @dynamics.setter
     def dynamics(self, dynamics: DynamicParameters) -> None:
-        self._estimate.dynamics = dynamics
+        self.drivetrain.dynamics = dynamics
+
+    @property
+    def friction(self) -> Laws | None:
+        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
+        return self.drivetrain.friction
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None:
+        self.drivetrain.friction = laws
 
     def reset(self) -> None:
         """Forget the past; the integral part is 0."""
-        self._estimate.reset()
+        self.drivetrain.reset()
         self._integral = REST
         self.record: LinearizingRecord | None = None
 
@@ -224,19 +238,39 @@ class LinearizingController:
         """
         check_finite("velocity reference", v=reference.v, omega=reference.omega)
         check_period(dt)
+        motion = self.drivetrain.motion(state, dt)
+        rests = reference == REST and self.drivetrain.rests(0.0, 0.0, motion)
+        return self.driven(state, motion, reference, dt, rests)
+
+    def driven(
+        self, state: State, motion: Motion, reference: Velocity, dt: float, rests: bool = False
+    ) -> LinearizingRecord:
+        """As `recorded`, for a law on top that needs the motion, too.
+
+        Args:
+            state: of the robot now.
+            motion: what `drivetrain` made of it, once per update.
+            reference: wanted velocity u_r, m/s and rad/s.
+            dt: time since the update before, s, > 0.
+            rests: whether friction holds the robot where it is to be: there is no torque then, and
+                nothing to integrate.
+        """
         gains = self._gains.at(dt)
-        integral = self._integrated(state, dt)
-        u = self._estimate.update(state, dt)
-        integral = self._bumpless(integral, gains, u)
+        u = motion.velocity
+        integral = self._bumpless(self._integrated(state, dt), gains, u)
         error = Velocity(reference.v - u.v, reference.omega - u.omega)
+        if rests:
+            integral = error = REST
         nu = Velocity(
             gains.kp * (gains.weight * reference.v - u.v) + integral.v,
             gains.kp * (gains.weight * reference.omega - u.omega) + integral.omega,
         )
         drift = self.dynamics.drift(u) if self._published else self._mean_drift(u, nu, dt)
-        unlimited = self.dynamics.torque(nu, drift)
+        unlimited = self.drivetrain.torque(u, reference, nu, drift, dt)
+        if rests:
+            unlimited = (0.0, 0.0)
         torque = limit_torque(unlimited, self._limit)
-        self._estimate.command(torque)
+        self.drivetrain.command(torque)
         self._integral = integral
         self.record = LinearizingRecord(
             reference=reference,
@@ -278,7 +312,7 @@ class LinearizingController:
         missing = REST
         if not self._published:
             asked = self.dynamics.input_acceleration(last.unlimited)
-            acted = self.dynamics.input_acceleration(self._estimate.acted(state))
+            acted = self.dynamics.input_acceleration(self.drivetrain.acted(state))
             missing = Velocity(acted.v - asked.v, acted.omega - asked.omega)
         scale = 1.0 / (gains.kp * gains.weight)
         return Velocity(

@@ -55,6 +55,22 @@ class State:
             check_finite("state", torque_left=self.torque[0], torque_right=self.torque[1])
 
 
+class Motion(NamedTuple):
+    """How the robot moves.
+
+    Attributes:
+        pose: in the odom frame, m and rad.
+        velocity: m/s and rad/s.
+        bias: acceleration that the model does not know, m/s^2 and rad/s^2.
+        held: whether friction holds both wheels.
+    """
+
+    pose: Pose
+    velocity: Velocity
+    bias: Velocity = REST
+    held: bool = False
+
+
 # A longer time between two samples tells nothing about the velocity at its end, s.
 LONGEST_PERIOD = 0.2
 
@@ -180,6 +196,10 @@ class VelocityEstimate:
             _blend(before.omega, state.velocity.omega, by_torque.omega + drift.omega, share, dt),
         )
         return self.velocity
+
+    def motion(self, state: State, dt: float) -> Motion:
+        """The same with the pose."""
+        return Motion(state.pose, self.update(state, dt))
 
     def command(self, torque: Torque) -> None:
         """Remember the torque of the period that begins, N m."""

@@ -6,8 +6,15 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from diffbot_controllers.laws.approach import Approach, ApproachGains, PolarError, moving_offset
+from diffbot_controllers.laws.approach import (
+    Approach,
+    ApproachGains,
+    PolarError,
+    moving_offset,
+    to_goal,
+)
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
+from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
@@ -67,6 +74,15 @@ class PolarPoseController:
     def dynamics(self, dynamics: DynamicParameters) -> None:
         self.loops.dynamics = dynamics
 
+    @property
+    def friction(self) -> Laws | None:
+        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
+        return self.loops.friction
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None:
+        self.loops.friction = laws
+
     def reset(self) -> None:
         """Forget the past."""
         self.loops.reset()
@@ -87,11 +103,14 @@ class PolarPoseController:
         """
         check_reference(reference)
         check_period(dt)
-        goal = reference.pose
-        x, y, theta = moving_offset(state.pose, state.velocity, goal, REST)
+        goal = self.loops.drivetrain.reference(reference, dt).pose
+        motion = self.loops.drivetrain.motion(state, dt)
+        x, y, theta = moving_offset(motion.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
         wanted = Velocity(linear.value, angular.value)
-        loops = self.loops.recorded(state, wanted, dt)
+        ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
+        rests = self.loops.drivetrain.rests(ahead, turn, motion)
+        loops = self.loops.driven(state, motion, wanted, dt, rests)
         self.record = PolarPoseRecord(
             reference=goal,
             pose=state.pose,

@@ -7,36 +7,40 @@ Subscribes to `joint_states`, `~/command` and `~/reference`; publishes `effort_c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import fill_polar, fill_pose
-from diffbot_controllers.nodes.pose_node import POSE_PARAMETERS, PoseTrackingNode
+from diffbot_controllers.nodes.pose_node import PoseTrackingNode, PoseTrackingParameters
 from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
-from diffbot_node import Parameter, to_stamp
+from diffbot_node import parameter, to_stamp
 from pose2d_trajectories import Reference
 
-PARAMETERS = (
-    *POSE_PARAMETERS,
-    Parameter(
-        "law",
+
+@dataclass(frozen=True)
+class BackstepParameters(PoseTrackingParameters):
+    """Of backstep_controller."""
+
+    law: str = parameter(
         "standard",
         "the corrected, practical law, or Listing 3 to the letter (within the torque limits)",
         choices=("standard", "published"),
-    ),
-    Parameter(
-        "time_step", 0.01, "period that law = published is made for, s", above=0.0, maximum=1.0
-    ),
-)
+    )
+    time_step: float = parameter(
+        0.01, "period that law = published is made for, s", above=0.0, maximum=1.0
+    )
 
 
-class BackstepNode(PoseTrackingNode):
+class BackstepNode(PoseTrackingNode[BackstepParameters]):
     """ROS side of the backstepping laws."""
 
     def __init__(self) -> None:
-        super().__init__("backstep_controller", PARAMETERS, BackstepStatus)
+        super().__init__("backstep_controller", BackstepParameters, BackstepStatus)
         if self.law_name == "published" and self.torque_limit < self.robot.limits.torque:
             self.get_logger().warning(
                 f"law = published knows no torque limit, and within {self.torque_limit:g} N m it "
@@ -47,19 +51,22 @@ class BackstepNode(PoseTrackingNode):
     @property
     def law_name(self) -> str:
         """Which law it is."""
-        name: str = self.values.law
-        return name
+        return self.values.law
 
-    def make_law(self, dynamics: DynamicParameters) -> StandardBackstepping | PublishedBackstepping:
+    def make_law(
+        self, dynamics: DynamicParameters, wheels: Wheels
+    ) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
         if self.law_name == "standard":
-            return tuned_backstepping(dynamics, **self.tuning())
+            return tuned_backstepping(dynamics, **self.tuning(), wheels=wheels)
         default = NonsmoothGains()
         gains = NonsmoothGains(
             self.numbers("lambdas", 5) or default.lambdas,
             self.numbers("gammas", 4) or default.gammas,
         )
-        return PublishedBackstepping(dynamics, gains, self.values.time_step, self.torque_limit)
+        return PublishedBackstepping(
+            dynamics, gains, self.values.time_step, self.torque_limit, wheels
+        )
 
     def drive(self, state: State, reference: Reference, dt: float) -> Torque:
         """The law's torque, N m.

@@ -10,84 +10,73 @@ Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dyn
 from __future__ import annotations
 
 from abc import abstractmethod
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from geometry_msgs.msg import Pose2D, TransformStamped
 from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
-from arc_odometry.odometry_messages import RateLimit, fill_odometry, fill_transform
+from arc_odometry.joints import RateLimit
+from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
+from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, WheelFeedback
-from diffbot_controllers.nodes.live_dynamics import ADAPTATION_PARAMETERS, dynamics_source
-from diffbot_controllers.nodes.reference_follower import (
-    REFERENCE_PARAMETERS,
-    ReferenceFollower,
-    ReferenceInput,
-)
+from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source
+from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
-from diffbot_node import CommandNode, EffortNode, KeptTopic, Parameter, pose_from_text, to_stamp
+from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
 
-CONTROLLER_PARAMETERS = (
-    Parameter(
-        "parameters",
-        "robot",
-        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
-        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
-        "ones, which follow those on dynamic_parameters)",
-    ),
-    Parameter("start", "0,0,0", "pose at the first joint state, x,y,theta in m, m, rad"),
-    *REFERENCE_PARAMETERS,
-    Parameter(
-        "velocity_source",
-        "position",
-        "velocities from differences of the wheels' angles, or as the joint states report them",
-        choices=("position", "velocity"),
-    ),
-    Parameter(
-        "path_noise",
+OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
+
+
+@dataclass(frozen=True)
+class ControllerParameters(DynamicsParameters):
+    """Of controllers of wheel torque."""
+
+    start: str = parameter("0,0,0", "pose at the first joint state, x,y,theta in m, m, rad")
+    velocity_source: str = parameter(
+        OBSERVER,
+        "pose and velocities by an observer from the wheels' angles, torques and the model; from "
+        "differences of the angles; or velocities as the joint states report them",
+        choices=(OBSERVER, POSITION, VELOCITY),
+    )
+    encoder_counts: int = parameter(
+        -1,
+        "counts per wheel revolution, which the observer's gain follows; 0: exact; -1: the robot's",
+        minimum=-1,
+        maximum=2**31 - 1,
+    )
+    integral_action: bool = parameter(
+        True,
+        "whether the standard backstepping law makes up for accelerations that the observer cannot "
+        "explain, at most 30 % of what all torque gives; the others have PI loops, or none",
+    )
+    torque_delay: float = parameter(
+        0.0,
+        "time from a command to its torque, s, over which the observer predicts the motion",
+        minimum=0.0,
+        maximum=0.5,
+    )
+    path_noise: float = parameter(
         1e-6,
         "variance of a wheel's path per path driven, m^2/m; 1e-6 is 1 mm after 1 m",
         minimum=0.0,
-    ),
-    Parameter("odom_frame", "odom", "frame of the pose; parent in tf"),
-    Parameter("base_frame", "base_link", "frame at the middle of the axle; child in tf"),
-    Parameter(
-        "odom_rate",
+    )
+    odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
+    odom_rate: float = parameter(
         50.0,
         "most messages on ~/odom and /tf per s of robot time, Hz; 0: one per joint state",
         minimum=0.0,
-    ),
-    Parameter("publish_tf", True, "whether odom_frame -> base_frame is sent on /tf"),
-    Parameter(
-        "wait_for_estimates",
-        False,
-        "lock-step with live parameters: answer each joint state only with the estimates that "
-        "count at its stamp",
-    ),
-    Parameter(
-        "estimate_delay",
-        0.1,
-        "robot time from the stamp of an estimate to its use, s",
-        minimum=0.0,
-        maximum=10.0,
-    ),
-    Parameter(
-        "estimate_period",
-        0.2,
-        "robot time between the estimates that wait_for_estimates waits for, s; the estimator's "
-        "own parameter `period`",
-        above=0.0,
-        maximum=10.0,
-    ),
-    *ADAPTATION_PARAMETERS,
-)
-"""Of nodes that command torque."""
+    )
+    publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")
+
+
+C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
 class Telemetry:
@@ -95,7 +84,6 @@ class Telemetry:
 
     Args:
         node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
-        values: its parameters; see CONTROLLER_PARAMETERS.
         status_type: type of `~/status`.
 
     Attributes:
@@ -104,7 +92,8 @@ class Telemetry:
         state: message of `~/state`.
     """
 
-    def __init__(self, node: CommandNode, values: SimpleNamespace, status_type: type) -> None:
+    def __init__(self, node: CommandNode[ControllerParameters], status_type: type) -> None:
+        values = node.values
         self.status: Any = status_type()
         self.status.header.frame_id = values.odom_frame
         self.state = ControllerState(duration=values.duration, parameters_source=values.parameters)
@@ -148,29 +137,29 @@ class Telemetry:
             self._tf_topic.publish(TFMessage(transforms=[self._transform]))
 
 
-class ControllerNode(ReferenceFollower, EffortNode):
+class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
     """A law on a robot; the mathematics is the law's and WheelFeedback's.
 
     Args:
         name: name of the node.
-        parameters: the subclass's own parameters; CONTROLLER_PARAMETERS are added.
+        parameters: of the node.
         status_type: type of `~/status`.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
     """
 
-    def __init__(self, name: str, parameters: tuple[Parameter, ...], status_type: type) -> None:
-        super().__init__(name, (*CONTROLLER_PARAMETERS, *parameters))
+    def __init__(self, name: str, parameters: type[C_co], status_type: type) -> None:
+        super().__init__(name, parameters)
         values = self.values
         self._feedback = WheelFeedback(
             self.geometry,
             pose_from_text("start", values.start),
             values.path_noise,
-            values.velocity_source == "position",
+            values.velocity_source != VELOCITY,
         )
         self._dt = 0.0  # s since the sample before; 0: the law was not asked
-        self._telemetry = Telemetry(self, values, status_type)
+        self._telemetry = Telemetry(self, status_type)
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
         self.follow(self.make_input())
@@ -183,8 +172,8 @@ class ControllerNode(ReferenceFollower, EffortNode):
         """Where references go."""
 
     @abstractmethod
-    def make_law(self, dynamics: DynamicParameters) -> Any:
-        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`."""
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> Any:
+        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`, `friction`."""
 
     @property
     @abstractmethod
@@ -197,11 +186,25 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     # Dynamic parameters.
 
-    def _on_dynamics(self, dynamics: DynamicParameters) -> None:
+    def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if self._start is None:
-            self.law = self.make_law(dynamics)  # with gains that suit them
+            self.law = self.make_law(dynamics, self._wheels(friction))  # with gains that suit them
         else:
             self.law.dynamics = dynamics
+            self.law.friction = friction
+
+    def _wheels(self, friction: Laws) -> Wheels:
+        values = self.values
+        counts = values.encoder_counts
+        return Wheels(
+            self.geometry,
+            friction,
+            self.robot.limits.torque,
+            self.robot.encoder.counts if counts < 0 else counts,
+            values.torque_delay,
+            observer=values.velocity_source == OBSERVER,
+            integral=values.integral_action,
+        )
 
     @property
     def kept_topics(self) -> tuple[KeptTopic, ...]:
@@ -223,7 +226,7 @@ class ControllerNode(ReferenceFollower, EffortNode):
 
     def required_fields(self) -> tuple[str, ...]:
         """Angles, and speeds where the velocity is taken from them."""
-        speeds = self.values.velocity_source == "velocity"
+        speeds = self.values.velocity_source == VELOCITY
         return ("position", "velocity") if speeds else ("position",)
 
     def awaits(self, sample: JointSample) -> str:

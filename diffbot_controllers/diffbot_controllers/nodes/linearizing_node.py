@@ -7,6 +7,8 @@ false; linear.x and angular.z count); publishes `effort_controller/commands`, `~
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from geometry_msgs.msg import Twist, TwistStamped
 
 from arc_odometry import REST, Velocity
@@ -17,29 +19,35 @@ from diffbot_controllers.laws.feedback_linearization import (
     LinearizingRecord,
     PiDesign,
 )
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State
-from diffbot_controllers.nodes.controller_node import ControllerNode
+from diffbot_controllers.nodes.controller_node import VELOCITY, ControllerNode, ControllerParameters
 from diffbot_controllers.nodes.reference_follower import ReferenceInput
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
-from diffbot_node import Parameter, seconds, to_stamp
+from diffbot_node import parameter, seconds, to_stamp
 
-LOOP_PARAMETERS = (
-    Parameter(
-        "settling_time", 0.05, "of the velocity loops, to within 1 %, s", above=0.0, maximum=10.0
-    ),
-    Parameter("damping", 1.0, "of the velocity loops' pole pair", above=0.0, maximum=10.0),
-)
-PARAMETERS = (
-    *LOOP_PARAMETERS,
-    Parameter(
-        "law",
+
+@dataclass(frozen=True)
+class LoopParameters:
+    """Of the velocity loops."""
+
+    settling_time: float = parameter(
+        0.05, "of the velocity loops, to within 1 %, s", above=0.0, maximum=10.0
+    )
+    damping: float = parameter(1.0, "of the velocity loops' pole pair", above=0.0, maximum=10.0)
+
+
+@dataclass(frozen=True)
+class LinearizingParameters(LoopParameters, ControllerParameters):
+    """Of linearizing_controller."""
+
+    law: str = parameter(
         "standard",
         "gains by the discrete design for the control period at hand, or those of (71), (72)",
         choices=("standard", "published"),
-    ),
-    Parameter("stamped", True, "whether cmd_vel is a TwistStamped; else a Twist"),
-)
+    )
+    stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
 
 
 def velocity_command(v: float, omega: float) -> Velocity:
@@ -57,11 +65,11 @@ def _held(command: Velocity, _duration: float) -> Velocity:
     return command
 
 
-class LinearizingNode(ControllerNode):
+class LinearizingNode(ControllerNode[LinearizingParameters]):
     """ROS side of the velocity loops."""
 
     def __init__(self) -> None:
-        super().__init__("linearizing_controller", PARAMETERS, LinearizingStatus)
+        super().__init__("linearizing_controller", LinearizingParameters, LinearizingStatus)
 
     def make_input(self) -> ReferenceInput[Velocity]:
         """Velocities asked for."""
@@ -85,14 +93,13 @@ class LinearizingNode(ControllerNode):
     @property
     def law_name(self) -> str:
         """Which gains it has."""
-        name: str = self.values.law
-        return name
+        return self.values.law
 
     def at_rest(self, reference: Velocity) -> bool:
         """Whether the reference stands."""
         return reference == REST
 
-    def make_law(self, dynamics: DynamicParameters) -> LinearizingController:
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> LinearizingController:
         """The velocity loops that the parameters ask for."""
         values = self.values
         published = values.law == "published"
@@ -100,8 +107,9 @@ class LinearizingNode(ControllerNode):
             dynamics,
             PUBLISHED if published else PiDesign(values.settling_time, values.damping),
             self.torque_limit,
-            mean_velocity=values.velocity_source == "position" and not published,
+            mean_velocity=values.velocity_source != VELOCITY and not published,
             published=published,
+            wheels=wheels,
         )
 
     def drive(self, state: State, reference: Velocity, dt: float) -> Torque:

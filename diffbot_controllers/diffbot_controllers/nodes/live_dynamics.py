@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 from diffbot_controllers.adaptation import (
     Adaptation,
@@ -18,93 +18,122 @@ from diffbot_controllers.adaptation import (
     Judgement,
     LiveEstimate,
 )
-from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics
-from diffbot_description import DynamicParameters, closed_form
+from diffbot_controllers.friction_adaptation import (
+    FrictionAdaptation,
+    friction_laws,
+    friction_values,
+)
+from diffbot_controllers.laws.friction import Laws, without_static
+from diffbot_controllers.nodes.reference_follower import ReferenceParameters
+from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics, read_friction
+from diffbot_description import DynamicParameters, closed_form, wheel_friction
 from diffbot_msgs import msg
-from diffbot_node import EffortNode, KeptTopic, Parameter, seconds, to_stamp
+from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
+KNOWN_FRICTION, NO_FRICTION = "known", "none"
 
-ADAPTATION_PARAMETERS = (
-    Parameter(
-        "nominal_parameters",
+
+@dataclass(frozen=True)
+class DynamicsParameters(ReferenceParameters, EffortParameters):
+    """Of controllers that use K5..K8: where these come from, and the gates of live ones."""
+
+    parameters: str = parameter(
+        "robot",
+        "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
+        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "ones, which follow those on dynamic_parameters)",
+    )
+    friction: str = parameter(
+        KNOWN_FRICTION,
+        "friction of the wheels that is made up for: known (of the robot's description, or as "
+        "identified where `parameters` is a file or live), or none",
+        choices=(KNOWN_FRICTION, NO_FRICTION),
+    )
+    base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
+    wait_for_estimates: bool = parameter(
+        False,
+        "lock-step with live parameters: answer each joint state only with the estimates that "
+        "count at its stamp",
+    )
+    estimate_delay: float = parameter(
+        0.1, "robot time from the stamp of an estimate to its use, s", minimum=0.0, maximum=10.0
+    )
+    estimate_period: float = parameter(
+        0.2,
+        "robot time between the estimates that wait_for_estimates waits for, s; the estimator's "
+        "own parameter `period`",
+        above=0.0,
+        maximum=10.0,
+    )
+    nominal_parameters: str = parameter(
         "robot",
         "K5..K8 that adaptation begins with and stays near: 'robot', or the path of a "
         "dynamic_parameters.yaml",
-    ),
-    Parameter(
-        "last_good",
+    )
+    last_good: str = parameter(
         NOWHERE,
         "file that adapted parameters are kept in, and that the next run begins with if it is of "
         "this robot and inside the band; none: they are not kept",
-    ),
-    Parameter(
-        "require_verified",
+    )
+    require_verified: str = parameter(
         AUTO,
         "follow only estimates that a motion of its own has verified; auto: with parameters = "
         "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
         "Those that a motion refuted are never followed",
         # YAML takes true, yes and on for something else than text.
         choices=(AUTO, ALWAYS, NEVER),
-    ),
-    Parameter(
-        "precision",
+    )
+    precision: tuple[float, float, float, float] = parameter(
         DEFAULT.precision,
         "largest half width of the 95 % intervals of K5..K8, as shares of them, that are followed",
         above=0.0,
-    ),
-    Parameter(
-        "hysteresis",
+    )
+    hysteresis: float = parameter(
         DEFAULT.hysteresis,
         "factor on precision beyond which a parameter that is followed no longer is",
         minimum=1.0,
         maximum=10.0,
-    ),
-    Parameter(
-        "adaptation_rate",
+    )
+    adaptation_rate: float = parameter(
         DEFAULT.rate,
         "fastest change of a parameter in use, as a share of the nominal one, 1/s",
         above=0.0,
         maximum=10.0,
-    ),
-    Parameter(
-        "band",
+    )
+    band: float = parameter(
         DEFAULT.band,
         "parameters in use stay within the nominal ones divided by and times this",
         minimum=1.001,
         maximum=100.0,
-    ),
-    Parameter(
-        "offset_margin",
+    )
+    offset_margin: float = parameter(
         DEFAULT.offset_margin,
         "how far the centre of mass may move beyond that, m; widens the band of K5 and K6",
         minimum=0.0,
         maximum=1.0,
-    ),
-    Parameter(
-        "significance",
+    )
+    significance: float = parameter(
         DEFAULT.significance,
         "standard deviations from its estimate beyond which a parameter in use follows it",
         minimum=DEFAULT.arrival,
         maximum=10.0,
-    ),
-    Parameter(
-        "coverage",
+    )
+    coverage: float = parameter(
         DEFAULT.coverage,
         "least share of the excitation that a parameter needs before it is followed; 0: none",
         minimum=0.0,
         maximum=1.0,
-    ),
-)
+    )
 
 
-def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSettings:
-    """Settings of the gates from ADAPTATION_PARAMETERS' values.
+def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> AdaptationSettings:
+    """Settings of the gates.
 
     Args:
-        values: by name of the parameter.
+        values: of the node's parameters.
         adaptive: whether the robot is driven from the start, with a set that is trusted.
 
     Raises:
@@ -125,8 +154,11 @@ def adaptation_settings(values: SimpleNamespace, adaptive: bool) -> AdaptationSe
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
 
 
+Use = Callable[[DynamicParameters, Laws], None]
+
+
 class DynamicsSource:
-    """K5..K8 for a law; here those that stay as they are.
+    """K5..K8 and friction for a law; here those that stay as they are.
 
     Args:
         dynamics: the parameters.
@@ -166,7 +198,7 @@ class DynamicsSource:
         """Keep what was learnt."""
 
 
-def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) -> DynamicsSource:
+def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsSource:
     """The source that a controller's parameters ask for.
 
     Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
@@ -175,10 +207,10 @@ def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) 
     either trusted or, unless `require_verified` says otherwise, verified.
 
     Args:
-        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
-        use: called with each that may be used, and once before this returns: for a topic with the
-            nominal ones, so that what is wrong with a law is said at the start. A ValueError
-            refuses them.
+        node: of the controller.
+        use: called with each that may be used and the friction, and once before this returns:
+            for a topic with the nominal ones, so that what is wrong with a law is said at the
+            start. A ValueError refuses them.
 
     Raises:
         ValueError: a file does not hold parameters that may be used, or a setting is wrong.
@@ -187,7 +219,7 @@ def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) 
     adaptive = values.parameters == ADAPTIVE
     if not adaptive and values.parameters != FROM_TOPIC:
         dynamics = _read(node, values.parameters)
-        use(dynamics)
+        use(dynamics, known_friction(node, values.parameters))
         return DynamicsSource(dynamics)
     settings = adaptation_settings(values, adaptive)
     nominal, half_track = _read(node, values.nominal_parameters), node.geometry.half_track
@@ -203,15 +235,46 @@ def dynamics_source(node: EffortNode, use: Callable[[DynamicParameters], None]) 
                 node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {start}")
         except ValueError as error:
             node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
-    use(adaptation.in_use)
-    return LiveDynamics(node, adaptation, use, checkpoint)
+    known = known_friction(node, values.nominal_parameters)
+    limits, geometry = node.robot.limits, node.geometry
+    friction = FrictionAdaptation(
+        friction_values(known),
+        limits.torque,
+        max(geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity)),
+        settings,
+    )
+    use(adaptation.in_use, known)
+    return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
 
-def _read(node: EffortNode, source: str) -> DynamicParameters:
+def _read(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
     """The parameters of the node's robot, or of a file."""
     if source == FROM_ROBOT:
         return closed_form(node.robot.model)
     return read_dynamics(source, node.robot.name)
+
+
+def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
+    """Friction of the wheels [left, right]: as described, or identified where a file says so.
+
+    Args:
+        node: of the controller.
+        source: FROM_ROBOT or the path of a file.
+
+    Raises:
+        ValueError: the file's friction is not that of a robot.
+    """
+    described = wheel_friction(node.robot)
+    if node.values.friction == NO_FRICTION:
+        return friction_laws(without_static(described), (0.0,) * 4)
+    if source == FROM_ROBOT:
+        return described
+    found = read_friction(source)
+    values = (
+        known if value is None else value
+        for known, value in zip(friction_values(described), found, strict=True)
+    )
+    return friction_laws(described, tuple(values))
 
 
 TOPIC = "dynamic_parameters"
@@ -231,8 +294,10 @@ class LiveDynamics(DynamicsSource):
     of the joint states is left out, with a warning.
 
     Args:
-        node: of the controller, with CONTROLLER_PARAMETERS and ADAPTATION_PARAMETERS.
+        node: of the controller.
         adaptation: the gates.
+        friction: those of the wheels' friction.
+        known: friction as described or identified before.
         use: called with parameters that change. A ValueError refuses the estimate, and those of
             before stay.
         checkpoint: where they are kept; None: nowhere.
@@ -240,12 +305,16 @@ class LiveDynamics(DynamicsSource):
 
     def __init__(
         self,
-        node: EffortNode,
+        node: EffortNode[DynamicsParameters],
         adaptation: Adaptation,
-        use: Callable[[DynamicParameters], None],
+        friction: FrictionAdaptation,
+        known: Laws,
+        use: Use,
         checkpoint: ParameterCheckpoint | None,
     ) -> None:
         self._adaptation = adaptation
+        self._friction = friction
+        self._known_friction = known
         self._node = node
         self._use = use
         self._checkpoint = checkpoint
@@ -357,7 +426,7 @@ class LiveDynamics(DynamicsSource):
 
     def _judge(self, estimate: LiveEstimate) -> None:
         self._judged = max(self._judged, estimate.stamp)
-        judgement = self._used(self._adaptation.judge(estimate))
+        judgement = self._used(estimate, self._adaptation.judge(estimate))
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
@@ -367,12 +436,21 @@ class LiveDynamics(DynamicsSource):
         if not judgement.refused:
             self._keep(lambda checkpoint: checkpoint.keep(self._adaptation.in_use, estimate.stamp))
 
-    def _used(self, judgement: Judgement) -> Judgement:
+    def _friction_for(self, estimate: LiveEstimate) -> Laws:
+        """The friction in use after an estimate whose set has passed its gates."""
+        if self._node.values.friction == NO_FRICTION:
+            return self._known_friction
+        self._friction.judge(
+            estimate.friction, estimate.friction_variances, self._adaptation.elapsed
+        )
+        return friction_laws(self._known_friction, self._friction.in_use)
+
+    def _used(self, estimate: LiveEstimate, judgement: Judgement) -> Judgement:
         """Hand what an estimate gave to the law, or take it back."""
         if judgement.refused:
             return judgement
         try:
-            self._use(self._adaptation.in_use)
+            self._use(self._adaptation.in_use, self._friction_for(estimate))
         except ValueError as error:
             return self._adaptation.take_back(judgement, str(error))
         return judgement
@@ -401,6 +479,8 @@ def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
         reason=message.reason,
         verified=VERIFIED.get(message.verification),
         coverage=(c5, c6, c7, c8),
+        friction=tuple(message.friction.tolist()),
+        friction_variances=tuple(message.friction_variance.tolist()),
     )
 
 

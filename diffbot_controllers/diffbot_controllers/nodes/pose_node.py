@@ -7,48 +7,61 @@ followed with a lag); publishes `effort_controller/commands`, `~/status`
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from geometry_msgs.msg import Pose2D
 
 from arc_odometry import Velocity
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
-from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
-from diffbot_controllers.nodes.linearizing_node import LOOP_PARAMETERS, fill_linearizing_status
+from diffbot_controllers.nodes.controller_node import (
+    VELOCITY,
+    ControllerNode,
+    ControllerParameters,
+    fill_polar,
+    fill_pose,
+)
+from diffbot_controllers.nodes.linearizing_node import LoopParameters, fill_linearizing_status
 from diffbot_controllers.nodes.reference_follower import ReferenceInput, at_rest, reference_fields
 from diffbot_controllers.tuning import tuned_polar_pose
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import PoseControllerStatus, PoseReference
-from diffbot_node import Parameter, seconds
+from diffbot_node import parameter, seconds
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
 
-POSE_PARAMETERS = (
-    Parameter(
-        "direction",
+
+@dataclass(frozen=True)
+class PoseTrackingParameters(ControllerParameters):
+    """Of laws that are told poses."""
+
+    direction: str = parameter(
         "either",
         "in which the robot arrives at a set point",
         choices=("either", "forwards", "backwards"),
-    ),
-    Parameter(
-        "gammas",
+    )
+    gammas: tuple[float, ...] = parameter(
         (),
         "rates, 1/s: [gamma_1, gamma_2]; all four with law = published; [] gives the law's own, "
         "tuned to the robot",
         above=0.0,
-    ),
-    Parameter(
-        "lambdas",
+    )
+    lambdas: tuple[float, ...] = parameter(
         (),
         "weights: [lambda_2, lambda_3]; all five with law = published; [] gives the law's own",
         above=0.0,
-    ),
-    Parameter("linear_velocity", 0.0, "largest |v|, m/s; 0: the robot's own", minimum=0.0),
-    Parameter("angular_velocity", 0.0, "largest |omega|, rad/s; 0: the robot's own", minimum=0.0),
-)
+    )
+    linear_velocity: float = parameter(0.0, "largest |v|, m/s; 0: the robot's own", minimum=0.0)
+    angular_velocity: float = parameter(
+        0.0, "largest |omega|, rad/s; 0: the robot's own", minimum=0.0
+    )
 
 
-class PoseTrackingNode(ControllerNode):
+T_co = TypeVar("T_co", bound=PoseTrackingParameters, covariant=True)
+
+
+class PoseTrackingNode(ControllerNode[T_co]):
     """ROS side of a law that is told poses; what the two pose controllers share.
 
     Subscribes to `~/command` (geometry_msgs/Pose2D: a set point, which lasts) and `~/reference`
@@ -117,7 +130,7 @@ class PoseTrackingNode(ControllerNode):
             "linear_velocity": bounds.v,
             "angular_velocity": bounds.omega,
             "direction": self.values.direction,
-            "mean_velocity": self.values.velocity_source == "position",
+            "mean_velocity": self.values.velocity_source != VELOCITY,
             "gamma1": gamma1,
             "gamma2": gamma2,
             "ratio": lambdas[1] / lambdas[0] if lambdas else None,
@@ -136,23 +149,31 @@ class PoseTrackingNode(ControllerNode):
         self.take(seconds(message.header.stamp), Reference, fields)
 
 
-class PoseNode(PoseTrackingNode):
+@dataclass(frozen=True)
+class PoseParameters(LoopParameters, PoseTrackingParameters):
+    """Of pose_controller."""
+
+
+class PoseNode(PoseTrackingNode[PoseParameters]):
     """ROS side of the polar pose law."""
 
     def __init__(self) -> None:
-        parameters = (*POSE_PARAMETERS, *LOOP_PARAMETERS)
-        super().__init__("pose_controller", parameters, PoseControllerStatus)
+        super().__init__("pose_controller", PoseParameters, PoseControllerStatus)
 
     @property
     def law_name(self) -> str:
         """Which law it is."""
         return "polar"
 
-    def make_law(self, dynamics: DynamicParameters) -> PolarPoseController:
+    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(
-            dynamics, **self.tuning(), settling_time=values.settling_time, damping=values.damping
+            dynamics,
+            **self.tuning(),
+            settling_time=values.settling_time,
+            damping=values.damping,
+            wheels=wheels,
         )
 
     def fill_status(

@@ -11,12 +11,13 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from arc_odometry import Oddity, OddityKind
-from arc_odometry.odometry_messages import RateLimit
+from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
-from diffbot_node import CommandNode, KeptTopic, Parameter
+from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.stamps import create_wall_timer
 from pose2d_trajectories import Reference
@@ -173,43 +174,42 @@ class ReferenceInput(Generic[T]):
         )
 
 
-REFERENCE_PARAMETERS = (
-    Parameter(
-        "duration",
-        0.0,
-        "robot time after which the node ends, s; 0: never, or with the reference",
-        minimum=0.0,
-    ),
-    Parameter(
-        "wait_for_reference",
+@dataclass(frozen=True)
+class ReferenceParameters(CommandParameters):
+    """Of nodes that follow references, whatever they command."""
+
+    duration: float = parameter(
+        0.0, "robot time after which the node ends, s; 0: never, or with the reference", minimum=0.0
+    )
+    wait_for_reference: bool = parameter(
         False,
         "lock-step: answer each state of the robot only with the reference for its stamp; else "
         "take the newest reference, advanced to the stamp",
-    ),
-    Parameter(
-        "leave_with_reference",
+    )
+    leave_with_reference: bool = parameter(
         False,
         "end when nobody is left who publishes references that more have to follow: with status "
         "0 where the last one stands, else 1",
-    ),
-    Parameter(
-        "reference_timeout",
+    )
+    reference_timeout: float = parameter(
         0.06,
         "age of the newest stamped reference, by its stamp and since it came, after which zero is "
         "commanded, s",
         above=0.0,
         maximum=10.0,
-    ),
-    Parameter("listeners", 0, "subscribers of ~/status to wait for before starting", minimum=0),
-)
-"""Of nodes that follow references, whatever they command."""
+    )
+    listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
+
 
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
 
 
-class ReferenceFollower(CommandNode):
-    """A node whose parameters hold REFERENCE_PARAMETERS; it calls `follow` in its constructor.
+R_co = TypeVar("R_co", bound=ReferenceParameters, covariant=True)
+
+
+class ReferenceFollower(CommandNode[R_co]):
+    """A node that follows references; it calls `follow` in its constructor.
 
     Attributes:
         input: where references go.
@@ -297,7 +297,7 @@ class ReferenceFollower(CommandNode):
     @property
     def in_lock_step(self) -> bool:
         """Whether states wait for their references."""
-        return bool(self.values.wait_for_reference)
+        return self.values.wait_for_reference
 
     def has_left(self) -> str:
         """Who of the run is gone: the simulator, or the report that the run waited for."""
@@ -340,8 +340,7 @@ class ReferenceFollower(CommandNode):
     def ends_now(self) -> bool:
         """Whether the `duration` is over; the node then ends."""
         # A rounding error of the stamps must not add a control period.
-        duration: float = self.values.duration
-        over = 0.0 < duration <= self.elapsed + 1e-6
+        over = 0.0 < self.values.duration <= self.elapsed + 1e-6
         if over:
             self._end(ControllerState.DONE, 0, "")
         return over
@@ -429,7 +428,9 @@ class ReferenceFollower(CommandNode):
 STANDSTILL = 1e-9  # m/s and rad/s
 
 
-def reference_fields(node: CommandNode, message: PoseReference, frame: str) -> dict[str, Any]:
+def reference_fields(
+    node: CommandNode[CommandParameters], message: PoseReference, frame: str
+) -> dict[str, Any]:
     """Arguments of Reference; not a number, with a complaint, for one in another frame."""
     fields: dict[str, Any] = {name: getattr(message, name) for name in FIELDS}
     given = message.header.frame_id

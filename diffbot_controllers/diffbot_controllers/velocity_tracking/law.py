@@ -32,19 +32,29 @@ the robot's velocity (v, w) as measured:
 (12) is printed with the matrix of (A13), whose columns for sigma1 and sigma2 are left out here, as
 their accelerations are already in the first term. With the right sigma the velocity error obeys
 e' = -k e whatever the robot.
+
+A dead band of the commands is compensated last, see dead_band_compensation.py; limits hold for what
+is sent.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, Arc, Pose, Velocity, sinc
 from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import within
+from diffbot_controllers.velocity_tracking.dead_band_compensation import (
+    NO_DEAD_BANDS,
+    BandPair,
+    DeadBandCompensation,
+    passed,
+)
 from diffbot_description import Sigma
+from diffbot_description.dead_band import DeadBandKind
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
 
@@ -225,6 +235,17 @@ class VelocityLimits:
             within(asked.omega, self.angular_acceleration),
         )
 
+    def within_bands(self, bands: BandPair) -> VelocityLimits:
+        """Limits of what acts, where the offsets of dead bands are lost of the commands."""
+        lost = [band.width if band.kind is DeadBandKind.OFFSET else 0.0 for band in bands]
+        if lost == [0.0, 0.0]:
+            return self
+        return replace(
+            self,
+            linear_velocity=self.linear_velocity - lost[0],
+            angular_velocity=self.angular_velocity - lost[1],
+        )
+
     def braking(self, sigma: Sigma, reference: Reference) -> Braking:
         """How hard the robot can brake to a reference's velocity within these limits."""
         ahead, behind = _braking(
@@ -309,6 +330,10 @@ class SigmaSource(Protocol):
     def trusted(self) -> Sigma:
         """The newest sigma that may be driven with."""
 
+    @property
+    def dead_band(self) -> BandPair:
+        """Dead bands of the commands, that belong to this sigma."""
+
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
@@ -328,6 +353,8 @@ class TrackerSettings:
         limits: of commands and accelerations.
         dead_time: from a command to its effect, s, >= 0. The law then works with the state that
             its earlier commands lead to, so that a late robot does not swing.
+        dead_band: of the commands of (v, omega), below their limits; with an estimator: that it
+            begins with.
         published: (10) and (11) as printed, which diverge; for comparison only.
         longest_gap: a longer time between two updates begins anew, s, > 0.
 
@@ -342,6 +369,7 @@ class TrackerSettings:
     floor: float = 0.5
     limits: VelocityLimits = VelocityLimits()
     dead_time: float = 0.0
+    dead_band: BandPair = NO_DEAD_BANDS
     published: bool = False
     longest_gap: float = 0.5
 
@@ -350,6 +378,13 @@ class TrackerSettings:
         check_finite("tracker", dead_time=self.dead_time)
         if self.dead_time < 0.0:
             raise ValueError(f"tracker: dead_time = {self.dead_time} s: must be >= 0")
+        limits = (self.limits.linear_velocity, self.limits.angular_velocity)
+        for axis, band, limit in zip(("v", "omega"), self.dead_band, limits, strict=True):
+            if not band.width < limit:
+                raise ValueError(
+                    f"tracker: dead_band of {axis} = {band.width}: must be < {limit}, its largest "
+                    "command, else nothing moves the robot; raise that limit"
+                )
         _ = self.gains  # checks them
 
     @property
@@ -368,8 +403,9 @@ class TrackerRecord:
         velocity_error: reference's velocity minus the measured one, m/s and rad/s.
         wanted: velocity by the kinematic law, (10), m/s and rad/s.
         acceleration: asked of the dynamic law, within its limits, m/s^2 and rad/s^2.
-        command: (v, omega), within its limits, m/s and rad/s.
+        command: (v, omega), over the dead band and within its limits, m/s and rad/s.
         sigma: in use.
+        dead_band: in use.
         limited: whether (v, omega) of the command or its acceleration met a limit.
     """
 
@@ -380,6 +416,7 @@ class TrackerRecord:
     acceleration: Velocity
     command: Velocity
     sigma: Sigma
+    dead_band: BandPair
     limited: tuple[bool, bool]
 
 
@@ -402,6 +439,7 @@ class VelocityTracker:
         self._sigma = sigma
         self._estimator = estimator
         self._predictor = DeadTimePredictor(settings.dead_time)
+        self._compensation = DeadBandCompensation()
         self.reset()
 
     @property
@@ -409,10 +447,16 @@ class VelocityTracker:
         """In use now."""
         return self._sigma if self._estimator is None else self._estimator.trusted
 
+    @property
+    def dead_band(self) -> BandPair:
+        """In use now."""
+        return self.settings.dead_band if self._estimator is None else self._estimator.dead_band
+
     def reset(self) -> None:
         """Forget commands under way, as after a stop; the estimate stays."""
         self.last: TrackerRecord | None = None
         self._predictor.reset()
+        self._compensation.reset()
 
     def update(
         self,
@@ -446,14 +490,14 @@ class VelocityTracker:
         self._take_in(stamp, velocity, applied)
         error = pose_error(reference, pose)
         velocity_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
-        sigma, settings = self.sigma, self.settings
+        sigma, bands, settings = self.sigma, self.dead_band, self.settings
         if settings.dead_time > 0.0:
             pose, velocity = self._predictor.predict(pose, velocity, sigma)
             reference = ahead or reference.after(settings.dead_time)
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
         else:
-            braking = settings.limits.braking(sigma, reference)
+            braking = settings.limits.within_bands(bands).braking(sigma, reference)
             wanted = kinematic_velocity(
                 pose_error(reference, pose), reference, settings.gains, braking
             )
@@ -462,7 +506,8 @@ class VelocityTracker:
             reference.domega + settings.k_w * (wanted.omega - velocity.omega),
         )
         acceleration = settings.limits.acceleration(asked)
-        free = sigma.command(velocity, acceleration)
+        acting = sigma.command(velocity, acceleration)
+        free = self._compensation.sent(acting, bands, wanted, reference)
         check_finite("command is beyond floating point", v=free.v, omega=free.omega)
         command = settings.limits.command(free)
         self.last = TrackerRecord(
@@ -473,6 +518,7 @@ class VelocityTracker:
             acceleration=acceleration,
             command=command,
             sigma=sigma,
+            dead_band=bands,
             limited=(
                 asked.v != acceleration.v or free.v != command.v,
                 asked.omega != acceleration.omega or free.omega != command.omega,
@@ -497,6 +543,6 @@ class VelocityTracker:
             return
         command = self.last.command if applied is None else Velocity(*applied)
         check_finite("applied command", v=command.v, omega=command.omega)
-        self._predictor.hold(self.last.stamp, stamp, command)
+        self._predictor.hold(self.last.stamp, stamp, passed(command, self.last.dead_band))
         if self._estimator is not None:
             self._estimator.update(stamp, velocity, command)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from types import SimpleNamespace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
@@ -22,13 +23,14 @@ from nav_msgs.msg import Odometry
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_messages import heading
 from diffbot_controllers.nodes.reference_follower import (
-    REFERENCE_PARAMETERS,
     ReferenceFollower,
     ReferenceInput,
+    ReferenceParameters,
     at_rest,
     reference_fields,
 )
 from diffbot_controllers.parameter_file import IdentifiedSigma, read_sigma, sigma_from
+from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPair
 from diffbot_controllers.velocity_tracking.law import (
     TrackerRecord,
     TrackerSettings,
@@ -41,6 +43,7 @@ from diffbot_controllers.velocity_tracking.odometry_checks import (
     PoseContinuity,
 )
 from diffbot_description import Sigma
+from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import (
     ControllerState,
@@ -49,12 +52,11 @@ from diffbot_msgs.msg import (
     VelocityTrackingStatus,
 )
 from diffbot_node import (
-    COMMAND_PARAMETERS,
     CommandNode,
     KeptTopic,
     PairLimiter,
-    Parameter,
     RobotInterface,
+    parameter,
     seconds,
     to_stamp,
 )
@@ -64,46 +66,56 @@ from pose2d_trajectories import Reference
 FROM_PARAMETER = "sigma"
 DEFAULTS = TrackerSettings()
 
-TRACKING_PARAMETERS = (
-    *COMMAND_PARAMETERS,
-    *REFERENCE_PARAMETERS,
-    Parameter("stamped", True, "whether cmd_vel is a TwistStamped; else a Twist"),
-    Parameter("odom_frame", "odom", "frame of odometry and references"),
-    Parameter(
-        "parameters",
+
+@dataclass(frozen=True)
+class TrackingParameters(ReferenceParameters):
+    """Of velocity_tracking_controller."""
+
+    stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
+    odom_frame: str = parameter("odom", "frame of odometry and references")
+    parameters: str = parameter(
         FROM_PARAMETER,
         "sigma of the robot: 'sigma' (the parameter of that name), or the path of a "
-        "velocity_parameters.yaml, which holds the dead time too",
-    ),
-    Parameter(
-        "sigma", (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
-    ),
-    Parameter("adaptive", False, "whether sigma is identified while driving, from that on"),
-    Parameter("damping", DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0),
-    Parameter("b", DEFAULTS.b, "b of (11), 1/m^2", above=0.0),
-    Parameter("k_v", DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0),
-    Parameter("k_w", DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0),
-    Parameter(
-        "dead_time",
+        "velocity_parameters.yaml, which holds dead times and dead bands too",
+    )
+    sigma: tuple[float, ...] = parameter(
+        (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
+    )
+    adaptive: bool = parameter(False, "whether sigma is identified while driving, from that on")
+    damping: float = parameter(DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0)
+    b: float = parameter(DEFAULTS.b, "b of (11), 1/m^2", above=0.0)
+    k_v: float = parameter(DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0)
+    k_w: float = parameter(DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0)
+    dead_time: float = parameter(
         -1.0,
         "time from a command to its effect, s; negative: that of the file of `parameters`, else 0",
         maximum=1.0,
-    ),
-    Parameter("linear_velocity", 0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3),
-    Parameter("angular_velocity", 3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3),
-    Parameter(
-        "linear_acceleration", 0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
-    ),
-    Parameter(
-        "angular_acceleration",
-        0.0,
-        "largest |domega/dt| asked for, rad/s^2; 0: no limit",
-        minimum=0.0,
-    ),
-)
+    )
+    dead_band: tuple[float, ...] = parameter(
+        (-1.0, -1.0),
+        "largest commands of [v, omega] that do not move the robot, m/s, rad/s, below the largest "
+        "commanded; negative: that of the file of `parameters`, else 0, none",
+        maximum=10.0,
+    )
+    dead_band_kind: str = parameter(
+        DeadBandKind.OFFSET.value,
+        "what is left of larger commands where dead_band is given: offset (the dead band is lost), "
+        "threshold (all)",
+        choices=tuple(kind.value for kind in DeadBandKind),
+    )
+    linear_velocity: float = parameter(0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3)
+    angular_velocity: float = parameter(
+        3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3
+    )
+    linear_acceleration: float = parameter(
+        0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
+    )
+    angular_acceleration: float = parameter(
+        0.0, "largest |domega/dt| asked for, rad/s^2; 0: no limit", minimum=0.0
+    )
 
 
-def identified(values: SimpleNamespace) -> IdentifiedSigma:
+def identified(values: TrackingParameters) -> IdentifiedSigma:
     """What the parameters tell of the robot.
 
     Raises:
@@ -119,14 +131,21 @@ def identified(values: SimpleNamespace) -> IdentifiedSigma:
         ) from None
 
 
-def tracker_settings(values: SimpleNamespace, known: IdentifiedSigma) -> TrackerSettings:
+def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
     """Settings of the tracker.
 
     Args:
-        values: of TRACKING_PARAMETERS.
+        values: the node's parameters.
         known: of the robot. The law looks ahead by one dead time, the mean of both axes.
     """
     dead_time = values.dead_time if values.dead_time >= 0.0 else 0.5 * sum(known.dead_time)
+    if len(values.dead_band) != 2:
+        raise ValueError(f"parameter 'dead_band' = {list(values.dead_band)}: must be 2 numbers")
+    kind = DeadBandKind.named(values.dead_band_kind)
+    v, omega = (
+        DeadBand(width, kind) if width >= 0.0 else of_file
+        for width, of_file in zip(values.dead_band, known.dead_band, strict=True)
+    )
     return TrackerSettings(
         damping=values.damping,
         b=values.b,
@@ -139,19 +158,20 @@ def tracker_settings(values: SimpleNamespace, known: IdentifiedSigma) -> Tracker
             values.angular_acceleration or math.inf,
         ),
         dead_time=dead_time,
+        dead_band=(v, omega),
         # A longer gap is zero commanded, and refused.
         longest_gap=values.input_timeout,
     )
 
 
-def fastest(values: SimpleNamespace, known: IdentifiedSigma) -> Velocity:
+def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
     """Speeds that the robot reaches at the limits of its commands, m/s and rad/s.
 
     By (3) a command leads to a speed of command / sigma3 or sigma4. It counts as a speed itself
     where that is less: a sigma that is still to be identified may be wrong.
 
     Args:
-        values: of TRACKING_PARAMETERS.
+        values: the node's parameters.
         known: of the robot.
     """
     (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
@@ -167,8 +187,29 @@ def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit
     return RecursiveFit(
         known.sigma,
         np.diag(variances) if sure else None,
-        RecursiveSettings(dead_time=settings.dead_time, longest_gap=settings.longest_gap),
+        RecursiveSettings(
+            dead_time=settings.dead_time,
+            longest_gap=settings.longest_gap,
+            dead_band=settings.dead_band,
+            # A robot that takes no more than this has speed left beside a dead band of a third.
+            largest_dead_band=(
+                settings.limits.linear_velocity / 3.0,
+                settings.limits.angular_velocity / 3.0,
+            ),
+        ),
     )
+
+
+class BandEstimate(NamedTuple):
+    """What is identified of the dead bands of (v, omega) while driving.
+
+    Attributes:
+        values: m/s and rad/s; NaN where nothing is identified.
+        variances: of these; NaN likewise, infinite where they are not identifiable.
+    """
+
+    values: tuple[float, ...] = (math.nan, math.nan)
+    variances: tuple[float, ...] = (math.nan, math.nan)
 
 
 class TrackingTelemetry:
@@ -184,7 +225,9 @@ class TrackingTelemetry:
         status_topic: `~/status`.
     """
 
-    def __init__(self, node: CommandNode, frame: str, settings: TrackerSettings) -> None:
+    def __init__(
+        self, node: CommandNode[TrackingParameters], frame: str, settings: TrackerSettings
+    ) -> None:
         self.state = ControllerState()
         self.state.header.frame_id = "base_link"
         self._status = status = VelocityTrackingStatus()
@@ -208,6 +251,7 @@ class TrackingTelemetry:
         record: TrackerRecord,
         command: tuple[float, float],
         variances: Sequence[float],
+        band: BandEstimate,
         time_step: float,
     ) -> None:
         """Send every variable of the tracker.
@@ -218,6 +262,7 @@ class TrackingTelemetry:
             record: of the tracker's update.
             command: sent, m/s and rad/s.
             variances: of sigma1..sigma4; NaN where unknown.
+            band: estimate of the dead bands.
             time_step: since the sample before, s.
         """
         status = self._status
@@ -236,19 +281,31 @@ class TrackingTelemetry:
         status.limited = [bool(limited) for limited in record.limited]
         status.sigma[:] = record.sigma.as_array()
         status.sigma_variance[:] = variances
+        status.dead_band[:] = [float(known.width) for known in record.dead_band]
+        status.dead_band_estimate[:] = band.values
+        status.dead_band_variance[:] = band.variances
         status.time_step = float(time_step)
         self.status_topic.publish(status)
 
     def publish_state(
-        self, stamp: float, phase: int, message: str, sigma: Sigma, variances: Sequence[float]
+        self,
+        stamp: float,
+        phase: int,
+        message: str,
+        sigma: Sigma,
+        variances: Sequence[float],
+        bands: BandPair,
+        band: BandEstimate,
     ) -> None:
-        """Send `state` with this stamp (s), phase and message, and sigma in use."""
+        """Send `state` with this stamp (s), phase and message, and sigma and dead bands in use."""
         self.state.header.stamp = self._parameters.header.stamp = to_stamp(stamp)
         self.state.phase, self.state.message = phase, message
         self.state.statuses = self.status_topic.count
         self._state_topic.publish(self.state)
         self._parameters.sigma[:] = sigma.as_array()
         self._parameters.covariance_diagonal[:] = variances
+        self._parameters.dead_band[:] = [float(known.width) for known in bands]
+        self._parameters.dead_band_variance[:] = band.variances
         self._parameters_topic.publish(self._parameters)
 
 
@@ -307,7 +364,7 @@ class VelocityInterface(RobotInterface):
         return message
 
 
-class VelocityTrackingNode(ReferenceFollower):
+class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
     """ROS side of the tracker.
 
     Raises:
@@ -315,7 +372,7 @@ class VelocityTrackingNode(ReferenceFollower):
     """
 
     def __init__(self) -> None:
-        super().__init__("velocity_tracking_controller", TRACKING_PARAMETERS)
+        super().__init__("velocity_tracking_controller", TrackingParameters)
         values = self.values
         self._known = identified(values)
         self._settings = tracker_settings(values, self._known)
@@ -402,9 +459,12 @@ class VelocityTrackingNode(ReferenceFollower):
 
     def _say_how(self) -> None:
         limits, sigma = self._settings.limits, self._tracker.sigma
+        v, omega = self._tracker.dead_band
+        bands = f"dead band {v.width:g} m/s ({v.kind.value}) and {omega.width:g} rad/s "
+        bands = f"{bands}({omega.kind.value}), " if v.width or omega.width else ""
         self.get_logger().info(
             f"driving with {self.law_name} {sigma} from {self.values.parameters}, dead time "
-            f"{self._settings.dead_time:g} s, at most {limits.linear_velocity:g} m/s and "
+            f"{self._settings.dead_time:g} s, {bands}at most {limits.linear_velocity:g} m/s and "
             f"{limits.angular_velocity:g} rad/s"
         )
 
@@ -416,7 +476,13 @@ class VelocityTrackingNode(ReferenceFollower):
         if self._reference is not None and record is not None:
             step = 0.0 if self._answered is None else sample.stamp - self._answered
             self._telemetry.publish_status(
-                sample, self._reference, record, command, self._variances(), step
+                sample,
+                self._reference,
+                record,
+                command,
+                self._variances(),
+                self._band_estimate(),
+                step,
             )
         self._answered = sample.stamp
         self.tell_state(sample.stamp)
@@ -447,8 +513,24 @@ class VelocityTrackingNode(ReferenceFollower):
             return self._known.variances
         return tuple(self._estimator.covariance.diagonal().tolist())
 
+    def _band_estimate(self) -> BandEstimate:
+        if self._estimator is None:
+            return BandEstimate()
+        found = self._estimator
+        return BandEstimate(
+            tuple(found.dead_band_values.tolist()), tuple(found.dead_band_variances.tolist())
+        )
+
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """What the node is doing, with the parameters in use."""
         state = self._telemetry.state
         state.elapsed, state.refused = self.elapsed, self.refused
-        self._telemetry.publish_state(stamp, phase, message, self._tracker.sigma, self._variances())
+        self._telemetry.publish_state(
+            stamp,
+            phase,
+            message,
+            self._tracker.sigma,
+            self._variances(),
+            self._tracker.dead_band,
+            self._band_estimate(),
+        )

@@ -17,6 +17,7 @@ import yaml
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
+from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.parameter_file import (
     FILE_NAME,
     LABELS,
@@ -28,6 +29,7 @@ from diffbot_ident.parameter_file import (
 )
 from diffbot_ident.recording import pictures
 from diffbot_ident.recording.axis_checks import checked, over_runs
+from diffbot_ident.recording.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_ident.recording.motor_analysis import MotorAnalysis
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
@@ -57,7 +59,9 @@ VELOCITY_HEADER = """\
 # Dynamics of a velocity-commanded robot, each axis with its dead time d:
 #   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
 # sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
-# each command being sign(u) |u|^exponent where its exponent is not 1.
+# each command being sign(u) |u|^exponent where its exponent is not 1, and
+#   sign(u) max(|u| - dead_band, 0), or with dead_band_kind threshold u above dead_band and else 0.
+# dead_band of [v, w] in m/s, rad/s (0: none in the model), dead_band_variance its variances.
 # .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
 """
 VOLTAGE_FILE = "voltage_parameters.yaml"
@@ -391,6 +395,7 @@ def velocity_findings(
         summary={
             "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},
             **_sigma(axes),
+            **_dead_bands(axes),
         },
         write=lambda directory: _write_velocity(directory, axes, robot, source),
         figures=lambda: pictures.axis_figures(axes),
@@ -418,12 +423,38 @@ def _sigma(axes: Mapping[str, AxisAnalysis]) -> dict[str, list[float]]:
     }
 
 
+def _dead_bands(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
+    """Dead band that the model of each axis has, its variance, [v, w], and kind.
+
+    0 where sigma is that of a model without dead band, with the variance of what was looked for:
+    infinite where it is not identifiable.
+    """
+    bands, variances, kinds = [math.nan] * 2, [math.inf] * 2, [DeadBandKind.OFFSET] * 2
+    for i, axis in enumerate(("v", "w")):
+        analysis = axes.get(axis)
+        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+            continue
+        value = analysis.verdict.value(DEAD_BAND)
+        bands[i], kinds[i] = float(analysis.fit.dead_band), analysis.fit.kind
+        variances[i] = float(value.std**2)
+    return {
+        "dead_band": bands,
+        "dead_band_variance": variances,
+        "dead_band_kind": [kind.value for kind in kinds],
+    }
+
+
 def _write_velocity(
     directory: Path, axes: Mapping[str, AxisAnalysis], robot: str, source: str
 ) -> Sequence[Path]:
     if not any(analysis.verdict.usable for analysis in axes.values()):
         return ()
-    content: dict[str, Any] = {**_sigma(axes), "robot": robot, "source": source}
+    content: dict[str, Any] = {
+        **_sigma(axes),
+        **_dead_bands(axes),
+        "robot": robot,
+        "source": source,
+    }
     content["reasons"] = [
         axes[axis].verdict.summary() if axis in axes else f"{axis}: not in the recording"
         for axis in ("v", "w")

@@ -29,7 +29,8 @@ from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
-from diffbot_ident.torque.integral_rows import delayed, turns
+from diffbot_ident.torque.integral_rows import turns
+from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.velocity.dead_time import DeadTimeFit
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_ident.verification import Model

@@ -5,7 +5,8 @@
     found.fit, found.held_out      what it rests on, for pictures
 
 The model is tested on samples that its fit has not seen, see model_tests; the values are those of a
-fit to all samples. A static power law of the command is used where it is clearly better.
+fit to all samples. A static power law of the command is used where it is clearly better, and a dead
+band where there is one beyond doubt.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from diffbot_description.dead_band import DeadBandKind
+from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
 from diffbot_ident.recording.samples import Array, Mask
 from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
     DeadTimeFit,
+    fit_dead_band,
     fit_dead_time,
-    power_law,
     scan_dead_times,
 )
 from diffbot_ident.velocity.first_order import (
@@ -90,6 +93,7 @@ class CrossValidation:
         segments: of one axis and one period.
         longest: end of the dead time's scan, s.
         with_exponent: whether the command's exponent is fitted, too.
+        dead_band: kind of the dead band that is fitted, too; None: none is.
 
     Attributes:
         segments: as given.
@@ -101,23 +105,27 @@ class CrossValidation:
     """
 
     def __init__(
-        self, segments: Sequence[AxisSegment], longest: float, with_exponent: bool = False
+        self,
+        segments: Sequence[AxisSegment],
+        longest: float,
+        with_exponent: bool = False,
+        dead_band: DeadBandKind | None = None,
     ) -> None:
+        def fitted(chosen: Sequence[AxisSegment], every: int) -> DeadTimeFit:
+            if dead_band is not None:
+                return fit_dead_band(chosen, longest, dead_band, every)
+            return fit_dead_time(chosen, longest, with_exponent, every)
+
         self.segments = tuple(segments)
         folds = _folds(segments)
         pairs = [(s.counts, fold) for s, fold in zip(segments, folds, strict=True)]
         self.held = [[new & (fold == k) for new, fold in pairs] for k in range(FOLDS)]
         self.seen = [[new & (fold != k) for new, fold in pairs] for k in range(FOLDS)]
         self.fits = [
-            fit_dead_time(
-                [replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)],
-                longest,
-                with_exponent,
-                every=2,
-            )
+            fitted([replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)], 2)
             for seen in self.seen
         ]
-        self.fit = fit_dead_time(segments, longest, with_exponent)
+        self.fit = fitted(segments, 1)
         simulated = tuple(np.empty(len(s.velocity)) for s in segments)
         for k, fit in enumerate(self.fits):
             for segment, fold, values in zip(segments, folds, simulated, strict=True):
@@ -194,7 +202,7 @@ def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
     for segment in segments:
-        bent = power_law(segment.command, fit.exponent)
+        bent = fit.bent(segment.command)
         cut = round((0.5 * total - passed) / segment.period)
         cut = min(max(cut, 0), len(bent))
         for part, half in zip((slice(0, cut), slice(cut, None)), halves, strict=True):
@@ -233,7 +241,7 @@ def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> floa
     sums = np.zeros((len(lags), 3))
     for segment in segments:
         error = segment.velocity - fit.simulate(segment)
-        u = power_law(segment.command, fit.exponent)
+        u = fit.bent(segment.command)
         for i, lag in enumerate(lags):
             k = np.flatnonzero(segment.counts[lag:])
             e, c = error[lag:][k], u[k]
@@ -266,7 +274,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
     """Responses that each alternative adds, shape (n, columns) each."""
     period, model = segment.period, fit.fit.model
     tau, gain = model.time_constant, model.gain
-    u = _delayed(power_law(segment.command, fit.exponent), round(fit.dead_time / period))
+    u = _delayed(fit.bent(segment.command), round(fit.dead_time / period))
     v = fit.simulate(segment)
     a = math.exp(-period / tau)
 
@@ -346,18 +354,10 @@ def analyse_axis(
     segments, notes = _prepared(segments, refresh)
     try:
         _check_excitation(segments, unit)
-        found = CrossValidation(segments, longest_dead_time)
+        plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
         return AxisAnalysis(Verdict(subject, Outcome.NOT_EXCITED, str(error), notes=tuple(notes)))
-    if found.prediction.r_squared < GOOD:
-        bent = CrossValidation(segments, longest_dead_time, with_exponent=True)
-        if _clearly_better(bent, found):
-            notes.append(
-                f"the command enters as sign(u)|u|^p, p = {bent.fit.exponent:.3g}: held-out R^2 "
-                f"{bent.prediction.r_squared:.4f}, with the command as it is "
-                f"{found.prediction.r_squared:.4f}"
-            )
-            found = bent
+    found, band, told = _best_model(plain, longest_dead_time, unit)
     verdict = Verdict(
         subject,
         values=values_of(found.fit, unit),
@@ -366,14 +366,50 @@ def analyse_axis(
         error_held_out=found.prediction.error,
         error_unit=unit,
         evidence=tuple(tests_of_first_order(found)),
-        notes=tuple(notes),
+        notes=(*notes, *told),
     ).judged(
         refusal="not first order: ",
         needed="drag",
         to_excite="command more and larger steps",
         to_identify="command more steps, or sample faster",
     )
+    verdict = replace(verdict, values=(*verdict.values, band))
     return AxisAnalysis(verdict, scan_dead_times(found.segments, found.fit), found.prediction)
+
+
+def _best_model(
+    plain: CrossValidation, longest: float, unit: str
+) -> tuple[CrossValidation, Value, list[str]]:
+    """The model to use, the dead band of the command, and what there is to say of both.
+
+    The command as it is, where nothing else is surely right and predicts held-out motion better.
+    """
+    found, notes = plain, []
+    if plain.prediction.r_squared < GOOD:
+        bent = CrossValidation(plain.segments, longest, with_exponent=True)
+        if _clearly_better(bent, plain):
+            notes.append(
+                f"the command enters as sign(u)|u|^p, p = {bent.fit.exponent:.3g}: held-out R^2 "
+                f"{bent.prediction.r_squared:.4f}, with the command as it is "
+                f"{plain.prediction.r_squared:.4f}"
+            )
+            found = bent
+    try:
+        band = find_dead_band(plain.segments, plain.fit, longest, unit)
+    except ValueError as error:
+        value, note = not_identifiable(unit, str(error))
+        return found, value, [*notes, note]
+    if band.sure:
+        banded = CrossValidation(plain.segments, longest, dead_band=band.fit.kind)
+        if banded.prediction.squares < found.prediction.squares:
+            return banded, band.value, [band.note]
+    if found is not plain:
+        value, note = not_identifiable(unit, "the command enters as a power law")
+    elif band.sure:
+        value, note = not_identifiable(unit, "held-out motion is not predicted better with it")
+    else:
+        value, note = band.value, band.note
+    return found, value, [*notes, note]
 
 
 def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Friction
 from diffbot_ident.torque.integral_rows import (
-    DELAYS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -36,6 +35,7 @@ from diffbot_ident.torque.integral_rows import (
     V,
     kernels,
 )
+from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
 
 # Factor on the standard deviations for what the two noises do not describe, such as the errors of
 # rows in which a wheel turns round: without it 94.3 % of the 95 % intervals held the truth, over
@@ -51,7 +51,7 @@ class Axis:
 
     Attributes:
         product: column of omega^2 or v omega.
-        torque: columns of the torque's sum or difference, one for each delay.
+        torque: columns of the torque's sum or difference.
         output: column of the gain in v or omega.
     """
 
@@ -59,17 +59,15 @@ class Axis:
     torque: slice
     output: int
 
-    def regressors(self, delay: int) -> list[int]:
-        """[product, torque, v, omega, sign left, sign right]."""
-        return [self.product, self.torque.start + delay, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
+    @property
+    def regressors(self) -> list[int]:
+        """[product, torque, v, omega, sign left, sign right] of what has one torque."""
+        return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
-    def seen(self, rows: Array, delay: float) -> Array:
-        """The regressors in rows (n, COLUMNS) at any delay, shape (n, 6); see RowSums.delayed."""
-        whole = min(int(delay), DELAYS - 1)
-        part = delay - whole
-        found = rows[:, self.regressors(whole)]
-        if part > 0.0:
-            found[:, 1] += part * (rows[:, self.regressors(whole + 1)[1]] - found[:, 1])
+    def seen(self, rows: Array, weights: Array) -> Array:
+        """The regressors in rows (n, columns), shape (n, 6), with the torque's delay_weights."""
+        found = rows[:, self.regressors]
+        found[:, 1] = rows[:, self.torque] @ weights
         return found
 
 
@@ -95,9 +93,10 @@ class AxisFit:
     """Parameters of one axis.
 
     Attributes:
-        theta: of [product, torque, v, omega, sign left, sign right], shape (6,).
-        covariance: of theta, shape (6, 6).
-        variance: mean square of the residuals of rows in which no wheel turns round.
+        theta: of [product, torque, v, omega, sign left, sign right] and of what was fitted beside
+            them, shape (6 + extra,).
+        covariance: of theta, shape (6 + extra, 6 + extra).
+        variance: mean square of the residuals.
         noise: variance of the gain in velocity that one period's torque and one reading add that
             the model does not know of, [torque, reading].
     """
@@ -112,20 +111,39 @@ def residual_sums(
     sums: RowSums, axis: Axis, delays: Sequence[float] | Array = range(DELAYS)
 ) -> Array:
     """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
-    columns = axis.regressors(0)
-    moments = np.array([sums.moments_at(float(delay)) for delay in delays])
-    information, scale = _scaled(moments[:, columns][:, :, columns])
-    b = moments[:, columns, axis.output] / scale
+    late = [float(delay) for delay in delays]
+    moments = sums.moments_at(late)
+    columns = np.array([axis.regressors] * len(late))
+    columns[:, 1] += 2 * np.arange(len(late))
+    information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
+    b = moments[columns, axis.output] / scale
     explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
     left: Array = np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
     return left
 
 
-def solution(sums: RowSums, axis: Axis) -> Array:
-    """Parameters of an axis, delay 0, without their covariance, shape (6,)."""
-    columns = axis.regressors(0)
-    information, scale = _scaled(sums.moments[np.ix_(columns, columns)])
-    return np.linalg.solve(information, sums.moments[columns, axis.output] / scale) / scale
+def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
+    """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
+    return _solved(sums.moments, [*axis.regressors, *extra], axis.output)
+
+
+def solutions(
+    sums: RowSums, axis: Axis, delays: Sequence[float], extra: Sequence[int] = ()
+) -> list[Array]:
+    """As `solution` for each of some delays in control periods."""
+    moments = sums.moments_at(delays)
+    columns = [*axis.regressors, *extra]
+    found = []
+    for i in range(len(delays)):
+        columns[1] = axis.torque.start + 2 * i
+        found.append(_solved(moments, columns, axis.output))
+    return found
+
+
+def _solved(moments: Array, columns: list[int], output: int) -> Array:
+    information, scale = _scaled(moments[np.ix_(columns, columns)])
+    found: Array = np.linalg.solve(information, moments[columns, output] / scale) / scale
+    return found
 
 
 def _scaled(a: Array) -> tuple[Array, Array]:
@@ -136,15 +154,18 @@ def _scaled(a: Array) -> tuple[Array, Array]:
     return scaled + WEAK_PRIOR * np.eye(a.shape[-1]), scale
 
 
-def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
-    """Fit one axis to torques without delay; for others give the sums as `delayed`.
+def fit(
+    sums: RowSums, axis: Axis, prior: AxisPrior | None = None, extra: Sequence[int] = ()
+) -> AxisFit:
+    """Fit one axis; the sums are those of one delay, `RowSums.delayed`.
 
     Args:
         sums: of the rows; at least a few windows of them.
         axis: LINEAR or ANGULAR.
         prior: what is known beforehand; None: next to nothing.
+        extra: columns of regressors beside those of the axis, without a prior.
     """
-    columns = axis.regressors(0)
+    columns = [*axis.regressors, *extra]
     block = np.ix_(columns, columns)
     information, scale = _scaled(sums.moments[block])
     b = sums.moments[columns, axis.output] / scale
@@ -153,15 +174,19 @@ def fit(sums: RowSums, axis: Axis, prior: AxisPrior | None = None) -> AxisFit:
     torque, reading = sums.torque[block] / shape, sums.reading[block] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, axis, theta / scale, (torque, reading), p, scale)
+    noise, variance = _noise(
+        sums, [*columns, axis.output], theta / scale, (torque, reading), p, scale
+    )
     omega = (noise[0] * torque + noise[1] * reading) * _small_sample(sums, len(columns))
     # Variance of the noise that rows without correlation would need for the same precision.
     per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)
     if prior is not None:
-        extra = np.diag(per_row / (prior.variance * scale**2))
-        weak = weak + extra
-        p = np.linalg.inv(information + extra)
-        theta = p @ (b + extra @ (prior.mean * scale))
+        known = np.zeros((len(columns), len(columns)))
+        own = slice(len(prior.mean))
+        known[own, own] = np.diag(per_row / (prior.variance * scale[own] ** 2))
+        weak = weak + known
+        p = np.linalg.inv(information + known)
+        theta = p @ (b + known[:, own] @ (prior.mean * scale[own]))
     covariance = p @ (omega + per_row * weak) @ p
     # An inverse of much cancellation is itself symmetric to a few parts in 1e9 only.
     covariance = 0.5 * (covariance + covariance.T)
@@ -173,23 +198,21 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
     The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
-    # Rows in which a wheel turns round tell nothing about the noise.
     independent = float(sums.pairs[0]) / (sums.window + sums.smoothing)
     return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
 
 
 def _noise(
     sums: RowSums,
-    axis: Axis,
+    both: list[int],
     theta: Array,
     spread: tuple[Array, Array],
     p: NDArray[np.floating[Any]],
     scale: Array,
 ) -> tuple[tuple[float, float], float]:
     """Variances of the two noises from the residuals' autocovariances, and the residuals' own."""
-    columns, window = axis.regressors(0), sums.window
+    columns, window = both[:-1], sums.window
     full = np.append(-theta, 1.0)
-    both = [*columns, axis.output]
     shape = np.outer(scale, scale)
     found, expected = np.empty(len(sums.lags)), np.empty((len(sums.lags), 2))
     for i, lag in enumerate(sums.lags):
@@ -258,9 +281,10 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
         gain = fit.theta[1]
         inverse = np.linalg.inv(terms)
         with np.errstate(all="ignore"):
-            values = inverse @ fit.theta[2:] / gain
+            values = inverse @ fit.theta[2:6] / gain
             jacobian = np.column_stack((-values / gain, inverse / gain))
-            own = _inverse(jacobian @ fit.covariance[1:, 1:] @ jacobian.T, NO_NOISE_STD)
+            spread = fit.covariance[1:6, 1:6]
+            own = _inverse(jacobian @ spread @ jacobian.T, NO_NOISE_STD)
         # A wheel that did not turn, or no torque: this axis has nothing to say.
         if own is not None:
             information += own
@@ -310,7 +334,7 @@ class ResidualCorrelation:
         self._sums = np.zeros((3, len(LAGS), 2))
         self._pairs = np.zeros(len(LAGS))
         self._theta: tuple[Array, Array] | None = None
-        self._delay = 0.0
+        self._weights = np.empty(0)
         self._unfitted = 0
         self._length = 1
         self.interrupt()
@@ -332,12 +356,12 @@ class ResidualCorrelation:
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
             seen = sums.delayed(delay)
             self._theta = (solution(seen, LINEAR), solution(seen, ANGULAR))
-            self._unfitted, self._delay = 0, delay
+            self._unfitted, self._weights = 0, delay_weights(delay, sums.fine)
         if self._theta is None:
             return
         errors = np.column_stack(
             [
-                rows[:, axis.output] - axis.seen(rows, self._delay) @ theta
+                rows[:, axis.output] - axis.seen(rows, self._weights) @ theta
                 for axis, theta in zip((LINEAR, ANGULAR), self._theta, strict=True)
             ]
         )

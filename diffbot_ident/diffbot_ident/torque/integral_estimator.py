@@ -26,18 +26,17 @@ from diffbot_ident.torque.axis_fit import (
     friction_terms,
     fuse_friction,
     residual_sums,
+    solutions,
 )
-from diffbot_ident.torque.estimate import Array, Estimate, Four, State
+from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
 from diffbot_ident.torque.integral_rows import (
-    DELAYS,
     DOMEGA,
     DV,
+    SLOW_SHARE,
     Coverage,
-    Decimation,
     IntegralRows,
     MotionScale,
     RowSums,
-    TorqueResponse,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -46,6 +45,9 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
+from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
+from diffbot_ident.torque.torque_delay import DELAYS, Decimation
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12
@@ -55,9 +57,13 @@ BLOCK_SAMPLES = 2048
 MIN_PERIOD = 0.008
 # Windows that share nothing after which the response to the torques is first taken from the rows.
 RESPONSE_WINDOWS = 5
-# Gain in minus twice the log likelihood that makes a delay sure, and the least part of a control
-# period that is told from none.
-SURE_GAIN, MIN_DELAY_PART = 25.0, 0.05
+# Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
+# whole number of samples, and that makes such a one likely enough to be used.
+SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
+# Windows that share nothing before which frictions of another kind are not looked for.
+ODDITY_WINDOWS = 40.0
+# Standard deviations beyond which friction is known to be there.
+SURE_FRICTION = 3.0
 # Whole delays farther than this from the one found are other ones, in control periods.
 DELAY_TOLERANCE = 0.75
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
@@ -65,6 +71,8 @@ DELAY_TOLERANCE = 0.75
 # FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
 # square for K5 and K6 (benchmarks/trust.py).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
+# The same with a friction whose pattern is known roughly only.
+ODD_FLOOR = 1.5e-3
 
 
 @dataclass(frozen=True)
@@ -217,8 +225,9 @@ class IntegralEstimator:
         window = max(2, round(self._window / period))
         smoothing = min(window, max(1, round(self._smoothing / period)))
         self._block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
         return _Regression(
-            IntegralRows(self._geometry, window, smoothing),
+            IntegralRows(self._geometry, window, smoothing, decimation.fine, period, slow),
             decimation,
             period,
             self._geometry,
@@ -262,6 +271,23 @@ class IntegralEstimator:
         return replace(judged, warnings=regression.warnings(judged.delay))
 
 
+@dataclass(frozen=True)
+class _Delay:
+    """Delay of the torque, in periods of the regression.
+
+    Attributes:
+        value: the likeliest.
+        told: the same where it is surely no whole number of samples, else the likeliest of those.
+        sure: whether it is told from other ones at all.
+        std: standard deviation of the value.
+    """
+
+    value: float
+    told: float
+    sure: bool
+    std: float
+
+
 class _Regression:
     """The regression of both axes, once the control period is known.
 
@@ -291,10 +317,11 @@ class _Regression:
         self._residuals = ResidualCorrelation()
         self._length = rows.window + rows.smoothing
         self._seen = 0  # rows, forgotten ones too
-        self._delay = 0.0  # as last estimated, rows
+        self._oddities: tuple[Oddity, ...] = ()
+        self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
-        self.sums = RowSums(rows.window, rows.smoothing, period)
+        self.sums = RowSums(rows.window, rows.smoothing, period, rows.fine)
         self.tail = np.empty((0, 5))
 
     @property
@@ -319,9 +346,11 @@ class _Regression:
         samples = self._decimation.take(samples)
         learnt = False
         # The response is updated at the same samples, whoever asks for an estimate in between.
+        fine = self._rows.fine
         while len(samples):
-            part, samples = samples[: self._until_update], samples[self._until_update :]
-            self._until_update -= len(part)
+            now = fine * self._until_update
+            part, samples = samples[:now], samples[now:]
+            self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
             if not self._until_update:
                 self._update_response()
@@ -330,7 +359,7 @@ class _Regression:
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))
         rows, turning = self._rows.make(samples, self._response)
-        self.tail = samples[-self._rows.overlap :]
+        self.tail = samples[-self._rows.overlap * self._rows.fine :]
         if not len(rows):
             return False
         if self._forgetting < 1.0:
@@ -354,30 +383,37 @@ class _Regression:
     def _update_response(self) -> None:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
-            delay = self._best_delay()[0]
-            k7, k8 = (_known_gain(axis) for axis in self._fit(delay))
-            self._response = TorqueResponse(k7, k8, delay)
+            delay = self._best_delay().value
+            self._look_for_oddities(delay)
+            axes = self._fit(delay)
+            k7, k8 = (_known_gain(axis) for axis in axes)
+            friction = _known_friction(fuse_friction(*axes, self._geometry))
+            self._response = TorqueResponse(k7, k8, delay, friction)
             if self._forgetting == 1.0:
                 self._update_every *= 2
         self._until_update = self._update_every
 
     def estimate(self, samples: int) -> Estimate:
         """What the rows say; not judged yet."""
-        self._delay, sure = self._best_delay()
-        linear, angular = self._fit(self._delay)
+        delay = self._best_delay()
+        self._delay, self._told = delay.value, delay.told
+        linear, angular = self._with_uncertain(delay, self._fit(delay.value))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
         covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
         covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
-        covariance += np.diag((FLOOR * np.array([slow**2, slow**2, slow, slow]) * values) ** 2)
+        floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
+        if any(not oddity.exact for oddity in self._oddities):
+            floor = np.maximum(floor, ODD_FLOOR)
+        covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         return Estimate(
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=self._residuals.correlation(),
             coverage=self._coverage.shares(),
-            delay=self._delay * self._decimation.factor if sure else math.nan,
+            delay=self._told * self._decimation.factor if delay.sure else math.nan,
             friction=fuse_friction(linear, angular, self._geometry),
         ).with_values(values, covariance)
 
@@ -387,28 +423,40 @@ class _Regression:
         if delay > 0.0:
             text = (
                 f"torque acts {delay:g} control periods "
-                f"({1e3 * self._delay * self._period:.0f} ms) after it is reported"
+                f"({1e3 * self._told * self._period:.0f} ms) after it is reported"
             )
             found.append(
                 f"{text} or more; shorten the delay"
-                if self._delay == DELAYS - 1
+                if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
+        found += [oddity.warning for oddity in self._oddities]
         return (*found, *self._residuals.warnings())
 
-    def _best_delay(self) -> tuple[float, bool]:
-        """The delay of the torque with the least residuals, in rows, and whether it is sure."""
-        cost = self._cost(range(DELAYS))
+    def _best_delay(self) -> _Delay:
+        """The delay of the torque with the least residuals."""
+        fine = self._rows.fine
+        whole = np.arange((DELAYS - 1) * fine + 1) / fine
+        cost = self._cost(whole)
         best = int(np.argmin(cost))
-        # Parts of a period count only when they are sure, too: most robots have whole ones.
-        around = np.clip(best + np.arange(-9, 10) / 10.0, 0.0, DELAYS - 1.0)
-        fine = self._cost(around)
-        least = int(np.argmin(fine))
-        found, lowest = float(best), cost[best]
-        if cost[best] - fine[least] > SURE_GAIN and abs(around[least] - best) > MIN_DELAY_PART:
-            found, lowest = float(around[least]), fine[least]
-        others = np.abs(np.arange(DELAYS) - found) > DELAY_TOLERANCE
-        return found, bool((cost[others] - lowest > SURE_GAIN).all())
+        found, lowest = told, least = float(whole[best]), float(cost[best])
+        # Parts of a sample have to be likely: most robots have whole ones.
+        for step in (0.1 / fine, 0.02 / fine):
+            around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
+            costs = self._cost(around)
+            if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
+                break
+            lowest = float(costs.min())
+            found = round(float(around[np.argmin(costs)]), 6)
+        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
+        sure = bool((others - lowest > SURE_GAIN).all())
+        step = 0.1 / fine
+        at = min(max(found, step), DELAYS - 1.0 - step)
+        before, middle, after = self._cost((at - step, at, at + step))
+        # Minus twice the logarithm of a normal likelihood is a parabola.
+        bend = float(before - 2.0 * middle + after) / step**2
+        std = math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
+        return _Delay(found, found if least - lowest > SURE_GAIN_PART else told, sure, std)
 
     def _cost(self, delays: Sequence[float] | Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
@@ -419,9 +467,51 @@ class _Regression:
             cost += n * np.log(left + 1e-12 * self.sums.moments[axis.output, axis.output] + 1e-300)
         return cost
 
+    def _with_uncertain(
+        self, delay: _Delay, axes: tuple[AxisFit, AxisFit]
+    ) -> tuple[AxisFit, AxisFit]:
+        """Fits whose covariances know that the delay is known so well only."""
+        step = 0.05
+        late = min(delay.value + step, DELAYS - 1.0)
+        early = max(delay.value - step, 0.0)
+        found = []
+        for fitted, axis, extra in zip(
+            axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True
+        ):
+            before, after = solutions(self.sums, axis, (early, late), extra)
+            slope = (after - before) / (late - early) * delay.std
+            covariance = fitted.covariance + np.outer(slope, slope)
+            if any(not oddity.exact for oddity in self._oddities):
+                # A pattern that is known roughly leaves a part of what it took away.
+                taken = fitted.theta.copy()
+                taken[:6] -= solutions(self.sums, axis, (delay.value,))[0]
+                taken[6:] = 0.0
+                covariance = covariance + np.outer(taken, taken)
+            found.append(replace(fitted, covariance=covariance))
+        return found[0], found[1]
+
+    def _look_for_oddities(self, delay: float) -> None:
+        """Test anew which frictions are there that the model does not know of.
+
+        Always at the same samples, whoever asks in between. What is known beforehand knows nothing
+        of such frictions: with a prior there are none.
+        """
+        if self._priors[0] is None and self.windows >= ODDITY_WINDOWS:
+            self._oddities = likely_oddities(self.sums.delayed(delay))
+
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
-        return fit(sums, LINEAR, linear), fit(sums, ANGULAR, angular)
+        extra = extra_columns(self._oddities)
+        return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
+
+
+def _known_friction(friction: Friction) -> Four:
+    """Friction as far as it is surely there."""
+    found = [
+        value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
+        for value, variance in zip(friction.values, friction.variances, strict=True)
+    ]
+    return found[0], found[1], found[2], found[3]
 
 
 def _known_gain(axis: AxisFit) -> float:

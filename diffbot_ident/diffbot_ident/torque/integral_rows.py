@@ -28,6 +28,7 @@ raise its mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,36 +38,28 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights, delayed
+from diffbot_ident.torque.wheel_speeds import (
+    UNKNOWN_RESPONSE,
+    TorqueResponse,
+    WheelSpeeds,
+    level_side,
+    wheel_speeds,
+)
 
 Flags = NDArray[np.bool_]
 
-# Control periods of torque delay that are told apart: 0 to DELAYS - 1.
-DELAYS = 5
+# Columns of a row: regressors, which are integrals over the window, and the two outputs.
+OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
+# What a friction would add that the model does not know of, see integral_estimator: duration, the
+# signs of the wheels' speeds at low speed, and the direction of the motion over the floor.
+ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA = range(8, 13)
+TORQUES = 13
+# Torques of the wheels that acted some time earlier, late ones last; see `delay_weights`.
+SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
-# Columns of a row. The regressors are integrals over the window; the last two are the outputs.
-OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT = range(6)
-SUM = slice(6, 6 + DELAYS)
-"""tau_l + tau_r, as reported 0, 1, ... periods earlier."""
-DIFFERENCE = slice(6 + DELAYS, 6 + 2 * DELAYS)
-"""tau_l - tau_r, as reported 0, 1, ... periods earlier."""
-DV, DOMEGA = 6 + 2 * DELAYS, 7 + 2 * DELAYS
-COLUMNS = 8 + 2 * DELAYS
-REGRESSORS = DV
-
-
-@dataclass(frozen=True)
-class TorqueResponse:
-    """What is known of how torques act; it tells where the slopes of the velocities jump.
-
-    Attributes:
-        k7: m/s^2 per N m of both wheels' sum; 0 while it is not known.
-        k8: rad/s^2 per N m of the wheels' difference; 0 while it is not known.
-        delay: control periods by which torques act late, >= 0.
-    """
-
-    k7: float = 0.0
-    k8: float = 0.0
-    delay: float = 0.0
+# Speed up to which friction may differ from that at speed, as a share of the speed to expect.
+SLOW_SHARE = 0.05
 
 
 class IntegralRows:
@@ -76,33 +69,58 @@ class IntegralRows:
         geometry: of the wheels.
         window: control periods from one end of a window to the other, >= 1.
         smoothing: control periods over which either end is averaged, >= 1.
+        fine: samples in one of these periods, >= 1: torques are known at each of them, of the
+            angles only the last one counts.
+        period: of the control, s; how many periods are taken together to find when a wheel turns
+            round.
+        slow: wheel speed below which friction may be another one, rad/s.
 
     Attributes:
-        overlap: samples that a stretch shares with the one before it so that no row is lost.
+        overlap: control periods that a stretch shares with the one before it so that no row is
+            lost.
+        first: control periods of a stretch before the first one that a row begins in.
+        columns: of a row.
     """
 
-    def __init__(self, geometry: WheelGeometry, window: int, smoothing: int) -> None:
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        window: int,
+        smoothing: int,
+        fine: int = 1,
+        period: float = 0.01,
+        slow: float = 1.0,
+    ) -> None:
         self._geometry = geometry
         self.window = window
         self.smoothing = smoothing
-        self.overlap = window + smoothing + DELAYS + 1
+        self.fine = fine
+        self._slow = slow
+        self._side = level_side(period)
+        # The ends of a stretch, where less is known, reach twice as far: into the first guess of
+        # when a wheel turns round, and from there into the second.
+        self.first = max(DELAYS, 2 * self._side)
+        self._back = 2 * self._side + 1
+        self.overlap = window + smoothing + self.first + self._back - 1
+        self._delays = delay_columns(fine)
+        self.columns = TORQUES + 2 * self._delays
 
     def make(
-        self, samples: Array, response: TorqueResponse = TorqueResponse()
+        self, samples: Array, response: TorqueResponse = UNKNOWN_RESPONSE
     ) -> tuple[Array, Flags]:
         """Rows of a stretch of consecutive samples.
 
         Args:
             samples: stamp (s), angles [left, right] (rad) and torques [left, right] (N m) that
-                acted over the period that ends with the sample, shape (n, 5).
+                acted over the period that ends with the sample, shape (n fine, 5).
             response: of the velocities to the torques.
 
         Returns:
-            Rows, shape (max(n - overlap, 0), COLUMNS), and for each whether both wheels keep
+            Rows, shape (max(n - overlap, 0), columns), and for each whether both wheels keep
             turning one way in it: where one turns round, the integral of its sign is uncertain.
         """
-        if len(samples) <= self.overlap:
-            return np.empty((0, COLUMNS)), np.empty(0, dtype=bool)
+        if len(samples) <= self.overlap * self.fine:
+            return np.empty((0, self.columns)), np.empty(0, dtype=bool)
         steps, turning = self._steps(samples, response)
         inner = moving_sum(steps, self.window)
         rows = moving_sum(inner, self.smoothing) / self.smoothing
@@ -111,34 +129,63 @@ class IntegralRows:
 
     def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags]:
         """The columns from the middle of each period to that of the next."""
-        period = np.diff(samples[:, 0])
-        turned = turns(samples[:, 1:3])
+        fine = self.fine
+        kept = samples[fine - 1 :: fine]
+        period = np.diff(kept[:, 0])
+        turned = turns(kept[:, 1:3])
         length, angle = np.array(self._geometry.body_velocity(*turned.T))
-        effort = samples[1:, 3:5] * period[:, None]
-        total, difference = effort[:, 0] + effort[:, 1], effort[:, 0] - effort[:, 1]
-        sign = np.sign(turned)
-        v = _Velocity(length / period, response.k7 * np.diff(delayed(total, response.delay)))
-        omega = _Velocity(
-            angle / period, response.k8 * np.diff(delayed(difference, response.delay))
-        )
-        first, last = DELAYS, len(period) - 2  # steps from period k to k + 1
+        lasting = np.diff(samples[fine - 1 :, 0])
+        impulse = samples[fine:, 3:5] * lasting[:, None]
+        pair = np.column_stack((impulse[:, 0] + impulse[:, 1], impulse[:, 0] - impulse[:, 1]))
+        whole = pair.reshape(-1, fine, 2).sum(axis=1)
+        late = delayed(whole.T, response.delay)
+        v = _Velocity(length / period, response.k7 * np.diff(late[0]))
+        omega = _Velocity(angle / period, response.k8 * np.diff(late[1]))
+        first, last = self.first, len(period) - self._back  # steps from period k to k + 1
         at = slice(first, last)
         gap = 0.5 * (period[:-1] + period[1:])[at]
-        steps = np.empty((last - first, COLUMNS))
-        steps[:, OMEGA_SQUARED] = gap * _mean_product(omega, omega)[first - 1 :]
-        steps[:, V_OMEGA] = gap * _mean_product(v, omega)[first - 1 :]
+        steps = np.empty((last - first, self.columns))
+        inner = slice(first - 1, last - 1)
+        steps[:, OMEGA_SQUARED] = gap * _mean_product(omega, omega)[inner]
+        steps[:, V_OMEGA] = gap * _mean_product(v, omega)[inner]
         steps[:, V] = _halves(length)[at]
         steps[:, OMEGA] = _halves(angle)[at]
-        steps[:, SIGN_LEFT] = _halves(sign[:, 0] * period)[at]
-        steps[:, SIGN_RIGHT] = _halves(sign[:, 1] * period)[at]
-        for delay in range(DELAYS):
-            late = slice(first - delay, last - delay)
-            steps[:, SUM.start + delay] = _halves(total)[late]
-            steps[:, DIFFERENCE.start + delay] = _halves(difference)[late]
+        steps[:, ONE] = gap
+        wheels = wheel_speeds(
+            turned / period[:, None], period, late, response, self._geometry, self._side
+        )
+        rising, falling = wheels.sign_integrals()
+        steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
+        self._add_oddities(steps, wheels, at)
+        self._add_torques(steps, pair, first)
         steps[:, DV] = np.diff(v.mean)[at]
         steps[:, DOMEGA] = np.diff(omega.mean)[at]
-        turning = np.all(sign[:-1] * sign[1:] > 0.0, axis=1)
+        sign = np.sign(wheels.begin) + np.sign(wheels.end)
+        turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
         return steps, turning[at]
+
+    def _add_oddities(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
+        """Columns of frictions that the model does not know of."""
+        speed, period = wheels.middle, wheels.period[:, None]
+        slow = np.sign(speed) * np.exp(-np.square(speed / self._slow)) * period
+        v, turn = speed[:, 0] + speed[:, 1], speed[:, 1] - speed[:, 0]
+        size = np.sqrt(np.square(v) + np.square(turn)) + 1e-9
+        drag = np.column_stack((v, turn)) / size[:, None] * period
+        steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = _halves(slow)[at]
+        steps[:, DRAG_V : DRAG_OMEGA + 1] = _halves(drag)[at]
+
+    def _add_torques(self, steps: Array, pair: Array, first: int) -> None:
+        """Torques under the triangle over both periods of a step, and the same ones later."""
+        count, fine = len(steps), self.fine
+        out = steps[:, TORQUES:].reshape(count, self._delays, 2)
+        if fine == 1:
+            for late in range(self._delays):
+                out[:, late] = pair[first + 1 - late : first + 1 - late + count]
+            return
+        weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
+        cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
+        for late in range(self._delays):
+            out[:, late] = np.einsum("c,ncw->nw", weights, pair[first * fine - late + cells])
 
 
 @dataclass(frozen=True)
@@ -173,24 +220,6 @@ def _mean_product(x: _Velocity, y: _Velocity) -> Array:
     return near - bent / 12.0 + 5.0 / 12.0 * gained - jump_x * jump_y / 48.0
 
 
-def delayed(torque: Array, delay: float) -> Array:
-    """Torques that act when reported ones act late: (1 - a) tau[k - d] + a tau[k - d - 1].
-
-    Args:
-        torque: as reported for each of n control periods, shape (..., n).
-        delay: d + a control periods, d whole, 0 <= a < 1.
-
-    Returns:
-        Shape (..., n); the first ceil(delay) periods, of which too little is known, are as
-        reported first.
-    """
-    whole = int(delay)
-    part = delay - whole
-    first = np.repeat(torque[..., :1], whole + 1, axis=-1)
-    padded = np.concatenate((first, torque), axis=-1)[..., : torque.shape[-1] + 1]
-    return (1.0 - part) * padded[..., 1:] + part * padded[..., :-1]
-
-
 def turns(angles: Array) -> Array:
     """What the wheels turned from one sample to the next, rad, shape (n - 1, 2), from (n, 2).
 
@@ -211,42 +240,23 @@ def moving_sum(columns: Array, length: int) -> Array:
     return sums[length - 1 :]
 
 
-class Decimation:
-    """Keeps each n-th sample of a fast robot, with the mean torque since the one before.
-
-    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are nothing but noise,
-    and products of neighbouring ones are biased, since both take the reading between them.
-
-    Args:
-        factor: n, >= 1.
-    """
-
-    def __init__(self, factor: int) -> None:
-        self.factor = factor
-        self.interrupt()
-
-    def interrupt(self) -> None:
-        """The next sample does not follow those before."""
-        self._left = np.empty((0, 5))
-
-    def take(self, samples: Array) -> Array:
-        """Those kept of samples of nearly even periods: stamp, angles and torques, shape (n, 5)."""
-        if self.factor == 1:
-            return samples
-        samples = np.concatenate((self._left, samples))
-        whole = len(samples) - len(samples) % self.factor
-        groups = samples[:whole].reshape(-1, self.factor, 5)
-        self._left = samples[whole:]
-        kept = groups[:, -1].copy()
-        kept[:, 3:] = groups[:, :, 3:].mean(axis=1)
-        return kept
+@lru_cache(maxsize=256)
+def _shift(delays: tuple[float, ...], fine: int) -> Array:
+    """Takes columns to those with the torques late by each of the delays."""
+    size = delay_columns(fine)
+    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * len(delays)))
+    shift[:TORQUES, :TORQUES] = np.eye(TORQUES)
+    for i, delay in enumerate(delays):
+        for side in (0, 1):
+            shift[TORQUES + side :: 2, TORQUES + side + 2 * i] = delay_weights(delay, fine)
+    return shift
 
 
-# Weight of a row in which a wheel turns round. Its sign, hence its Coulomb friction, is known to a
-# period only: with full weight K7 and K8 came out up to 0.04 % too small; without such rows half
-# of the data is lost (benchmarks/trust.py). The error grows with the period, hence the weight falls
-# with its square beyond TURNING_PERIOD.
-TURNING_WEIGHT, TURNING_PERIOD = 0.2, 0.02
+# Weight of a row in which a wheel turns round. When it does so is known to some milliseconds only:
+# with full weight 92 % of the intervals of K8 held the truth over random robots with friction, with
+# half of it 95 % (benchmarks/trust.py --random, seeds 0 to 59). The error grows with the period,
+# hence the weight falls with its square beyond TURNING_PERIOD.
+TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
 
 
 class RowSums:
@@ -265,57 +275,58 @@ class RowSums:
         window: control periods from one end of a window to the other.
         smoothing: control periods over which either end is averaged.
         period: control period, s.
+        fine: samples in a control period.
 
     Attributes:
-        moments: weighted sum of z z' over the rows z, shape (COLUMNS, COLUMNS).
+        moments: weighted sum of z z' over the rows z, shape (columns, columns).
         lags: lags in rows at which `lagged` is kept: 0, half a window, a window.
-        lagged: sums of z(k) z(k + lag)' over rows in which no wheel turns round, shape
-            (3, COLUMNS, COLUMNS).
-        pairs: number of terms in each of `lagged`, shape (3,).
-        torque: sum of psi_t psi_t', shape (REGRESSORS, REGRESSORS), for a unit of v or omega
+        lagged: sums of z(k) z(k + lag)' over rows times the roots of their weights, shape
+            (3, columns, columns).
+        pairs: sums of these roots' products, shape (3,).
+        torque: sum of psi_t psi_t', shape (columns, columns), for a unit of v or omega
             gained in one period.
         reading: sum of psi_r psi_r', the same for a unit of the mean path or turn at one reading,
             over one period.
         rows: number of rows, forgotten ones less.
     """
 
-    def __init__(self, window: int, smoothing: int, period: float) -> None:
+    def __init__(self, window: int, smoothing: int, period: float, fine: int = 1) -> None:
         self.window = window
         self.smoothing = smoothing
+        self.fine = fine
         self._turning_weight = TURNING_WEIGHT * min(1.0, TURNING_PERIOD / period) ** 2
         self.lags = (0, window // 2, window)
-        self.moments = np.zeros((COLUMNS, COLUMNS))
-        self.lagged = np.zeros((3, COLUMNS, COLUMNS))
+        size = self._columns = TORQUES + 2 * delay_columns(fine)
+        self.moments = np.zeros((size, size))
+        self.lagged = np.zeros((3, size, size))
         self.pairs = np.zeros(3)
-        self.torque = np.zeros((REGRESSORS, REGRESSORS))
-        self.reading = np.zeros((REGRESSORS, REGRESSORS))
+        self.torque = np.zeros((size, size))
+        self.reading = np.zeros((size, size))
         self.rows = 0.0
         self.interrupt()
 
     def interrupt(self) -> None:
         """The next rows do not follow those before."""
-        self._plain = np.zeros((self.window, COLUMNS))
-        self._clear = np.zeros(self.window)
-        self._weighted = np.zeros((self.window + self.smoothing, REGRESSORS))
+        self._plain = np.zeros((self.window, self._columns))
+        self._roots = np.zeros(self.window)
+        self._weighted = np.zeros((self.window + self.smoothing, self._columns))
 
     def delayed(self, delay: float) -> RowSums:
         """These sums as seen with torques that act so many control periods late, 0 to DELAYS - 1.
 
-        The torque's columns of delay 0 take the place of those of this delay; between whole
-        periods they are interpolated, as an integral over a window changes with a shift.
+        There is one column of the torques' sum, SUM.start, and one of their difference then.
         """
-        shift = _shift(delay)
+        shift = _shift((delay,), self.fine)
         seen = copy(self)
-        seen.moments = self.moments_at(delay)
+        seen.moments = shift.T @ self.moments @ shift
         seen.lagged = shift.T @ self.lagged @ shift
-        known = shift[:REGRESSORS, :REGRESSORS]
-        seen.torque = known.T @ self.torque @ known
-        seen.reading = known.T @ self.reading @ known
+        seen.torque = shift.T @ self.torque @ shift
+        seen.reading = shift.T @ self.reading @ shift
         return seen
 
-    def moments_at(self, delay: float) -> Array:
-        """The moments of `delayed` alone, shape (COLUMNS, COLUMNS)."""
-        shift = _shift(delay)
+    def moments_at(self, delays: Sequence[float]) -> Array:
+        """The moments with a pair of torque columns for each of the delays."""
+        shift = _shift(tuple(delays), self.fine)
         moved: Array = shift.T @ self.moments @ shift
         return moved
 
@@ -329,7 +340,7 @@ class RowSums:
         self.rows *= factor
 
     def add(self, rows: Array, turning: Flags) -> None:
-        """Take in rows of shape (n, COLUMNS) that follow those before.
+        """Take in rows of shape (n, columns) that follow those before.
 
         Args:
             rows: from IntegralRows.
@@ -339,18 +350,19 @@ class RowSums:
         weighted = weight * rows
         self.moments += weighted.T @ rows
         self.rows += len(rows)
-        self._add_lagged(rows * turning[:, None], turning.astype(float))
-        self._add_noise(weighted[:, :REGRESSORS])
+        root = np.sqrt(weight)
+        self._add_lagged(root * rows, root[:, 0])
+        self._add_noise(weighted)
 
-    def _add_lagged(self, rows: Array, clear: Array) -> None:
+    def _add_lagged(self, rows: Array, root: Array) -> None:
         plain = np.concatenate((self._plain, rows))
-        flags = np.concatenate((self._clear, clear))
+        roots = np.concatenate((self._roots, root))
         first = self.window
         for i, lag in enumerate(self.lags):
             before = slice(first - lag, len(plain) - lag)
             self.lagged[i] += plain[before].T @ rows
-            self.pairs[i] += flags[before] @ clear
-        self._plain, self._clear = plain[-self.window :], flags[-self.window :]
+            self.pairs[i] += roots[before] @ root
+        self._plain, self._roots = plain[-self.window :], roots[-self.window :]
 
     def _add_noise(self, weighted: Array) -> None:
         tail = self.window + self.smoothing
@@ -366,20 +378,6 @@ class RowSums:
         seen = x[tail:] - x[tail - p : tail - p + count] - x[tail - m : tail - m + count]
         seen = (seen + x[:count]) / p
         self.reading += seen.T @ seen
-
-
-@lru_cache
-def _shift(delay: float) -> Array:
-    """Takes columns to those that `RowSums.delayed` sees, shape (COLUMNS, COLUMNS)."""
-    whole = min(int(delay), DELAYS - 1)
-    part = delay - whole
-    shift = np.eye(COLUMNS)
-    for first in (SUM.start, DIFFERENCE.start):
-        shift[first, first] = 0.0
-        shift[first + whole, first] += 1.0 - part
-        if part > 0.0:
-            shift[first + whole + 1, first] += part
-    return shift
 
 
 @lru_cache

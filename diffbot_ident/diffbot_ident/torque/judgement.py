@@ -25,6 +25,7 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     V,
 )
+from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that is called a contradiction: standard deviations, and share of the larger side.
 # Only both together count: a long run tells slight slip of the wheels from none.
@@ -297,7 +298,7 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
         return Wiring.RIGHT
-    moments = _without_friction(sums.moments)
+    moments = _without_friction(sums.moments_at(range(DELAYS)))
     found = {
         (output, sign + name): likelihoods
         for output in (DV, DOMEGA)

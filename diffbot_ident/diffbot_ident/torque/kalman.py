@@ -49,8 +49,9 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.dynamics import accelerations, acting_torque
 from diffbot_ident.torque.estimate import Array, Estimate, Friction, State
 from diffbot_ident.torque.integral_estimator import FLOOR, IntegralEstimator, Prior
-from diffbot_ident.torque.integral_rows import DELAYS, MotionScale
+from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.judgement import judge
+from diffbot_ident.torque.torque_delay import DELAYS
 
 STATES = 12
 ANGLES, VELOCITY, THETA = slice(0, 2), slice(2, 4), slice(4, 12)

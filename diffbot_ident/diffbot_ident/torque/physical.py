@@ -249,11 +249,14 @@ class _Derivation:
         # A square is not linear where its root is uncertain: with std s of the root, E(x^2 - m^2)^2
         # has 3 s^4 beside the linear term (bias s^2, variance 2 s^4).
         root = np.float64(self._first_moment().std)
-        mass = np.real(self._body_mass(self._k))
+        ratio = root * root / np.float64(np.real(self._body_mass(self._k)))
         return self._delta(
             "I_b", "kg m^2",
-            lambda k: factor / k[3] - self._wheels_inertia - moment(k) ** 2 / self._body_mass(k),
-            3.0 * root**4 / mass**2,
+            # Products, as powers of huge numbers raise where products become infinite.
+            lambda k: factor / k[3]
+            - self._wheels_inertia
+            - moment(k) * moment(k) / self._body_mass(k),
+            3.0 * ratio * ratio,
         )  # fmt: skip
 
     def _gradient(self, function: Function) -> Array:
@@ -306,3 +309,18 @@ def friction_quantities(
             continue
         found[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
     return found
+
+
+def smallest_torque(values: Sequence[float], variances: Sequence[float]) -> PhysicalQuantity:
+    """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
+
+    The standard deviation is the largest that any correlation of both frictions allows.
+
+    Args:
+        values: as of `friction_quantities`.
+        variances: of them.
+    """
+    if not all(map(math.isfinite, (*values[2:], *variances[2:]))):
+        return nothing("f", "N m")
+    std = 0.5 * (math.sqrt(max(variances[2], 0.0)) + math.sqrt(max(variances[3], 0.0)))
+    return normal("f", "N m", 0.5 * (values[2] + values[3]), std**2, TRANSFORMED)

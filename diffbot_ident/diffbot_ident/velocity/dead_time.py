@@ -2,6 +2,8 @@
 
     s_inertia dv/dt + s_drag v = c(t - d)      c = command
                                                c = sign(u) |u|^p            a static power law
+                                               c = sign(u) max(|u| - b, 0)  dead band, an offset
+                                               c = u where |u| > b, else 0  dead band, a threshold
                                                c = sign(V) max(|V| - ks, 0) Coulomb friction
 
 Friction: ka dv/dt + kv v + ks sign(v) = V(t - d). An effort V, such as a voltage, that does not
@@ -11,6 +13,10 @@ axis of first order with inertia ka, drag kv and what friction leaves of the eff
 d is scanned in whole samples, as the residual may have several minima; from the best one, all
 parameters are sought together. The residuals of all d rest on the same samples: those for which
 the command of the longest dead time before is known. The intervals of all parameters are joint.
+
+The residuals of a threshold are steps over b: they change only where b passes a command that was
+given. So b is scanned, too, and lies anywhere between the largest command that moved nothing and
+the smallest that did.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import least_squares, leastsq
 
+from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.velocity.first_order import (
     Array,
     AxisSegment,
@@ -40,6 +47,17 @@ DEAD_TIME_STEP, EXPONENT_STEP, FRICTION_STEP = 0.2, 0.01, 0.02
 EXPONENTS, LOWEST, HIGHEST = (0.6, 1.5, 2.0), 0.3, 4.0
 # Frictions tried first, as shares of the largest effort, and the dead times, each so many samples.
 FRICTIONS, FRICTION_EVERY = (0.03, 0.08, 0.15), 6
+# Dead bands tried first, as shares of the largest command, and the derivative's step, likewise.
+BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
+# Largest dead band that can be fitted, as a share of the largest command.
+MOST_BAND = 0.8
+# Thresholds that are tried in each of the rounds, and the rounds.
+THRESHOLDS, ROUNDS = 16, 3
+# Standard deviation of an even distribution, as a share of its width, for which the interval of
+# 1.96 of them is 95 % of that width.
+EVEN = 0.5 * 0.95 / 1.96
+# Excess of the sum of squares, in residual variances, up to which a threshold is possible.
+POSSIBLE = 4.0
 # Relative changes at which the fit of one dead time of the scan ends: the best is refined later.
 TOLERANCE = 1e-4
 
@@ -53,6 +71,9 @@ class DeadTimeFit:
         dead_time_std: s; infinite: not identifiable.
         exponent: p of the power law; 1: the command as it is.
         exponent_std: 0 where the exponent was not estimated.
+        dead_band: b, in the command's unit; 0: the command as it is. Of an offset, of any sign.
+        dead_band_std: 0 where the dead band was not estimated; infinite: not identifiable.
+        kind: of the dead band.
         scanned: dead times tried, shape (m,), s.
         errors: root mean square of the residuals at each, shape (m,).
         longest: end of the scan, s.
@@ -65,6 +86,9 @@ class DeadTimeFit:
     scanned: Array
     errors: Array
     longest: float
+    dead_band: float = 0.0
+    dead_band_std: float = 0.0
+    kind: DeadBandKind = DeadBandKind.OFFSET
 
     @property
     def dead_time(self) -> float:
@@ -78,9 +102,15 @@ class DeadTimeFit:
             self.errors
         )
 
+    def bent(self, command: Array) -> Array:
+        """What acts of commands, shape (n,)."""
+        if self.dead_band != 0.0:
+            return passed_of(command, self.dead_band, self.kind)
+        return power_law(command, self.exponent)
+
     def simulate(self, segment: AxisSegment) -> Array:
         """Velocity from the first measured sample on, by commands alone, shape (n,)."""
-        command = power_law(segment.command, self.exponent)
+        command = self.bent(segment.command)
         start = float(segment.velocity[0])
         return self.fit.model.simulate(command, segment.period, start, self.dead_time)
 
@@ -163,13 +193,97 @@ def fit_dead_time(
     )
 
 
+def fit_dead_band(
+    segments: Sequence[AxisSegment],
+    longest: float = LONGEST,
+    kind: DeadBandKind = DeadBandKind.OFFSET,
+    every: int = 1,
+    plain: DeadTimeFit | None = None,
+) -> DeadTimeFit:
+    """Fit an axis, its dead time and its dead band.
+
+    Args:
+        segments: at least one; of one period.
+        longest: end of the dead time's scan, s, >= 0; see fit_dead_time.
+        kind: of the dead band.
+        every: samples between the dead times that are tried first.
+        plain: the fit of the same segments without a dead band; None: it is made here.
+
+    Returns:
+        the fit; the interval of an offset is of its estimate, that of a threshold 95 % of the
+        range between the commands that did and did not move the axis.
+
+    Raises:
+        ValueError: nothing to fit, see fit_first_order.
+    """
+    if plain is None:
+        plain = fit_dead_time(segments, longest, every=every)
+    late = round(plain.dead_time / segments[0].period)
+    most = max(float(np.abs(s.command).max(initial=0.0)) for s in segments)
+    if kind is DeadBandKind.THRESHOLD:
+        return _fit_threshold(segments, plain, late)
+    step = BAND_STEP * most
+    search = _Search(segments, plain.longest, _with_friction, (-most, MOST_BAND * most), step)
+    lates = sorted({0, late // 2, late})
+    tried = {share * most: search.scan(lates, share * most) for share in BANDS}
+    band = min(tried, key=lambda width: float(tried[width][0].min()))
+    _, theta, at = tried[band]
+    fit, x, stds = search.solve(np.array([*theta, at, band]))
+    return replace(
+        plain,
+        fit=fit,
+        dead_time_std=float(stds[0]),
+        dead_band=float(x[3]),
+        dead_band_std=float(stds[1]),
+    )
+
+
+def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
+    """The fit with the best threshold, of those between the commands that were given."""
+    search = _Search(segments, plain.longest, _with_threshold)
+    sizes = np.concatenate([np.zeros(1), *(np.abs(s.command) for s in segments)])
+    # Resampling leaves rounding: levels nearer than that are one.
+    levels = np.unique(sizes.round(9))
+    widths = 0.5 * (levels[1:] + levels[:-1])
+    widths = widths[widths <= MOST_BAND * levels[-1]]
+    if not len(widths):
+        raise ValueError("all commands are of one size: record smaller ones, too")
+    tried: dict[int, tuple[float, Array]] = {}
+    low, high, best = 0, len(widths) - 1, 0
+    possible = [0]
+    for _ in range(ROUNDS):
+        for index in np.unique(np.linspace(low, high, THRESHOLDS).astype(int)).tolist():
+            if index not in tried:
+                errors, theta, _ = search.scan((late,), float(widths[index]))
+                tried[index] = float(errors[0]) ** 2, theta
+        best = min(tried, key=lambda index: tried[index][0])
+        samples = sum(int(np.count_nonzero(s.counts)) for s in segments)
+        limit = tried[best][0] * (1.0 + POSSIBLE / samples)
+        possible = [index for index in sorted(tried) if tried[index][0] <= limit]
+        low = max((index for index in tried if index < possible[0]), default=possible[0])
+        high = min((index for index in tried if index > possible[-1]), default=possible[-1])
+    first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
+    found = [_with_threshold(segment, float(widths[best])) for segment in segments]
+    start = np.array([*tried[best][1], float(late)])
+    fit, _, stds = _Search(found, plain.longest, _bent).solve(start)
+    return replace(
+        plain,
+        fit=fit,
+        dead_time_std=float(stds[0]),
+        dead_band=0.5 * (first + last),
+        dead_band_std=EVEN * (last - first),
+        kind=DeadBandKind.THRESHOLD,
+    )
+
+
 def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> DeadTimeFit:
     """The fit with the errors of dead times as they are at its own exponent, for pictures."""
-    if found.exponent == 1.0:
+    if found.exponent == 1.0 and found.dead_band == 0.0:
         return found
-    search = _Search(segments, found.longest, _bent)
+    bent = [replace(segment, command=found.bent(segment.command)) for segment in segments]
+    search = _Search(bent, found.longest, _bent)
     lates = range(round(found.longest / segments[0].period) + 1)
-    return replace(found, errors=search.scan(lates, found.exponent)[0])
+    return replace(found, errors=search.scan(lates)[0])
 
 
 def fit_with_friction(segments: Sequence[AxisSegment], longest: float) -> FrictionFit:
@@ -211,8 +325,13 @@ def _bent(segment: AxisSegment, exponent: float) -> AxisSegment:
 
 def _with_friction(segment: AxisSegment, friction: float) -> AxisSegment:
     """A segment whose effort is what friction leaves of it: nothing, below friction."""
-    left = np.sign(segment.command) * np.maximum(np.abs(segment.command) - friction, 0.0)
-    return replace(segment, command=left)
+    return replace(segment, command=passed_of(segment.command, friction))
+
+
+def _with_threshold(segment: AxisSegment, width: float) -> AxisSegment:
+    """A segment without the commands that are not above a threshold."""
+    passed = passed_of(segment.command, width, DeadBandKind.THRESHOLD)
+    return replace(segment, command=passed)
 
 
 class _Search:

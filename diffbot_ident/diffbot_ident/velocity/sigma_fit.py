@@ -25,6 +25,9 @@ Not all that is measured is of the robot. A reading that lies far outside both i
 replaced by the nearer one. A block that what is known does not explain, as of a wheel that was
 held, is kept aside until the next block: only a new load is still there then. A controller is
 given `trusted` only: an axis changes there when its interval is narrow and its signs are right.
+
+A dead band of the commands, as far as it is known, is taken off them before; while driving it is
+identified from the same blocks, see dead_band_estimate.py.
 """
 
 from __future__ import annotations
@@ -36,8 +39,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
 from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
 # Samples that a block must hold.
@@ -50,6 +55,11 @@ SURPRISE = 4.0
 SETTLED_SAMPLES = 500.0
 # Standard deviations of the noise outside both its neighbours at which a reading is none.
 SPIKE = 20.0
+# Standard deviation of what is not known at all, over the largest of 1 / inertia, drag / inertia.
+UNKNOWN = 10.0
+# Relative change of the dead band after which what was learnt with the one before is forgotten, and
+# half width of its 95 % interval, relative to it, from which on it is used.
+ANOTHER, BAND_PRECISION = 0.05, 0.1
 # Relative standard deviation that a and c get back after a surprise.
 REOPENED = 0.5
 
@@ -70,6 +80,8 @@ class RecursiveSettings:
         rate: 1/s, > 0: the drag's interval is compared with inertia * rate where that is larger
             than the drag, for so an error of it shows at velocities that change at this rate.
         longest_gap: samples farther apart do not belong together, s, > 0.
+        dead_band: of the commands, as far as it is known before.
+        largest_dead_band: up to which an offset is looked for, m/s and rad/s, > 0.
 
     Raises:
         ValueError: a setting is outside its limits.
@@ -83,6 +95,8 @@ class RecursiveSettings:
     precision: float = 0.2
     rate: float = 1.0
     longest_gap: float = 0.5
+    dead_band: tuple[DeadBand, DeadBand] = (NO_DEAD_BAND, NO_DEAD_BAND)
+    largest_dead_band: tuple[float, float] = (0.25, 1.0)
 
     def __post_init__(self) -> None:
         for name in ("block", "memory", "precision", "rate", "longest_gap"):
@@ -92,7 +106,7 @@ class RecursiveSettings:
             raise ValueError(
                 f"recursive fit: dead_time = {self.dead_time} s: must be finite and >= 0"
             )
-        for name in ("noise", "excitation"):
+        for name in ("noise", "excitation", "largest_dead_band"):
             if not all(0.0 < value < math.inf for value in getattr(self, name)):
                 raise ValueError(f"recursive fit: {name} = {getattr(self, name)}: must be > 0")
 
@@ -125,6 +139,17 @@ class RecursiveFit:
             for index in range(2)
         ]
         self._trusted = [start.axis(index) for index in range(2)]
+        self._bands = [
+            DeadBandEstimator(
+                AXES[index],
+                max(settings.largest_dead_band[index], settings.dead_band[index].width),
+                settings.memory,
+                settings.dead_band[index].width,
+                min(BAND_PRECISION, settings.precision),
+            )
+            for index in range(2)
+        ]
+        self._dead_band = settings.dead_band
         self._length = settings.block / 16.0
         self.blocks = 0
         self.interrupt()
@@ -149,6 +174,25 @@ class RecursiveFit:
         return Sigma.of_axes(*self._trusted)
 
     @property
+    def dead_band(self) -> tuple[DeadBand, DeadBand]:
+        """Of the commands, as `trusted` counts with it: as identified, or as known before."""
+        return self._dead_band
+
+    @property
+    def dead_band_values(self) -> Array:
+        """Estimates for v and omega, m/s and rad/s, trusted or not, shape (2,); NaN: none."""
+        return np.array([band.value for band in self._bands])
+
+    @property
+    def dead_band_variances(self) -> Array:
+        """Of these, shape (2,); infinite where they are not identifiable."""
+        return np.array([band.variance for band in self._bands])
+
+    def dead_band_reasons(self) -> tuple[str | None, str | None]:
+        """Why the dead band of each axis is not identifiable; None where it is."""
+        return self._bands[0].reason, self._bands[1].reason
+
+    @property
     def surprises(self) -> tuple[int, int]:
         """How often an axis was found to have changed."""
         return self._axes[0].surprises, self._axes[1].surprises
@@ -159,6 +203,8 @@ class RecursiveFit:
         self._velocities: list[tuple[float, float]] = []
         # Integral of the commands at each stamp, back to the dead time before the block.
         self._asked: deque[tuple[float, float, float]] = deque()
+        # Commands as they were sent, that held until each stamp.
+        self._sent: deque[tuple[float, float, float]] = deque()
 
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
@@ -180,7 +226,9 @@ class RecursiveFit:
             self.interrupt()
             since = 0.0
         _, v, omega = self._asked[-1] if self._asked else (stamp, 0.0, 0.0)
-        self._asked.append((stamp, v + since * command[0], omega + since * command[1]))
+        acting = [b.passed(c) for b, c in zip(self._dead_band, command, strict=True)]
+        self._asked.append((stamp, v + since * acting[0], omega + since * acting[1]))
+        self._sent.append((stamp, *command))
         if stamp - self.settings.dead_time < self._asked[0][0]:
             return  # what acts now was commanded before the first sample
         self._times.append(stamp)
@@ -196,10 +244,12 @@ class RecursiveFit:
     def _finish_block(self) -> None:
         # The newest sample only tells whether the one before is a spike.
         times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
+        for index, axis in enumerate(self._axes):
+            velocities[:, index] = axis.without_spikes(velocities[:, index])
+            self._take_band(index, times, velocities[:-1, index])
         asked = np.array(self._asked)
         for index, axis in enumerate(self._axes):
             late = np.interp(times - self.settings.dead_time, asked[:, 0], asked[:, 1 + index])
-            velocities[:, index] = axis.without_spikes(velocities[:, index])
             axis.update(_Block(times, late - late[0], velocities[:-1, index]))
             if self._judge(index) is None:
                 inertia, drag = axis.values
@@ -212,6 +262,28 @@ class RecursiveFit:
         self._velocities[0] = tuple(velocities[-2].tolist())
         while len(self._asked) > 2 and self._asked[1][0] <= times[-1] - self.settings.dead_time:
             self._asked.popleft()
+            self._sent.popleft()
+
+    def _take_band(self, index: int, times: Array, velocities: Array) -> None:
+        """Let an axis's dead band learn from a block, and take what it trusts."""
+        known = self._dead_band[index]
+        if known.kind is not DeadBandKind.OFFSET:
+            return
+        estimator, sent = self._bands[index], np.array(self._sent)
+        dead_time = self.settings.dead_time
+        estimator.update(times, velocities, sent[:, 0], sent[:, 1 + index], dead_time)
+        if estimator.trusted == known.width:
+            return
+        bands = list(self._dead_band)
+        bands[index] = DeadBand(estimator.trusted)
+        self._dead_band = (bands[0], bands[1])
+        sent = np.array(self._sent)
+        acting = np.column_stack([bands[i].passed_of(sent[1:, 1 + i]) for i in range(2)])
+        asked = np.cumsum(np.diff(sent[:, 0])[:, None] * acting, axis=0)
+        rows = np.column_stack((sent[:, 0], np.vstack((np.zeros(2), asked))))
+        self._asked = deque((t, v, omega) for t, v, omega in rows.tolist())
+        if abs(estimator.trusted - known.width) > ANOTHER * max(estimator.trusted, known.width):
+            self._axes[index].forget()
 
     def _judge(self, index: int) -> str | None:
         """Why an axis is not trusted; None where it is."""
@@ -276,7 +348,7 @@ class _RecursiveAxis:
         inertia, drag = start
         self.theta = np.array([1.0 / inertia, drag / inertia])
         if covariance is None:
-            self.p = np.eye(2) * (10.0 * self.theta.max()) ** 2
+            self.p = np.eye(2) * (UNKNOWN * self.theta.max()) ** 2
         else:
             slope = np.array([[-1.0 / inertia**2, 0.0], [-drag / inertia**2, 1.0 / inertia]])
             self.p = slope @ covariance @ slope.T
@@ -348,6 +420,12 @@ class _RecursiveAxis:
                 self.p = self.p + np.diag((REOPENED * self.theta) ** 2)
             self._take(aside)
             self._take(block)
+
+    def forget(self) -> None:
+        """Begin anew from the values of now: what was learnt rests on commands that did not act."""
+        self.p = np.eye(2) * (UNKNOWN * np.abs(self.theta).max()) ** 2
+        self._squares, self._products = self._assumed_noise**2 * PRIOR_SAMPLES, 0.0
+        self._samples, self._aside = PRIOR_SAMPLES, None
 
     def _explains(self, phi: Array, y: Array) -> bool:
         """Whether what is known explains a block."""

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffbot_papers.compliant_base import model
-from diffbot_papers.compliant_base.model import Array, BaseParameters, SensorNoise, mean_error
-from diffbot_papers.compliant_base.planning import (
+from diffbot_papers.compliant_base.estimation import (
     FACTOR,
-    METRICS,
-    ExcitationPlanner,
+    ErrorsInVariables,
+    Estimator,
     KalmanEstimator,
     Prior,
     draw_prior,
-    shares,
 )
+from diffbot_papers.compliant_base.model import Array, BaseParameters, mean_error
+from diffbot_papers.compliant_base.planning import METRICS, ExcitationPlanner, shares
 from diffbot_papers.compliant_base.simulation import (
     CONSTANT,
     REST,
@@ -36,21 +36,27 @@ from diffbot_papers.compliant_base.simulation import (
 # What a state of the base is made of, in the order that predictions take it.
 STATE = (model.POSITION, model.ANGLE, model.VELOCITY, model.RATE)
 
+# Half the width of a 95 % interval in standard deviations.
+NORMAL_95 = 1.959964
+
 
 @dataclass(frozen=True)
 class Run:
     """An experiment with k intervals of n samples in all.
 
     Attributes:
+        prior: what was known before.
         times: ends of the intervals, s, shape (k,).
         estimates: of the parameters then, shape (k, 22).
-        deviations: their standard deviations as the filter has them, shape (k, 22).
+        deviations: their standard deviations as the estimator has them, shape (k, 22).
         shares: I / I_max of (15) and (16), shape (k, 22).
         sinusoids: excitation of each interval.
         motion: of the arm at all samples, each (n,).
         measured: channels, see model.QUANTITIES, shape (3 modes, n, 8, 3).
+        noise: standard deviations of the channels in each interval, shape (k, 8, 3).
     """
 
+    prior: Prior
     times: Array
     estimates: Array
     deviations: Array
@@ -58,6 +64,17 @@ class Run:
     sinusoids: Sequence[Sinusoid]
     motion: ArmMotion
     measured: Array
+    noise: Array
+
+    def estimate_again(self, estimator: Estimator) -> None:
+        """Give the measurements of the run to another estimator, interval by interval.
+
+        Args:
+            estimator: which has seen nothing yet.
+        """
+        parts = np.split(self.measured, len(self.times), axis=1)
+        for part, noise in zip(parts, self.noise, strict=True):
+            estimator.update(part, noise)
 
 
 def run(
@@ -83,7 +100,7 @@ def run(
         raise ValueError(f"metric = {metric!r}: must be None or one of {list(METRICS)}")
     random = np.random.default_rng([seed, 0])
     base = CompliantBase(truth, settings.arm, REST, settings.period)
-    estimator = KalmanEstimator(prior, settings.window)
+    estimator = make_estimator(prior, settings)
     planner = None
     if metric is not None:
         planner = ExcitationPlanner(METRICS[metric], prior, REST, settings, seed)
@@ -91,7 +108,7 @@ def run(
     largest, state = np.zeros((8, 3)), np.zeros((3, 12))
     times = settings.period * np.arange(1.0, settings.samples + 1)
     sinusoids, motions, measurements = [], [], []
-    estimates, deviations, known = [], [], []
+    estimates, deviations, known, noises = [], [], [], []
     for _ in range(settings.intervals):
         if planner is not None:
             new = planner.choose(old, estimator, state, largest)
@@ -99,7 +116,8 @@ def run(
         true = base.follow(motion)
         largest = np.maximum(largest, np.abs(true).max(axis=(0, 1)))
         measured = settings.noise.disturb(true, largest, random)
-        estimator.update(measured, settings.noise.deviation(largest))
+        noises.append(settings.noise.deviation(largest))
+        estimator.update(measured, noises[-1])
         state = measured[:, -1, STATE].reshape(3, 12)
         sinusoids.append(new)
         motions.append(motion)
@@ -109,6 +127,7 @@ def run(
         known.append(shares(estimator.information))
         old = new = new.later(settings.interval)
     return Run(
+        prior=prior,
         times=settings.interval * np.arange(1.0, settings.intervals + 1),
         estimates=np.array(estimates),
         deviations=np.array(deviations),
@@ -120,7 +139,15 @@ def run(
             np.concatenate([motion.acceleration for motion in motions]),
         ),
         measured=np.concatenate(measurements, axis=1),
+        noise=np.array(noises),
     )
+
+
+def make_estimator(prior: Prior, settings: ExperimentSettings) -> Estimator:
+    """The estimator of the settings, which has seen nothing yet."""
+    if settings.published_filter is None:
+        return ErrorsInVariables(prior, settings.window)
+    return KalmanEstimator(prior, settings.window, settings.published_filter)
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:
@@ -157,6 +184,31 @@ class Ensemble:
         errors = np.array([np.abs(run.estimates[-1] - self.truth) for run in self.runs])
         return np.asarray(errors.mean(axis=0))
 
+    @property
+    def scores(self) -> Array:
+        """Errors at the end in the estimator's own standard deviations, shape (seeds, 22)."""
+        ends = [(run.estimates[-1] - self.truth) / run.deviations[-1] for run in self.runs]
+        return np.asarray(ends)
+
+    @property
+    def coverage(self) -> Array:
+        """Share of the runs whose 95 % interval holds the truth at the end, shape (22,)."""
+        return np.asarray((np.abs(self.scores) < NORMAL_95).mean(axis=0))
+
+
+def trust(scores: Array) -> tuple[float, float]:
+    """How far intervals can be trusted.
+
+    Args:
+        scores: errors in the estimator's own standard deviations, any shape.
+
+    Returns:
+        Share of 95 % intervals that hold the truth, and the root mean square of the scores; 0.95
+        and 1 where the deviations are right.
+    """
+    held = float((np.abs(scores) < NORMAL_95).mean())
+    return held, float(np.sqrt(np.square(scores).mean()))
+
 
 def ensemble(
     truth: Array,
@@ -191,7 +243,21 @@ def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSetti
         truth: shape (22,).
         settings: with the noise's share.
     """
-    silent = replace(settings, noise=SensorNoise(0.0))
-    (one,) = ensemble(truth, None, [0], silent).runs
-    largest = np.abs(one.measured).max(axis=(0, 1))
-    return replace(settings, noise=SensorNoise(settings.noise.share, largest))
+    times = settings.period * np.arange(1.0, settings.samples * settings.intervals + 1)
+    base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
+    true = base.follow(changed(*_settle(base, settings), times, settings.blend))
+    largest = np.abs(true).max(axis=(0, 1))
+    return replace(settings, noise=replace(settings.noise, full_scale=largest))
+
+
+def true_channels(truth: Array, motion: ArmMotion, settings: ExperimentSettings) -> Array:
+    """What sensors without noise read in a run, shape (3 modes, n, 8, 3).
+
+    Args:
+        truth: parameters of the base, shape (22,).
+        motion: of the run's arm.
+        settings: of the run.
+    """
+    base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
+    _settle(base, settings)
+    return base.follow(motion)

@@ -42,6 +42,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,15 +243,15 @@ class SensorNoise:
     """White, uniform noise of every channel.
 
     Attributes:
-        share: bound of the noise as a share of the scale, >= 0.
+        share: bound of the noise as a share of the scale, >= 0; of all channels or shape (8, 3).
         full_scale: of every channel, shape (8, 3); None for the largest value sensed so far.
     """
 
-    share: float = 0.1
+    share: float | Array = 0.1
     full_scale: Array | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.share) and self.share >= 0.0):
+        if not (np.isfinite(self.share).all() and np.min(self.share) >= 0.0):
             raise ValueError(f"share = {self.share}: must be finite and >= 0")
 
     def deviation(self, largest: Array) -> Array:
@@ -260,7 +261,7 @@ class SensorNoise:
             largest: largest value of each channel so far, shape (..., 8, 3).
         """
         scale = largest if self.full_scale is None else self.full_scale
-        return self.share / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest))
+        return np.asarray(self.share / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest)))
 
     def disturb(self, values: Array, largest: Array, random: np.random.Generator) -> Array:
         """Values with noise.
@@ -308,41 +309,37 @@ def small_motion_rows(measured: Array) -> Array:
     return a
 
 
-def regressor_variance(deviation: Array) -> Array:
-    """Variance of the noise in each entry of A, shape (..., 6, 22).
+@cache
+def channel_rows() -> Array:
+    """How [A, -F] answers to each channel by itself, for small motions, shape (6, 24, 23).
 
-    Noise of the products of two rates, (theta' x I theta'), is left out: it is small of second
-    order. Within one row no two entries have the same channel's noise.
-
-    Args:
-        deviation: of the channels, shape (..., 8, 3).
+    A x - F of channels y, shape (24,), is then y @ channel_rows() @ [x, 1].
     """
-    squares = deviation**2
-    v = np.zeros((*deviation.shape[:-2], 6, SIZE))
-    angle = squares[..., ANGLE, :]
-    # d(R'g) = g x theta for small turns: pitch and roll let gravity act along y and x.
-    tilt = GRAVITY[2] ** 2 * angle[..., [1, 0, 2]] * np.array([1.0, 1.0, 0.0])
-    v[..., :3, MASS] = squares[..., ACCELERATION, :] + tilt
-    v[..., 3:, INERTIA] = inertia_matrix(squares[..., ANGULAR_ACCELERATION, :])
-    v[..., 3:, ARM_BASE] = np.abs(cross_matrix(squares[..., FORCE, :]))
-    _set_diagonals(v, squares[..., VELOCITY, :], squares[..., POSITION, :], 0)
-    _set_diagonals(v, squares[..., RATE, :], angle, 3)
-    return v
+    channels = np.eye(3 * len(QUANTITIES)).reshape(-1, len(QUANTITIES), 3)
+    a = small_motion_rows(channels)
+    f = np.concatenate((channels[:, FORCE], channels[:, MOMENT]), axis=-1)
+    return np.moveaxis(np.concatenate((a, -f[..., None]), axis=-1), 0, 1)
 
 
-def row_variance(deviation: Array, estimate: Array) -> Array:
-    """Variance of A x - F from the noise of all channels, shape (..., 6).
+def row_covariance(deviation: Array, estimate: Array) -> Array:
+    """Covariance of A x - F from the noise of all channels, shape (..., 6, 6).
 
-    The noise of the regressors counts with the parameters that they belong to.
+    The noise of the regressors counts with the parameters that they belong to. Rows share
+    channels: the force is an output of (4) and, with c, a regressor of the moments; the angle
+    tilts gravity and turns springs. Noise of products of two rates or angles is left out: it is
+    small of second order.
 
     Args:
         deviation: of the channels, shape (..., 8, 3).
         estimate: of the parameters, shape (22,).
     """
-    own = deviation[..., [FORCE, MOMENT], :] ** 2
-    outputs = own.reshape(*own.shape[:-2], 6)
-    # In the rows of forces dF12 is the output alone; in those of moments c x dF12 is a regressor.
-    return outputs + regressor_variance(deviation) @ estimate**2
+    gain = channel_rows() @ np.append(estimate, 1.0)
+    variance = deviation.reshape(*deviation.shape[:-2], 1, -1) ** 2
+    return np.asarray((gain * variance) @ gain.T)
+
+
+# v @ _TURN_GRAVITY = v x g.
+_TURN_GRAVITY = cross_matrix(GRAVITY)
 
 
 def gravity_change(angle: Array) -> Array:
@@ -350,10 +347,13 @@ def gravity_change(angle: Array) -> Array:
 
     Rodrigues' formula: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
     """
-    size: Array = np.sqrt((angle * angle).sum(axis=-1, keepdims=True))
-    once = cross(angle, GRAVITY)
+    square = (angle * angle).sum(axis=-1, keepdims=True)
+    size = np.sqrt(square)
     half = np.sinc(size / (2.0 * np.pi))
-    return 0.5 * half * half * cross(angle, once) - np.sinc(size / np.pi) * once
+    once = angle @ _TURN_GRAVITY
+    twice = angle * (angle @ GRAVITY)[..., None] - square * GRAVITY
+    # sin(t) / t = sinc(t / 2) cos(t / 2), without the cost of a second sinc.
+    return np.asarray(0.5 * half * half * twice - half * np.cos(0.5 * size) * once)
 
 
 def inertia_matrix(vector: Array) -> Array:

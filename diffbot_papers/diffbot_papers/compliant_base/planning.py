@@ -1,13 +1,4 @@
-"""What is known of the 22 parameters, and the next motion that tells most about them.
-
-Estimates (section 3 and Fig. 5 of the paper). The parameters are constant, so the Kalman filter of
-Fig. 5 has Q = 0 and is recursive least squares on the rows A x = F, row after row, with R the
-variance of a row's noise. It works in units of what is not known beforehand:
-x = start + deviation * theta, theta ~ N(0, I). R is that of F and of A: noise in the regressors
-counts with the parameters, as they are estimated so far. It also biases least squares, as random
-motion looks like motion. It is white, and the motion is slow against the sampling, so means over
-some samples (`window`) keep the equations, which are linear, and have less of it. A window of 1 is
-the paper's way.
+"""The next motion of the arm: the one that is foreseen to tell most about the 22 parameters.
 
 Measures of an excitation, all to be made small. J0 and J1 are the information about the parameters
 now and after a foreseen motion, in units of what was not known beforehand.
@@ -40,9 +31,7 @@ everywhere and takes many candidates at once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import expm
@@ -50,8 +39,8 @@ from scipy.optimize import differential_evolution
 from scipy.special import ndtr, xlogy
 
 from diffbot_ident.excitation.information import joint_bits, sum_of_bits
-from diffbot_ident.torque.rls import RecursiveLeastSquares
 from diffbot_papers.compliant_base import model
+from diffbot_papers.compliant_base.estimation import Estimator, Prior, averaged
 from diffbot_papers.compliant_base.model import (
     GRAVITY,
     MODES,
@@ -61,8 +50,7 @@ from diffbot_papers.compliant_base.model import (
     BaseParameters,
     cross,
     cross_matrix,
-    row_variance,
-    rows,
+    row_covariance,
     small_motion_rows,
 )
 from diffbot_papers.compliant_base.simulation import (
@@ -72,155 +60,6 @@ from diffbot_papers.compliant_base.simulation import (
     changed,
     coupled_mass,
 )
-
-# Estimates.
-
-# A drawn prior: by which factor positive parameters may be off, either way; how far the arm's base
-# may be off, m; the deviation of products of inertia from zero, kg m^2.
-FACTOR = 2.0
-ARM_BASE, PRODUCT = 0.1, 0.05
-
-
-@dataclass(frozen=True)
-class Prior:
-    """What is known of the parameters before anything moves.
-
-    Attributes:
-        start: values, shape (22,).
-        deviation: how far they may be off, standard deviations, > 0, shape (22,).
-
-    Raises:
-        ValueError: a shape or a deviation is not as said.
-    """
-
-    start: Array
-    deviation: Array
-
-    def __post_init__(self) -> None:
-        shapes = self.start.shape, self.deviation.shape
-        if shapes != ((SIZE,), (SIZE,)):
-            raise ValueError(f"shapes {shapes[0]}, {shapes[1]}: must both be ({SIZE},)")
-        if not (np.isfinite(self.deviation).all() and (self.deviation > 0.0).all()):
-            raise ValueError(f"deviation = {self.deviation.tolist()}: all must be finite and > 0")
-
-
-def draw_prior(truth: Array, seed: int, factor: float = FACTOR) -> Prior:
-    """A rough guess for a simulated base, drawn from the seed.
-
-    Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
-    the arm's base by up to ARM_BASE along each axis, and products of inertia are taken for zero.
-    The deviations are those of these draws.
-
-    Args:
-        truth: shape (22,).
-        seed: >= 0.
-        factor: > 1.
-
-    Raises:
-        ValueError: the factor is not above 1.
-    """
-    if not factor > 1.0:
-        raise ValueError(f"factor = {factor}: must be > 1")
-    random = np.random.default_rng(seed)
-    width = math.log(factor)
-    start = truth * np.exp(random.uniform(-width, width, SIZE))
-    deviation = start * width / math.sqrt(3.0)
-    start[model.PRODUCTS], deviation[model.PRODUCTS] = 0.0, PRODUCT
-    start[model.ARM_BASE] = truth[model.ARM_BASE] + random.uniform(-ARM_BASE, ARM_BASE, 3)
-    deviation[model.ARM_BASE] = ARM_BASE / math.sqrt(3.0)
-    return Prior(start, deviation)
-
-
-# Noise of a row that is taken for exact, as a share of the row's mean square.
-EXACT = 1e-12
-
-
-class KalmanEstimator:
-    """Sequential estimate with covariance.
-
-    Args:
-        prior: what it begins with.
-        window: samples whose rows are averaged, >= 1.
-
-    Raises:
-        ValueError: the window is not >= 1.
-    """
-
-    def __init__(self, prior: Prior, window: int = 1) -> None:
-        if window < 1:
-            raise ValueError(f"window = {window}: must be 1 or more samples")
-        self._start, self._deviation, self._window = prior.start, prior.deviation, window
-        self._filter = RecursiveLeastSquares(SIZE, initial_covariance=1.0, window=1)
-
-    @property
-    def estimate(self) -> Array:
-        """Parameters, shape (22,)."""
-        return self._start + self._deviation * self._filter.theta
-
-    @property
-    def deviation(self) -> Array:
-        """Standard deviations of the estimate, shape (22,)."""
-        return self._deviation * np.sqrt(np.diag(self._filter.p))
-
-    @property
-    def information(self) -> Array:
-        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
-        return np.asarray(np.linalg.inv(self._filter.p))
-
-    def update(self, measured: Array, noise: Array) -> None:
-        """Take in n samples of all modes.
-
-        Args:
-            measured: channels, shape (3 modes, n, 8, 3), n a multiple of the window.
-            noise: standard deviations of the channels, shape (8, 3).
-
-        Raises:
-            ValueError: n is not a multiple of the window.
-        """
-        a, f = (averaged(each, self._window) for each in rows(measured))
-        variance = row_variance(noise, self.estimate) / self._window
-        root = np.sqrt(np.maximum(variance, EXACT * (f * f).mean(axis=(0, 1))))
-        outputs = (f - a @ self._start) / root
-        regressors = a * self._deviation / root[:, None]
-        # In the order of time; at each time all modes and rows.
-        for at in range(a.shape[1]):
-            new = regressors[:, at].reshape(-1, SIZE)
-            for phi, y in zip(new, outputs[:, at].ravel(), strict=True):
-                self._filter.update(phi, y)
-
-
-def averaged(values: Array, window: int) -> Array:
-    """Means over windows along the second axis: (modes, n, ...) -> (modes, n / window, ...).
-
-    Raises:
-        ValueError: n is not a multiple of the window.
-    """
-    count = values.shape[1]
-    if count % window:
-        raise ValueError(f"{count} samples: must be a multiple of the window, {window}")
-    cut = values.reshape(len(values), count // window, window, *values.shape[2:])
-    return np.asarray(cut.mean(axis=2))
-
-
-def pseudo_inverse(measured: Array) -> Array:
-    """Least squares over all rows at once, (A'A)^-1 A'F, shape (22,); columns of equal length.
-
-    Args:
-        measured: channels, shape (..., 8, 3).
-
-    Raises:
-        ValueError: the rows do not fix all parameters.
-    """
-    a, f = rows(measured)
-    a, f = a.reshape(-1, SIZE), f.ravel()
-    scale = np.linalg.norm(a, axis=0)
-    if not (scale > 0.0).all():
-        raise ValueError("a parameter has no effect in the motion: let all axes move")
-    x, _, rank, _ = np.linalg.lstsq(a / scale, f, rcond=None)
-    if rank < SIZE:
-        raise ValueError(f"the motion fixes {rank} of {SIZE} parameters: excite it more richly")
-    return np.asarray(x / scale)
-
 
 # Measures.
 
@@ -394,18 +233,18 @@ class Foresight:
         return np.concatenate((force, moment), axis=-1)
 
 
-def information(values: Array, variance: Array, unit: Array, window: int) -> Array:
+def information(values: Array, covariance: Array, unit: Array, window: int) -> Array:
     """Information about the parameters in foreseen channels, shape (k, 22, 22).
 
     Args:
         values: shape (3 modes, n, k, 8, 3); n a multiple of the window.
-        variance: of one sample's six rows, shape (k, 6).
+        covariance: of one sample's six rows, shape (k, 6, 6).
         unit: in which parameters are counted, shape (22,).
-        window: samples that are averaged, see KalmanEstimator.
+        window: samples that are averaged, see `estimation`.
     """
     # Small motions: the rows of mean channels are the mean rows.
     a = small_motion_rows(averaged(values, window))
-    a *= unit / np.sqrt(variance / window)[..., None]
+    a = np.linalg.inv(np.linalg.cholesky(covariance / window)) @ (a * unit)
     stacked = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, SIZE)
     return np.asarray(stacked.swapaxes(-1, -2) @ stacked)
 
@@ -438,9 +277,7 @@ class ExcitationPlanner:
         self._steps = step * np.arange(settings.samples // settings.thin + 1.0)
         self._samples = settings.period * np.arange(1.0, settings.samples + 1)
 
-    def choose(
-        self, old: Sinusoid, estimator: KalmanEstimator, state: Array, largest: Array
-    ) -> Sinusoid:
+    def choose(self, old: Sinusoid, estimator: Estimator, state: Array, largest: Array) -> Sinusoid:
         """The motion that takes the place of the old one.
 
         Args:
@@ -479,5 +316,5 @@ class ExcitationPlanner:
         values = foresight.sense(motion)
         reached = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
         # Each step stands for `thin` samples.
-        variance = row_variance(settings.noise.deviation(reached), estimate) / settings.thin
-        return information(values, variance, self._prior.deviation, settings.foreseen_window)
+        covariance = row_covariance(settings.noise.deviation(reached), estimate) / settings.thin
+        return information(values, covariance, self._prior.deviation, settings.foreseen_window)

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
+from diffbot_papers.compliant_base.estimation import PublishedFilter
 from diffbot_papers.compliant_base.model import (
     AXIS,
     GRAVITY,
@@ -336,7 +337,8 @@ class ExperimentSettings:
         settled: how long the arm has moved as in (24), gently begun, before anything is measured,
             s; 0: it starts from rest, as the paper's.
         blend: how long the arm takes from one excitation to the next, that start included, s.
-        window: samples that the estimator averages, see KalmanEstimator; 1 is the paper's way.
+        window: samples that the estimator averages, see `estimation`; 1 is the paper's way.
+        published_filter: the Kalman filter of the paper estimates; None: errors in variables do.
         thin: sampling periods per step of a prediction.
         population: candidates of the optimiser per number that it chooses.
         generations: of candidates.
@@ -353,7 +355,8 @@ class ExperimentSettings:
     interval: float = 0.4
     settled: float = 0.0
     blend: float = 0.2
-    window: int = 8
+    window: int = 4
+    published_filter: PublishedFilter | None = None
     thin: int = 2
     population: int = 6
     generations: int = 6

@@ -6,8 +6,10 @@ import math
 import tempfile
 from pathlib import Path
 
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form
+from arc_odometry import Velocity
+from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, wheel_friction
 from diffbot_description.loading import support_span
+from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.gazebo import server as protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
 from diffbot_sim.gazebo.server import GazeboServer
@@ -67,6 +69,7 @@ class GazeboSimulator:
         try:
             if pictures is not None:
                 self._server.wait_for_picture(pictures)
+            self._set_friction()
             self._settle()
         except BaseException:
             self.close()
@@ -97,9 +100,13 @@ class GazeboSimulator:
         duration = check_duration(duration)
         count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
         self._inner_step = duration / count
-        self._state = self._server.exchange(
-            protocol.request(protocol.STEP, left, right, self._inner_step, steps=count), count
-        )
+        if self._drag.exists:
+            for _ in range(count):
+                u = Velocity(*self._velocity(self._yaw()))
+                drag = self._drag.wrench(u, (left, right), self._inner_step)
+                self._do_steps(1, left, right, *drag)
+        else:
+            self._do_steps(count, left, right)
         if not all(map(math.isfinite, (*self._state.rates, *self._state.position))):
             raise FloatingPointError(
                 f"Gazebo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
@@ -126,9 +133,19 @@ class GazeboSimulator:
 
     def velocity(self) -> tuple[float, float]:
         """See Simulator.velocity; v lies along the heading, omega about the vertical."""
+        return self._velocity(self._theta)
+
+    def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _ = self._state.linear
-        v = vx * math.cos(self._theta) + vy * math.sin(self._theta)
+        v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, self._state.angular[2]
+
+    def _do_steps(self, count: int, left: float, right: float, *drag: float) -> None:
+        """Inner steps with torques (N m) and the casters' drag; see CasterDrag.wrench."""
+        self._state = self._server.exchange(
+            protocol.request(protocol.STEP, left, right, self._inner_step, *drag, steps=count),
+            count,
+        )
 
     def parameters(self) -> DynamicParameters:
         """See Simulator.parameters."""
@@ -145,6 +162,23 @@ class GazeboSimulator:
         # A joint of a body whose centre of mass moves begins anew at angle 0.
         now = self._raw_angles()
         self._zero = (now[0] - before[0], now[1] - before[1])
+        self._set_friction()
+
+    def _set_friction(self) -> None:
+        """Friction under the present load: the casters' here, the wheels' in the plugin."""
+        mass, x, _, _ = self._payload
+        self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
+        values = (*self.parameters(), self._bare.wheel_radius, self._bare.half_track)
+        self._server.exchange(protocol.request(protocol.MODEL, *values))
+        for side, law in enumerate(wheel_friction(self._robot, mass, x)):
+            directions = (1.0, -1.0)
+            friction = (
+                law.viscous,
+                *map(law.sliding, directions),
+                *map(law.breakaway, directions),
+                law.stribeck_velocity or 0.0,
+            )
+            self._server.exchange(protocol.request(protocol.FRICTION, *friction, steps=side))
 
     def _check_balance(self, loaded: RobotModel, mass: float, x: float) -> None:
         total = loaded.mass_body + 2.0 * loaded.wheel_mass

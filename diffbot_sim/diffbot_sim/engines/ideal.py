@@ -2,11 +2,9 @@
 
     v'     = K5 omega^2   + K7 (T_left + T_right)
     omega' = K6 v omega   + K8 (T_left - T_right)
-    T = tau - viscous w - coulomb sign(w),   w_left, w_right = (v -+ b omega) / r
+    T = tau - T_f(w),   w_left, w_right = (v -+ b omega) / r
 
-A wheel at rest holds as long as the friction that this needs is within its Coulomb limit. The
-wheel accelerations depend on the torques through a symmetric positive definite matrix, so exactly
-one choice of holding and slipping wheels is consistent (a linear complementarity problem).
+T_f is the law of diffbot_description.dynamics; engines/wheel_friction.py says when a wheel holds.
 
 Each step is a chain of Taylor series of order 18 that end where a wheel stops, starts or reverses
 (roots of polynomials, found safely). There is no step-size to choose and no chatter at rest.
@@ -17,12 +15,10 @@ friction meets its analytic solution to 1e-12 too. One 10 ms step takes about 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+import math
 
-import numpy as np
-
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form
+from diffbot_description import DynamicParameters, Robot, closed_form, wheel_friction
+from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.motion_series import (
     MOST_PIECES,
     MotionSeries,
@@ -30,106 +26,18 @@ from diffbot_sim.engines.motion_series import (
     first_root,
     motion_series,
 )
+from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
-HOLDING = 0
-"""Mode of a wheel at rest; +1 and -1 are the directions of a turning one."""
-
-# Relative. Friction may exceed its limit by so much before a wheel counts as released, and a
-# coefficient below this part of what was added up to it is an exact zero.
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class PlanarDynamics:
-    """Rows of v', omega' and of the friction torques (N m) that hold the wheels [left, right]."""
-
-    acceleration: tuple[list[float], list[float]]
-    holding: tuple[list[float], list[float]]
-
-
-class WheelFriction:
-    """Equations of motion for given modes of the wheels, and the choice of those modes.
-
-    Args:
-        parameters: K5..K8.
-        radius: wheel radius, m.
-        half_track: b, m.
-        viscous, coulomb: friction of the wheels [left, right], N m s/rad and N m, >= 0.
-    """
-
-    def __init__(
-        self,
-        parameters: DynamicParameters,
-        radius: float,
-        half_track: float,
-        viscous: tuple[float, float],
-        coulomb: tuple[float, float],
-    ) -> None:
-        self.parameters = parameters
-        self.coulomb = coulomb
-        self._viscous = viscous
-        k7, k8 = parameters.k7, parameters.k8
-        self._input = np.array([[k7, k7], [k8, -k8]])  # wheel torques -> [v', omega']
-        self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / radius
-        # Rows of the wheel speeds [left, right], rad/s.
-        self.wheel_speed = [[0.0, 0.0, *speeds, 0.0] for speeds in self._wheels.tolist()]
-
-    def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
-        """Equations of motion while the modes of the wheels [left, right] last."""
-        torques = np.zeros((2, 5))
-        for i in range(2):
-            torques[i, 2:4] = -self._viscous[i] * self._wheels[i]
-            torques[i, 4] = torque[i] - self.coulomb[i] * modes[i]
-        drift = np.zeros((2, 5))
-        drift[0, 0], drift[1, 1] = self.parameters.k5, self.parameters.k6
-        free = drift + self._input @ torques
-        holding = np.zeros((2, 5))
-        held = [i for i in range(2) if modes[i] == HOLDING]
-        if held:
-            gain = self._wheels[held] @ self._input[:, held]
-            holding[held] = -np.linalg.solve(gain, self._wheels[held] @ free)
-        rows = (free + self._input @ holding).tolist()
-        if len(held) == 2:
-            rows = [[0.0] * 5, [0.0] * 5]
-        left, right = holding.tolist()
-        return PlanarDynamics((rows[0], rows[1]), (left, right))
-
-    def choose_modes(
-        self, v: float, omega: float, torque: tuple[float, float], modes: list[int]
-    ) -> list[int]:
-        """Modes from now on: turning wheels keep theirs, wheels at rest hold or start to turn.
-
-        Args:
-            v, omega: body velocity, m/s and rad/s.
-            torque: acting from now on, N m.
-            modes: HOLDING for each wheel that is at rest now, else its direction.
-        """
-        if HOLDING not in modes:
-            return list(modes)
-        basis = np.array([omega * omega, v * omega, v, omega, 1.0])
-        choices = [(HOLDING, 1, -1) if mode == HOLDING else (mode,) for mode in modes]
-        for candidate in map(list, product(*choices)):
-            dynamics = self.dynamics(torque, candidate)
-            wheel_acceleration = self._wheels @ (np.array(dynamics.acceleration) @ basis)
-            friction = np.abs(np.array(dynamics.holding) @ basis)
-            if all(
-                friction[i] <= self.coulomb[i] * (1.0 + ROUNDING)
-                if candidate[i] == HOLDING
-                else candidate[i] * wheel_acceleration[i] > 0.0
-                for i in range(2)
-                if modes[i] == HOLDING
-            ):
-                return candidate
-        return list(modes)  # only rounding on the limit of holding leads here
+# Of the robot, m/s: slower than this, dragging casters stop it at once or let it start.
+SLOW = 1e-5
 
 
 class IdealSimulator:
     """Closed-form model of a robot with friction of its wheels; see Simulator for the interface.
 
     Args:
-        robot: its URDF gives K5..K8 (REFERENCE equations in diffbot_description.closed_form), its
-            friction the viscous and Coulomb friction of the wheels.
+        robot: its model gives K5..K8 (REFERENCE equations in diffbot_description.closed_form).
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -137,7 +45,7 @@ class IdealSimulator:
         self._bare = robot.model
         self._radius = self._bare.wheel_radius
         self._half_track = self._bare.half_track
-        self._load(self._bare)
+        self._load()
         self.paused = False
         self.reset()
 
@@ -148,16 +56,27 @@ class IdealSimulator:
         self._v = self._omega = 0.0
         self._angles = [0.0, 0.0]
         # A wheel without Coulomb friction never holds; its direction is of no effect.
-        self._modes = [HOLDING if limit > 0.0 else 1 for limit in self._friction.coulomb]
+        drags = self._friction.drag.exists
+        self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
     def step(self, torque: tuple[float, float], duration: float) -> None:
         """See Simulator.step."""
         torque = check_torque(torque)
         remaining = check_duration(duration)
-        self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
+        self._choose_modes(torque)
         for _ in range(MOST_PIECES):
+            remaining -= self._stop_or_start(torque, remaining)
+            if remaining <= 0.0:
+                self.time += duration
+                return
             dynamics = self._friction.dynamics(torque, self._modes)
-            series = motion_series(self._v, self._omega, self._theta, dynamics.acceleration)
+            series = motion_series(
+                self._v,
+                self._omega,
+                self._theta,
+                dynamics.acceleration,
+                self._friction.functions,
+            )
             end, wheel = self._next_event(series, dynamics, min(series.span, remaining))
             self._advance(series, end)
             if wheel is not None:
@@ -202,38 +121,48 @@ class IdealSimulator:
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
-        self._load(self._bare.with_payload(mass, x, yaw_inertia))
+        self._load(mass, x, yaw_inertia)
 
-    def _load(self, model: RobotModel) -> None:
-        friction = self._robot.friction
+    def _load(self, mass: float = 0.0, x: float = 0.0, yaw_inertia: float = 0.0) -> None:
+        parameters = closed_form(self._bare.with_payload(mass, x, yaw_inertia))
         self._friction = WheelFriction(
-            closed_form(model), self._radius, self._half_track, friction.viscous, friction.coulomb
+            parameters,
+            self._radius,
+            self._half_track,
+            wheel_friction(self._robot, mass, x),
+            CasterDrag(self._robot, parameters, mass, x),
         )
 
     def _next_event(
         self, series: MotionSeries, dynamics: PlanarDynamics, end: float
     ) -> tuple[float, int | None]:
-        """Time (s) and wheel of the first stop or release up to end; (end, None) without one."""
+        """Time (s) and wheel of the first stop or release up to end; no wheel without one.
+
+        A piece also ends, without a wheel, where the series of a function hold no further.
+        """
         event = None
-        for wheel, (mode, limit) in enumerate(
-            zip(self._modes, self._friction.coulomb, strict=True)
-        ):
-            if limit == 0.0:
+        for wheel, mode in enumerate(self._modes):
+            if not self._friction.holds[wheel]:
                 continue
             row = dynamics.holding[wheel] if mode == HOLDING else self._friction.wheel_speed[wheel]
             sizes = series.magnitude(row)
             if mode == HOLDING:
                 friction = series.combine(row)
-                margins = [[-f for f in friction], friction]
-                for margin in margins:
-                    margin[0] += limit
-                sizes[0] += limit
+                margins = [[-f for f in friction], list(friction)]
+                for margin, push in zip(margins, (1.0, -1.0), strict=True):
+                    margin[0] += self._friction.limit(wheel, push)
+                sizes[0] += max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
             else:
                 margins = [[mode * term for term in series.combine(row)]]
             for margin in margins:
                 time = _end_of_margin(margin, sizes, end)
                 if time is not None:
                     end, event = time, wheel
+        for function in self._friction.functions:
+            for bound in function.validity(self._v, self._omega):
+                time = _end_of_margin(series.combine(bound), series.magnitude(bound), end)
+                if time is not None and time < end:
+                    end, event = time, None
         return end, event
 
     def _advance(self, series: MotionSeries, time: float) -> None:
@@ -258,7 +187,44 @@ class IdealSimulator:
             return
         self._modes[wheel] = HOLDING
         self._rest_holding_wheels()
-        self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
+        self._choose_modes(torque)
+
+    def _choose_modes(self, torque: tuple[float, float]) -> None:
+        if not self._is_held_by_casters():
+            self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
+
+    def _is_held_by_casters(self) -> bool:
+        return self._friction.drag.exists and self._modes == [HOLDING, HOLDING]
+
+    def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
+        """Stop a slow robot whose casters drag, or let it start; returns the time taken, s.
+
+        Where it turns as it stops, the directions of the casters turn ever faster, and series hold
+        for ever less: below SLOW the rest of the way, SLOW^2 / acceleration, is left out.
+        """
+        if not self._friction.drag.exists:
+            return 0.0
+        b, held = self._half_track, self._is_held_by_casters()
+        speed = math.hypot(self._v, b * self._omega)
+        if not held and speed >= SLOW:
+            return 0.0
+        departure = self._friction.departure(torque)
+        if departure is None:
+            self._v = self._omega = 0.0
+            self._modes = [HOLDING, HOLDING]
+            return remaining
+        start, modes = departure
+        drag = self._friction.drag
+        along = drag.mass * self._v * start.v + drag.inertia * self._omega * start.omega
+        if held or along <= 0.0:
+            self._v = self._omega = 0.0
+        elif speed >= 0.1 * SLOW:
+            return 0.0
+        time = min(remaining, SLOW / math.hypot(start.v, b * start.omega))
+        self._v += start.v * time
+        self._omega += start.omega * time
+        self._modes = modes
+        return time
 
     def _rest_holding_wheels(self) -> None:
         """Take rounding out of the speeds of wheels at rest; the other wheel keeps its speed."""

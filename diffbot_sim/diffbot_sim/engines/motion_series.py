@@ -1,18 +1,20 @@
 """Taylor series of planar motion, and safe roots of polynomials: integration exact to floats.
 
 A polynomial is a list of its coefficients, floats, in ascending order of powers. Every quantity of
-the motion is a row in the basis [omega^2, v omega, v, omega, 1]; v' and omega' are two such rows.
+the motion is a row in the basis [omega^2, v omega, v, omega, 1] and, after these, the values of
+functions of the state (`StateFunction`); v' and omega' are two such rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import mul
+from typing import Protocol
 
 Row = Sequence[float]
-"""Coefficients of a quantity in the basis [omega^2, v omega, v, omega, 1]."""
+"""Coefficients of a quantity in the basis [omega^2, v omega, v, omega, 1, functions...]."""
 
 ORDER = 18
 # Size of the last term of a series relative to the motion: below float resolution.
@@ -31,7 +33,7 @@ class MotionSeries:
 
     v (m/s), omega (rad/s); centripetal = omega^2 and coriolis = v omega; path = integral of v
     (m); theta (rad), x and y (m) relative to the pose at the start of the piece. `span` (s) is
-    the time over which the series hold to float accuracy.
+    the time over which the series hold to float accuracy. `others` are those of the functions.
     """
 
     v: list[float]
@@ -43,6 +45,7 @@ class MotionSeries:
     x: list[float]
     y: list[float]
     span: float
+    others: list[list[float]] = field(default_factory=list)
 
     def combine(self, row: Row) -> list[float]:
         """Series of a quantity."""
@@ -53,6 +56,10 @@ class MotionSeries:
             )
         ]
         series[0] += row[4]
+        for factor, other in zip(row[5:], self.others, strict=False):
+            if factor == 0.0:
+                continue
+            series = [a + factor * b for a, b in zip(series, other, strict=False)]
         return series
 
     def magnitude(self, row: Row) -> list[float]:
@@ -63,10 +70,179 @@ class MotionSeries:
             for terms in zip(*parts, strict=False)
         ]
         sums[0] += abs(row[4])
+        for factor, other in zip(row[5:], self.others, strict=False):
+            if factor == 0.0:
+                continue
+            sums = [a + abs(factor * b) for a, b in zip(sums, other, strict=False)]
         return sums
 
 
-def motion_series(v: float, omega: float, heading: float, rows: tuple[Row, Row]) -> MotionSeries:
+class Expansion(Protocol):
+    """Series of the values of a function of the state, made a term at a time."""
+
+    terms: list[list[float]]
+
+    def extend(self, vs: list[float], ws: list[float]) -> None:
+        """Append the next term of each value; vs and ws (v and omega) have as many by then."""
+
+
+class StateFunction(Protocol):
+    """Values that depend on v and omega other than by a row of the basis."""
+
+    def values(self, v: float, omega: float) -> Sequence[float]:
+        """Return the values at a state, m/s and rad/s."""
+
+    def expansion(self) -> Expansion:
+        """Return the empty series."""
+
+    def validity(self, v: float, omega: float) -> list[Row]:
+        """Rows that are above 0 at the state and as long as an expansion about it holds."""
+
+
+# Where |x| is above the first, exp(-x^2) is below float resolution, and taken for 0; a piece of
+# motion that begins there ends at the second at the latest.
+FAR, NEAR = 6.5, 6.2
+# Largest change of x in a piece: with it the first term left out of exp(-x^2) is below 1e-16.
+REACH = 0.3
+
+
+@dataclass(frozen=True)
+class Stribeck:
+    """exp(-x^2) with x = speed / Stribeck velocity of a wheel: how much static friction is left.
+
+    Args:
+        per_v: x per m/s of v.
+        per_omega: x per rad/s of omega.
+    """
+
+    per_v: float
+    per_omega: float
+
+    def values(self, v: float, omega: float) -> Sequence[float]:
+        """See StateFunction.values."""
+        x = self.per_v * v + self.per_omega * omega
+        return [math.exp(-x * x)]
+
+    def expansion(self) -> Expansion:
+        """See StateFunction.expansion."""
+        return _StribeckExpansion(self.per_v, self.per_omega)
+
+    def validity(self, v: float, omega: float) -> list[Row]:
+        """See StateFunction.validity."""
+        x = self.per_v * v + self.per_omega * omega
+        if abs(x) > FAR:
+            sign = math.copysign(1.0, x)
+            return [[0.0, 0.0, sign * self.per_v, sign * self.per_omega, -NEAR]]
+        return [
+            [0.0, 0.0, sign * self.per_v, sign * self.per_omega, REACH - sign * x]
+            for sign in (1.0, -1.0)
+        ]
+
+
+class _StribeckExpansion:
+    """e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j)."""
+
+    def __init__(self, per_v: float, per_omega: float) -> None:
+        self._per_v, self._per_omega = per_v, per_omega
+        self._x: list[float] = []
+        self._slope: list[float] = []  # j g_j
+        self.terms = [[]]
+
+    terms: list[list[float]]
+
+    def extend(self, vs: list[float], ws: list[float]) -> None:
+        """See Expansion.extend."""
+        k = len(self._x)
+        self._x.append(self._per_v * vs[k] + self._per_omega * ws[k])
+        (terms,) = self.terms
+        if abs(self._x[0]) > FAR:
+            terms.append(0.0)
+            return
+        power = -sum(map(mul, self._x, self._x[::-1]))
+        if k == 0:
+            terms.append(math.exp(power))
+        else:
+            self._slope.append(k * power)
+            terms.append(sum(map(mul, self._slope, terms[::-1])) / k)
+
+
+@dataclass(frozen=True)
+class Slip:
+    """Direction of the velocity of a ground point, a unit vector forward and to the left.
+
+    Both values are 0 at rest, where there is none.
+
+    Args:
+        x: m ahead of the axle, not 0.
+        y: m to the left.
+    """
+
+    x: float
+    y: float
+
+    def values(self, v: float, omega: float) -> Sequence[float]:
+        """See StateFunction.values."""
+        forward, left = v - self.y * omega, self.x * omega
+        speed = math.hypot(forward, left)
+        return [forward / speed, left / speed] if speed > 0.0 else [0.0, 0.0]
+
+    def expansion(self) -> Expansion:
+        """See StateFunction.expansion."""
+        return _SlipExpansion(self.x, self.y)
+
+    def validity(self, v: float, omega: float) -> list[Row]:
+        """See StateFunction.validity: until it has turned by a right angle, or stops."""
+        forward, left = self.values(v, omega)
+        if forward == left == 0.0:
+            return []
+        return [[0.0, 0.0, forward, left * self.x - forward * self.y, 0.0]]
+
+
+class _SlipExpansion:
+    """a p and b p with p = s^(-1/2), s = a^2 + b^2: s p' = -s' p / 2 gives p term by term."""
+
+    def __init__(self, x: float, y: float) -> None:
+        self._x, self._y = x, y
+        self._forward: list[float] = []
+        self._left: list[float] = []
+        self._square: list[float] = []
+        self._inverse: list[float] = []
+        self._scale = 1.0
+        self.terms = [[], []]
+
+    terms: list[list[float]]
+
+    def extend(self, vs: list[float], ws: list[float]) -> None:
+        """See Expansion.extend."""
+        k = len(self._square)
+        if k == 0:
+            # Speeds relative to the first: their squares would underflow.
+            speed = math.hypot(vs[0] - self._y * ws[0], self._x * ws[0])
+            self._scale = 1.0 / speed if speed > 0.0 else 0.0
+        self._forward.append(self._scale * (vs[k] - self._y * ws[k]))
+        self._left.append(self._scale * self._x * ws[k])
+        self._square.append(
+            sum(map(mul, self._forward, self._forward[::-1]))
+            + sum(map(mul, self._left, self._left[::-1]))
+        )
+        if k == 0:
+            self._inverse.append(1.0)
+        else:
+            total = sum(
+                (0.5 * j - k) * self._square[j] * self._inverse[k - j] for j in range(1, k + 1)
+            )
+            self._inverse.append(total / (k * (self._square[0] or 1.0)))
+        for parts, terms in zip((self._forward, self._left), self.terms, strict=True):
+            terms.append(sum(map(mul, parts, self._inverse[::-1])))
+
+
+def motion_series(
+    v: float,
+    omega: float,
+    heading: float,
+    rows: tuple[Row, Row],
+    functions: Sequence[StateFunction] = (),
+) -> MotionSeries:
     """Expand v' = rows[0] . basis, omega' = rows[1] . basis and the pose about the given state.
 
     The products of series are Cauchy products; cos and sin of the heading follow from
@@ -75,7 +251,9 @@ def motion_series(v: float, omega: float, heading: float, rows: tuple[Row, Row])
     Raises:
         FloatingPointError: the motion is too fast to be expanded.
     """
-    (a0, a1, a2, a3, a4), (b0, b1, b2, b3, b4) = rows
+    (a0, a1, a2, a3, a4, *a_other), (b0, b1, b2, b3, b4, *b_other) = rows
+    expansions = [function.expansion() for function in functions]
+    others = [terms for expansion in expansions for terms in expansion.terms]
     vs, ws, ww, vw = [v], [omega], [], []
     path, theta, x, y = [0.0], [0.0], [0.0], [0.0]
     cosine, sine = [math.cos(heading)], [math.sin(heading)]
@@ -96,6 +274,11 @@ def motion_series(v: float, omega: float, heading: float, rows: tuple[Row, Row])
         sine.append(n * rate_s)
         rate_v = a0 * ww[k] + a1 * vw[k] + a2 * vs[k] + a3 * ws[k] + a4 * one
         rate_w = b0 * ww[k] + b1 * vw[k] + b2 * vs[k] + b3 * ws[k] + b4 * one
+        for expansion in expansions:
+            expansion.extend(vs, ws)
+        for a, b, terms in zip(a_other, b_other, others, strict=True):
+            rate_v += a * terms[k]
+            rate_w += b * terms[k]
         vs.append(n * rate_v)
         ws.append(n * rate_w)
     span = min(_span(vs, ws), _span(cosine, sine))
@@ -104,7 +287,7 @@ def motion_series(v: float, omega: float, heading: float, rows: tuple[Row, Row])
             f"v = {v:.3g} m/s, omega = {omega:.3g} rad/s: the motion is too fast to integrate; "
             "lower the torque"
         )
-    return MotionSeries(vs, ws, ww, vw, path, theta, x, y, span)
+    return MotionSeries(vs, ws, ww, vw, path, theta, x, y, span, others)
 
 
 def _span(first: list[float], second: list[float]) -> float:

@@ -42,7 +42,9 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Robot, closed_form, urdf
+from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
@@ -60,6 +62,8 @@ except ImportError as error:
         f"sim:=mujoco needs the Python package mujoco ({error}): "
         "install it with 'pip install mujoco', or use sim:=ideal"
     ) from error
+
+from diffbot_sim.engines.mujoco_friction import WheelJointFriction  # after the word on mujoco
 
 FLOOR = "floor"
 PAYLOAD = "payload"
@@ -118,6 +122,9 @@ class MujocoSimulator:
         self._angle = [int(joint.qposadr[0]) for joint in joints]
         self._speed = [int(joint.dofadr[0]) for joint in joints]
         self._wheels = [int(joint.bodyid[0]) for joint in joints]
+        self._friction = WheelJointFriction(self._model, robot, self._speed)
+        self._friction.load(self.parameters())
+        self._drag = CasterDrag(robot, self.parameters())
         self._stand = self._settled()
         self.paused = False
         self.reset()
@@ -138,10 +145,13 @@ class MujocoSimulator:
         left, right = check_torque(torque)
         duration = check_duration(duration)
         count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
-        set_inner_step(self._model, duration / count, self._settings)
-        self._data.qfrc_applied[self._speed[0]] = left
-        self._data.qfrc_applied[self._speed[1]] = right
-        mujoco.mj_step(self._model, self._data, nstep=count)
+        self._set_inner_step(duration / count)
+        if self._drag.exists:
+            for _ in range(count):
+                self._pull_casters((left, right))
+                self._friction.step(self._data, (left, right), 1)
+        else:
+            self._friction.step(self._data, (left, right), count)
         if self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
             raise FloatingPointError(
                 f"MuJoCo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
@@ -176,12 +186,26 @@ class MujocoSimulator:
 
     def velocity(self) -> tuple[float, float]:
         """See Simulator.velocity; v lies along the heading, omega about the vertical."""
+        return self._velocity(self._theta)
+
+    def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _, *spin = self._data.qvel[:6].tolist()
         w, x, y, z = self._data.qpos[3:7].tolist()
         # Last row of the rotation matrix: the body's spin about the vertical.
         up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
-        v = vx * math.cos(self._theta) + vy * math.sin(self._theta)
+        v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, sum(a * b for a, b in zip(up, spin, strict=True))
+
+    def _pull_casters(self, torque: tuple[float, float]) -> None:
+        """Let the casters drag for one inner step; torque [left, right] in N m."""
+        yaw = self._yaw()
+        force, moment = self._drag.wrench(
+            Velocity(*self._velocity(yaw)), torque, self._model.opt.timestep
+        )
+        c, s, height = math.cos(yaw), math.sin(yaw), self._bare.wheel_radius
+        # It acts on the ground, below the origin of the free body: a lever, in its frame.
+        lever = -height * force
+        self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
 
     def parameters(self) -> DynamicParameters:
         """See Simulator.parameters."""
@@ -194,13 +218,12 @@ class MujocoSimulator:
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
-        before, self._payload = self._payload, (mass, x, z, yaw_inertia)
-        set_payload_mass(self._model, *self._payload)
+        before = self._payload
+        self._load(mass, x, z, yaw_inertia)
         try:
             self._settled()
         except ValueError:
-            self._payload = before
-            set_payload_mass(self._model, *before)
+            self._load(*before)
             raise
 
     def contact_loads(self) -> tuple[float, float, float]:
@@ -212,13 +235,23 @@ class MujocoSimulator:
         roll, pitch, _ = roll_pitch_yaw(*self._data.qpos[3:7].tolist())
         return float(self._data.qpos[2]), roll, pitch
 
+    def _load(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
+        self._payload = (mass, x, z, yaw_inertia)
+        set_payload_mass(self._model, *self._payload)
+        self._friction.load(self.parameters(), mass, x)
+        self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
+
+    def _set_inner_step(self, inner_step: float) -> None:
+        set_inner_step(self._model, inner_step, self._settings)
+        self._friction.set_inner_step(inner_step)
+
     def _yaw(self) -> float:
         return roll_pitch_yaw(*self._data.qpos[3:7].tolist())[2]
 
     def _settled(self) -> NDArray[np.float64]:
         """Positions after SETTLING_TIME on the floor without torque, from level; checked."""
         data = mujoco.MjData(self._model)
-        set_inner_step(self._model, self._settings.inner_step, self._settings)
+        self._set_inner_step(self._settings.inner_step)
         data.qpos[2] = self._bare.wheel_radius
         mujoco.mj_step(self._model, data, nstep=round(SETTLING_TIME / self._model.opt.timestep))
         tilt = 2.0 * math.hypot(data.qpos[4], data.qpos[5])
@@ -251,7 +284,7 @@ def _contact_loads(
 def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujoco.MjModel:
     """Compile the robot's URDF with a floor at z = 0, a free base and an empty payload body.
 
-    The URDF gives masses, joints and shapes; the robot its joint names and its friction.
+    The URDF gives masses, joints and shapes; the robot its joint names and viscous friction.
 
     Raises:
         ValueError: the URDF lacks a wheel joint or a wheel has no collision shape.
@@ -271,7 +304,8 @@ def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujo
         if geom is not floor and geom.name != FLOOR:
             # Everything meets the floor only: bits of the floor's contype.
             geom.contype, geom.conaffinity = 0, 1
-            geom.condim, geom.friction = _caster_friction(robot)
+            # The casters' drag is CasterDrag's.
+            geom.condim, geom.friction = 1, [0.0, 0.0, 0.0]
             _set_contact(geom, settings)
     for geom in wheels:
         geom.conaffinity = 0
@@ -322,21 +356,16 @@ def _set_contact(element: mujoco.MjsGeom | mujoco.MjsPair, settings: ContactSett
     element.solimp[:2] = settings.impedance
 
 
-def _caster_friction(robot: Robot) -> tuple[int, list[float]]:
-    coefficient = robot.contact.caster_friction
-    return (3 if coefficient > 0.0 else 1), [coefficient, 0.0, 0.0]
-
-
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
-    """The wheels' collision shapes, named; their joints get the robot's friction."""
+    """The wheels' collision shapes, named; their joints get the robot's viscous friction."""
     geoms = []
     for i, name in enumerate((robot.joints.left, robot.joints.right)):
         joint = spec.joint(name)
         if joint is None:
             raise ValueError(f"the URDF of {robot.name} has no joint {name!r}; see robot.joints")
         joint.damping = _first_entry(joint.damping, robot.friction.viscous[i])
-        joint.frictionloss = robot.friction.coulomb[i]
-        # Stiff, so that a wheel at rest holds instead of creeping.
+        # Dry friction is WheelJointFriction's; the stiffest impedance that MuJoCo takes.
+        joint.frictionloss = 0.0
         joint.solimp_friction[:2] = 0.9999
         shapes = list(joint.parent.geoms)
         if not shapes:

@@ -63,9 +63,17 @@ KINDS = {
 }
 
 
-def setting(unit: str, meaning: str, default: float | int, **limits: float) -> Any:
+def setting(
+    unit: str,
+    meaning: str,
+    default: float | int,
+    above: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+) -> Any:
     """Return a dataclass field of a number with its default, unit, meaning and limits."""
-    return field(default=default, metadata={METADATA_KEY: Quantity(unit, meaning, **limits)})
+    quantity = Quantity(unit, meaning, above, minimum, maximum)
+    return field(default=default, metadata={METADATA_KEY: quantity})
 
 
 @dataclass(frozen=True)

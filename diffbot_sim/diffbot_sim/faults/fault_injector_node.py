@@ -11,8 +11,8 @@ back or drops; let it run with lock_step false then.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -21,28 +21,28 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from diffbot_node import Parameter, declare, subscribe_to_states
+from diffbot_node import declare, parameter, subscribe_to_states
+from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 from diffbot_node.stopping import LATCHED
 from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS
 
-PARAMETERS = (
-    Parameter("script", "", "path of the YAML that says which topics and which faults"),
-    Parameter("seed", -1, "seed of all chances; -1: the script's", minimum=-1),
-    Parameter(
-        "leave_when_alone",
-        False,
-        "end with status 0 when a topic has lost its publisher or its subscriber",
-    ),
-    Parameter(
-        "patience",
-        20.0,
-        "with leave_when_alone: wall time to wait for them, s; then status 1",
-        above=0.0,
-    ),
-)
+
+@dataclass(frozen=True)
+class FaultInjectorParameters:
+    """Of fault_injector."""
+
+    script: str = parameter("", "path of the YAML that says which topics and which faults")
+    seed: int = parameter(-1, "seed of all chances; -1: the script's", minimum=-1)
+    leave_when_alone: bool = parameter(
+        False, "end with status 0 when a topic has lost its publisher or its subscriber"
+    )
+    patience: float = parameter(
+        20.0, "with leave_when_alone: wall time to wait for them, s; then status 1", above=0.0
+    )
+
 
 # How often it is looked whether messages are due, s of the node's clock, while some wait.
 RELEASE_PERIOD = 0.002
@@ -68,6 +68,7 @@ class RelayedTopic:
         faults: of this topic.
         seed: of their chances.
         on_message: is called with this and each message that comes.
+        patience: how long publisher and subscriber may be waited for, s of wall time.
 
     Attributes:
         relay: as given.
@@ -84,6 +85,7 @@ class RelayedTopic:
         faults: Sequence[Fault],
         seed: int,
         on_message: Callable[[RelayedTopic, Any], None],
+        patience: float,
     ) -> None:
         self.relay, self._node = relay, node
         message_type = find_message_type(relay.type)
@@ -94,7 +96,7 @@ class RelayedTopic:
                 where = f"{fault.topic}, {fault.kind} at {fault.start:g} s"
                 raise ValueError(f"{where}: {error}") from None
         self.injector = FaultInjector(faults, seed)
-        self._met = False
+        self._partners, self._patience = Presence(patience), patience
         take = partial(on_message, self)
         if relay.latched:
             qos = LATCHED
@@ -131,10 +133,16 @@ class RelayedTopic:
             return f"a subscriber of {self._names[1]}"
         return None
 
-    def has_met(self) -> bool:
-        """Whether publisher and subscriber are there, or have been at one time."""
-        self._met = self._met or not self.missing()
-        return self._met
+    def leave(self) -> int | None:
+        """Exit status when publisher or subscriber have left (0) or never came (1); else None."""
+        missing = self.missing()
+        return self._partners.leave(
+            missing is None,
+            self._node.get_logger(),
+            f"there is no more {str(missing).removeprefix('a ')}; ends",
+            f"waited {self._patience:g} s of wall time in vain for {missing}; start it, or remap "
+            "the topics",
+        )
 
     def close(self) -> None:
         """Wait for the last message: a process that ends at once takes it with it."""
@@ -170,7 +178,7 @@ class FaultInjectorNode(Node):
     def __init__(self) -> None:
         super().__init__("fault_injector")
         self.exit_code: int | None = None
-        self.values = declare(self, PARAMETERS)
+        self.values = declare(self, FaultInjectorParameters)
         if not self.values.script:
             raise ValueError("parameter 'script' = '': must be the path of a script of faults")
         script = load_script(self.values.script)
@@ -182,12 +190,13 @@ class FaultInjectorNode(Node):
         self._newest = 0  # ns
         self._active: list[Fault] = []
         self._topics = [
-            RelayedTopic(self, relay, script.of(relay.topic), seed, self._on_message)
+            RelayedTopic(
+                self, relay, script.of(relay.topic), seed, self._on_message, self.values.patience
+            )
             for relay in script.relays
         ]
         for topic in self._topics:
             self.get_logger().info(f"relays {topic}")
-        self._created = time.monotonic()
         self._release_timer = self.create_timer(RELEASE_PERIOD, self._release)
         self._release_timer.cancel()
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
@@ -249,22 +258,8 @@ class FaultInjectorNode(Node):
         if self._origin is not None:
             self._release()
         if self.values.leave_when_alone and self.exit_code is None:
-            self._leave_when_alone()
-
-    def _leave_when_alone(self) -> None:
-        met = [topic.has_met() for topic in self._topics]
-        missing = [topic.missing() for topic in self._topics]
-        gone = [words for known, words in zip(met, missing, strict=True) if known and words]
-        absent = [words for words in missing if words]
-        if gone:
-            self.get_logger().info(f"there is no more {gone[0].removeprefix('a ')}; ends")
-            self.exit_code = 0
-        elif absent and time.monotonic() - self._created > self.values.patience:
-            self.get_logger().error(
-                f"waited {self.values.patience:g} s of wall time in vain for {absent[0]}; start "
-                "it, or remap the topics"
-            )
-            self.exit_code = 1
+            ends = (topic.leave() for topic in self._topics)
+            self.exit_code = next((code for code in ends if code is not None), None)
 
     def close(self) -> None:
         """Wait until the last messages have arrived."""

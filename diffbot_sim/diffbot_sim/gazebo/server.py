@@ -21,7 +21,7 @@ from diffbot_sim.child_processes import ChildProcess, stop_all
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.world import WORLD
 
-LOOK, STEP, PLACE, PAYLOAD, LINE = range(5)
+LOOK, STEP, PLACE, PAYLOAD, LINE, FRICTION, MODEL = range(7)
 VALUES = 9
 
 _REQUEST = struct.Struct(f"=II{VALUES}d")
@@ -49,9 +49,13 @@ def request(kind: int, *values: float, steps: int = 0) -> bytes:
 
     Its kind and values:
         LOOK: none; say the state.
-        STEP: torque left, right (N m), length of an inner step (s); `steps` of them are done.
+        STEP: torque left, right (N m), length of an inner step (s), force forward (N) on
+            the ground below base_link and moment (N m); `steps` of them are done.
         PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
         PAYLOAD: mass (kg), x, z (m), inertia (kg m^2), as of Simulator.set_payload.
+        FRICTION: viscous (N m s/rad), Coulomb forward, backward, static forward, backward (N m),
+            Stribeck velocity (rad/s; 0: none) of the wheel `steps`, 0 left or 1 right.
+        MODEL: K5 to K8 (closed form), radius and half track (m), by which dry friction is found.
         LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
     """
     return _REQUEST.pack(kind, steps, *values, *(0.0,) * (VALUES - len(values)))

@@ -213,6 +213,7 @@ def robot_sdf(
     """
     tree = ElementTree.fromstring(urdf(robot))
     _set_contacts(tree, settings)
+    _drop_friction(tree)
     visuals = list(tree.iter("visual"))
     for number, visual in enumerate(visuals):
         visual.set("name", _NAME.format(number))
@@ -226,8 +227,25 @@ def robot_sdf(
     return ElementTree.tostring(model, encoding="unicode")
 
 
+def _drop_friction(tree: Element) -> None:
+    """The plugin gives the wheels their friction, and the engine the casters theirs."""
+    for joint in tree.iterfind("joint"):
+        for dynamics in joint.findall("dynamics"):
+            joint.remove(dynamics)
+    wheels = _wheel_links(tree)
+    for element in tree.iterfind("gazebo[kp]"):
+        if element.get("reference") not in wheels:
+            for name in ("mu1", "mu2"):
+                for child in element.iterfind(name):
+                    child.text = "0.0"
+
+
+def _wheel_links(tree: Element) -> set[str | None]:
+    return {child.get("link") for child in tree.iterfind("joint[@type='continuous']/child")}
+
+
 def _set_contacts(tree: Element, settings: PhysicsSettings) -> None:
-    wheels = {child.get("link") for child in tree.iterfind("joint[@type='continuous']/child")}
+    wheels = _wheel_links(tree)
     for element in tree.iterfind("gazebo[kp]"):
         friction = settings.wheel_friction if element.get("reference") in wheels else None
         values = {"kp": settings.stiffness, "kd": settings.damping}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
@@ -26,19 +27,29 @@ from std_msgs.msg import Float64
 
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
-from diffbot_node import Parameter, declare, pose_from_text, seconds
+from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.stamps import answers, create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz.launches import CONTROL_SERVICE, PREFIX, STEP, check_installed, launch_gz
-from diffbot_sim.gz.stepped_robot import NANOSECONDS, GzPose, SteppedRobot, WheelReading
+from diffbot_sim.gz.launches import (
+    CONTROL_SERVICE,
+    PREFIX,
+    STEP,
+    check_installed,
+    launch_gz,
+    left_out,
+)
+from diffbot_sim.gz.stepped_robot import (
+    NANOSECONDS,
+    GzPose,
+    SteppedRobot,
+    WheelReading,
+    moves_at_any_torque,
+)
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer
 from diffbot_sim.simulator_parameters import (
-    LEAVE_WHEN_ALONE,
-    ROBOT,
-    SENSORS_AND_MOTORS,
-    START,
-    UNSUPPORTED,
+    ExternalParameters,
+    SensorParameters,
     make_actuator,
     make_encoders,
     refuse_unsupported,
@@ -169,23 +180,20 @@ class GzWorld:
             self._on_refused(f"{CONTROL_SERVICE} refused to step the world")
 
 
-PARAMETERS = (
-    ROBOT,
-    Parameter("period", 0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1),
-    Parameter("speed", 0.0, "robot time per wall time; 0: as fast as it goes", minimum=0.0),
-    *SENSORS_AND_MOTORS,
-    START,
-    Parameter("gui", False, "open Gazebo's window"),
-    *UNSUPPORTED,
-    Parameter("start_gazebo", True, "start Gazebo and its bridge; false: they run already"),
-    LEAVE_WHEN_ALONE,
-    Parameter(
-        "patience",
+@dataclass(frozen=True)
+class GzParameters(SensorParameters, ExternalParameters):
+    """Of gz_simulator."""
+
+    period: float = parameter(0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1)
+    speed: float = parameter(0.0, "robot time per wall time; 0: as fast as it goes", minimum=0.0)
+    gui: bool = parameter(False, "open Gazebo's window")
+    start_gazebo: bool = parameter(True, "start Gazebo and its bridge; false: they run already")
+    patience: float = parameter(
         60.0,
         "wall time to wait for Gazebo, and with leave_when_alone for commands, s; then status 1",
         above=0.0,
-    ),
-)
+    )
+
 
 # A torque that was not seen in Gazebo is sent again after this, s of wall time.
 REPEAT_PERIOD = 0.05
@@ -229,18 +237,23 @@ class GzSimulatorNode(Node):
     def __init__(self) -> None:
         super().__init__("simulator")
         self.exit_code: int | None = None
-        self.values = values = declare(self, PARAMETERS)
+        self.values = values = declare(self, GzParameters)
         refuse_unsupported(values)
         if values.start_gazebo:
             check_installed("gz")
         self.robot = load_robot(values.robot)
+        if absent := left_out(self.robot, "gz"):
+            self.get_logger().warning(
+                f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
+                "sim:=ideal, mujoco and gazebo do"
+            )
         self._start = pose_from_text("start", values.start)
         self._steps = steps_per_period(values.period)
         self._stepped = SteppedRobot(
             make_actuator(self.robot, values),
-            make_encoders(self.robot, values),
+            make_encoders(self.robot, values, values.period),
             values.period,
-            grips=not any(self.robot.friction.coulomb),
+            grips=moves_at_any_torque(self.robot),
         )
         self._phase = Phase.STARTING
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
@@ -342,7 +355,7 @@ class GzSimulatorNode(Node):
             return
         if self._phase is Phase.STARTING:
             self._send()  # zero; how the torques' way is known to be open
-            self._commanders.restart_patience()
+            self._commanders.presence.keep_waiting()
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
         silence = time.monotonic() - self._progress

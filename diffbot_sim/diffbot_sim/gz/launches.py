@@ -78,6 +78,22 @@ PACKAGES = {
 # What is installed.
 
 
+def left_out(robot: Robot, sim: str) -> list[str]:
+    """What of a robot's friction and drive a simulator does not have, as keys of the robot's file.
+
+    These simulators have the viscous and Coulomb friction of the URDF, solved by their physics,
+    and the casters' contacts; with sim:=gz the node has the drive.
+    """
+    friction = robot.friction
+    there = {
+        "friction.static": friction.static is not None,
+        "friction.coulomb_backward": friction.coulomb_backward is not None,
+        "friction.rolling_resistance": friction.rolling_resistance != 0.0,
+        "drive.dead_band": sim != "gz" and any(robot.drive.dead_band),
+    }
+    return [name for name, is_there in there.items() if is_there]
+
+
 def check_installed(sim: str) -> None:
     """Raise ImportError unless all is installed; the message says what is not, and the way."""
     require_packages(sim, *PACKAGES[sim])

@@ -11,43 +11,38 @@ trusted (gz_ros2_control says nothing): identify with `effort_source: commands`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from diffbot_description import load_robot
-from diffbot_node import Parameter, declare, pose_from_text, seconds
+from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.stamps import create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.gz_simulator_node import hear_true_motion
-from diffbot_sim.gz.launches import HARDWARE, check_installed, launch_ros2_control
+from diffbot_sim.gz.launches import HARDWARE, check_installed, launch_ros2_control, left_out
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers
-from diffbot_sim.simulator_parameters import (
-    LEAVE_WHEN_ALONE,
-    ROBOT,
-    START,
-    UNSUPPORTED,
-    refuse_unsupported,
-)
+from diffbot_sim.simulator_parameters import ExternalParameters, refuse_unsupported
 from diffbot_sim.simulator_topics import COMMANDS, TruthTopics, closed_form_message
 
-PARAMETERS = (
-    ROBOT,
-    Parameter("sim", "gz_ros2_control", "simulator to start", choices=tuple(HARDWARE)),
-    Parameter("speed", 1.0, "simulated time per wall time", above=0.0, maximum=10.0),
-    START,
-    Parameter("gui", False, "open the simulator's window"),
-    *UNSUPPORTED,
-    Parameter("start_simulator", True, "start the simulator; false: it runs already"),
-    LEAVE_WHEN_ALONE,
-    Parameter(
-        "patience",
+
+@dataclass(frozen=True)
+class Ros2ControlParameters(ExternalParameters):
+    """Of ros2_control_simulator."""
+
+    sim: str = parameter("gz_ros2_control", "simulator to start", choices=tuple(HARDWARE))
+    speed: float = parameter(1.0, "simulated time per wall time", above=0.0, maximum=10.0)
+    gui: bool = parameter(False, "open the simulator's window")
+    start_simulator: bool = parameter(True, "start the simulator; false: it runs already")
+    patience: float = parameter(
         60.0,
         "wall time for each thing that has to start, and with leave_when_alone to wait for the "
         "first commands, s; then status 1",
         above=0.0,
-    ),
-)
+    )
+
 
 # Time between two messages on `clock`, s of simulated time; each costs every node some time.
 CLOCK_PERIOD = 0.01
@@ -59,9 +54,14 @@ class Ros2ControlSimulatorNode(Node):
     def __init__(self) -> None:
         super().__init__("simulator")
         self.exit_code: int | None = None
-        self.values = values = declare(self, PARAMETERS)
+        self.values = values = declare(self, Ros2ControlParameters)
         refuse_unsupported(values)
         self.robot = load_robot(values.robot)
+        if absent := left_out(self.robot, values.sim):
+            self.get_logger().warning(
+                f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
+                "sim:=ideal, mujoco and gazebo do"
+            )
         start = pose_from_text("start", values.start)
         if values.start_simulator:
             check_installed(values.sim)
@@ -96,7 +96,7 @@ class Ros2ControlSimulatorNode(Node):
             self.exit_code = 1
             return
         if not self._launch.is_ready:
-            self._commanders.restart_patience()
+            self._commanders.presence.keep_waiting()
             return
         if not self._said_ready:
             self._said_ready = True

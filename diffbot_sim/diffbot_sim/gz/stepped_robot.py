@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import JointSample
+from diffbot_description import Robot, wheel_friction
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
 NANOSECONDS = 1_000_000_000
@@ -21,6 +22,12 @@ AT_REST = 1e-6
 SURE_TORQUE = 0.01
 # Poses further apart than this give no velocity, s.
 LONGEST_GAP = 0.1
+
+
+def moves_at_any_torque(robot: Robot) -> bool:
+    """Whether nothing keeps a wheel from turning under a small torque: no friction, no drive."""
+    holding = [law.breakaway(way) for law in wheel_friction(robot) for way in (1.0, -1.0)]
+    return not any((*holding, *robot.drive.dead_band, robot.contact.caster_friction))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ using ignition::math::Pose3d;
 using ignition::math::Quaterniond;
 using ignition::math::Vector3d;
 
-enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4 };
+enum Kind : std::uint32_t { LOOK = 0, STEP = 1, PLACE = 2, PAYLOAD = 3, LINE = 4, FRICTION = 5, MODEL = 6 };
 
 struct Request {
   std::uint32_t kind;
@@ -45,6 +45,28 @@ struct Answer {
   double angle[2], rate[2], position[3], rotation[4], linear[3], angular[3];
 };
 
+// Friction of a wheel; see FrictionLaw in diffbot_description. N m s/rad, N m and rad/s.
+struct Friction {
+  double viscous = 0.0;
+  double sliding[2] = {0.0, 0.0};    // of a wheel that turns forward, backward
+  double breakaway[2] = {0.0, 0.0};  // of one at rest, likewise
+  double stribeck_velocity = 0.0;    // 0: breakaway and sliding are the same
+
+  double Dry(double speed, int direction) const {
+    if (stribeck_velocity == 0.0) return sliding[direction];
+    const double ratio = speed / stribeck_velocity;
+    return sliding[direction] +
+           (breakaway[direction] - sliding[direction]) * std::exp(-ratio * ratio);
+  }
+};
+
+// The closed form: K5 to K8 as in diffbot_description, radius and half track, m.
+struct Model {
+  double k5 = 0.0, k6 = 0.0, k7 = 1.0, k8 = -1.0, radius = 1.0, half_track = 1.0;
+};
+
+// Each round halves the error of two wheels that hold each other, or better.
+constexpr int ROUNDS = 50;
 // While nobody asks, the server's loop goes round once per this time, ms.
 constexpr int IDLE = 5;
 constexpr double LINE_HEIGHT = 0.002;
@@ -84,9 +106,58 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       }
     }
     world_->SetPhysicsEnabled(true);
-    for (int side : {0, 1}) joints_[side]->SetForce(0, torque_[side]);
+    Push();
+    Drag();
     --remaining_;
     settled_ = false;
+  }
+
+  // Sets the torques of the next step: what the motors give, less friction. Dry friction is the
+  // torque that stops the wheel within the step, up to its limit. It is predicted by the closed
+  // form; ODE's own joint friction stops a wheel as exactly, but while it holds one, its solver
+  // fails in one of 200 steps, and the robot hops.
+  void Push() {
+    const double step = world_->Physics()->GetMaxStepSize();
+    const double w[2] = {joints_[0]->GetVelocity(0), joints_[1]->GetVelocity(0)};
+    double net[2], forward[2], backward[2];
+    for (int side : {0, 1}) {
+      // The speed in the middle of the step, as the last step changed it.
+      const double middle = w[side] + 0.5 * (w[side] - rate_before_[side]);
+      net[side] = torque_[side] - friction_[side].viscous * middle;
+      forward[side] = friction_[side].Dry(middle, 0);
+      backward[side] = friction_[side].Dry(middle, 1);
+      rate_before_[side] = w[side];
+    }
+    // Speeds after the step without dry friction, and what friction of a wheel takes off its own
+    // and the other's.
+    const auto &m = model_;
+    const double v = 0.5 * m.radius * (w[0] + w[1]);
+    const double omega = 0.5 * m.radius * (w[1] - w[0]) / m.half_track;
+    const double dv = m.k5 * omega * omega + m.k7 * (net[0] + net[1] + m.radius * drag_[0]);
+    const double domega = m.k6 * v * omega + m.k8 * (net[0] - net[1]) -
+                          m.k8 * m.radius / m.half_track * drag_[1];
+    const double scale = step / m.radius;
+    const double free[2] = {w[0] + scale * (dv - m.half_track * domega),
+                            w[1] + scale * (dv + m.half_track * domega)};
+    const double own = scale * (m.k7 - m.half_track * m.k8);
+    const double other = scale * (m.k7 + m.half_track * m.k8);
+    double dry[2] = {0.0, 0.0};
+    for (int round = 0; round < ROUNDS; ++round)
+      for (int side : {0, 1})
+        dry[side] = std::clamp((free[side] - other * dry[1 - side]) / own, -backward[side],
+                               forward[side]);
+    for (int side : {0, 1}) joints_[side]->SetForce(0, net[side] - dry[side]);
+  }
+
+  // Lets the casters drag: a force along the body, on the ground below its origin, and a moment.
+  void Drag() {
+    if (drag_ == std::array<double, 2>{}) return;
+    const auto pose = body_->WorldPose();
+    const double yaw = pose.Rot().Yaw();
+    body_->AddForceAtWorldPosition(
+        Vector3d(std::cos(yaw) * drag_[0], std::sin(yaw) * drag_[0], 0.0),
+        Vector3d(pose.Pos().X(), pose.Pos().Y(), 0.0));
+    body_->AddTorque(Vector3d(0.0, 0.0, drag_[1]));
   }
 
   bool FindRobot() {
@@ -150,16 +221,20 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
       if (request.kind == PLACE) Place(request.values);
       if (request.kind == PAYLOAD) Load(request.values);
       if (request.kind == LINE) Draw(request.values);
+      if (request.kind == FRICTION) SetFriction(request.steps, request.values);
+      if (request.kind == MODEL) SetModel(request.values);
       if (request.kind == PLACE || request.kind == PAYLOAD) settled_ = false;
       Say(false, world_->IsPaused());
     }
     return false;
   }
 
-  // Values: torques left and right (N m), length of a step (s).
+  // Values: torques left and right (N m), length of a step (s), force (N) and moment (N m) of
+  // the casters' drag.
   void Begin(const Request &request) {
     auto physics = world_->Physics();
     torque_ = {request.values[0], request.values[1]};
+    drag_ = {request.values[3], request.values[4]};
     remaining_ = request.steps;
     {
       std::lock_guard<std::mutex> lock(pausing_);
@@ -174,6 +249,12 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     const Pose3d pose(values[0], values[1], values[2], values[3], values[4], values[5]);
     robot_->SetLinkWorldPose(pose, body_);
     robot_->ResetPhysicsStates();
+    rate_before_ = {};
+  }
+
+  // Values: as the members of Friction; `steps` is the wheel, 0 left or 1 right.
+  void SetFriction(std::uint32_t side, const double *values) {
+    friction_[side % 2] = {values[0], {values[1], values[2]}, {values[3], values[4]}, values[5]};
   }
 
   // Values: mass (kg), x, z (m), inertia (kg m^2) of a load on the body; see Simulator.set_payload.
@@ -196,6 +277,11 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     const auto arm = body_->WorldPose().Rot().RotateVector(inertia.Pose().Pos());
     body_->SetAngularVel(angular);
     body_->SetLinearVel(linear + angular.Cross(arm));
+  }
+
+  // Values: as the members of Model.
+  void SetModel(const double *values) {
+    model_ = {values[0], values[1], values[2], values[3], values[4], values[5]};
   }
 
   // Values: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
@@ -256,7 +342,10 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool moving_ = false;
   bool pause_wanted_ = false;
   bool settled_ = false;  // the contacts are those of where the robot is now
-  std::array<double, 2> torque_{};
+  std::array<double, 2> torque_{}, drag_{};
+  std::array<Friction, 2> friction_;
+  Model model_;
+  std::array<double, 2> rate_before_{};
   unsigned long drawn_ = 0;
 };
 

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""The dead band of velocity robots: is it found, and does a robot that is told to creep creep?
+
+Robots are drawn at random: time constants 0.1 to 2 s, drags 0.4 to 1.6, dead times 0 to 0.2 s, dead
+bands 4 to 30 % of the largest command, odometry at 20 to 100 Hz with 512 to 8192 counts or none and
+noise of 1 to 20 mm/s and 2 to 40 mrad/s, commands of random size held for 0.4 to 2 s, 60 s. Parts:
+
+recording   `identify` on both axes of each robot: share of the 95 % intervals that hold the dead
+            band, inertia and drag, by kind of dead band, and the largest error of inertia and drag
+            in %. `none`: robots without one. `large`: with one, and no command below 60 % of the
+            largest, of which nothing may be said.
+driving     the same of the estimate beside sigma while driving, for offsets and for robots without
+            dead band.
+creep       average speed of a robot that is told to creep: 0.01 m/s with a dead band of 0.05 m/s,
+            0.03 rad/s with 0.2 rad/s.
+path        rms error of the true position on a slow figure-8 (0.25 m, 50 s), without dead band,
+            with it, and compensated; then the largest speeds at rest.
+
+Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`, sigma = 0.3, 0.2,
+1.05, 0.95. k_v = k_omega = 10 1/s, as the node's. Noise is 2 mm/s and 5 mrad/s, the encoders have
+2578 counts.
+
+    ./diffbot python benchmarks/dead_band.py recording driving creep path --robots 60 --seed 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_controllers.velocity_tracking.dead_band_compensation import NO_DEAD_BANDS
+from diffbot_controllers.velocity_tracking.law import (
+    TrackerSettings,
+    VelocityLimits,
+    VelocityTracker,
+)
+from diffbot_description.dead_band import DeadBand, DeadBandKind
+from diffbot_description.dynamics import Sigma
+from diffbot_ident.recording.dead_band_analysis import NAME
+from diffbot_ident.recording.velocity_analysis import analyse_axis
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.first_order import AxisSegment
+from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
+from diffbot_sim.drive_dead_band import DriveDeadBand
+from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
+from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
+from pose2d_trajectories import Reference, Trajectory, make_trajectory
+
+DURATION = 60.0  # s
+LARGEST = np.array([0.5, 1.5])  # commands, m/s and rad/s
+LEAST_LARGE = 0.6
+BANDS = (0.05, 0.2)  # m/s, rad/s
+CREEP = (0.01, 0.03)  # m/s, rad/s
+NOISE, COUNTS = (0.002, 0.005), 2578
+LIMITS = VelocityLimits(0.7, 3.14)
+ROBOTS = {
+    "turtlebot2": Sigma(3.446, 4.576, 0.86, 0.254),
+    "quick": Sigma(0.3, 0.2, 1.05, 0.95),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A random robot and its recording.
+
+    Attributes:
+        sigma: true.
+        bands: true dead bands, m/s and rad/s.
+        dead_time: true, s.
+        period: of the samples, s.
+        command: held from each sample on, shape (n, 2).
+        velocity: measured, shape (n, 2).
+    """
+
+    sigma: Sigma
+    bands: np.ndarray
+    dead_time: float
+    period: float
+    command: np.ndarray
+    velocity: np.ndarray
+
+
+def sample(seed: int, number: int, kind: DeadBandKind | None, large: bool = False) -> Sample:
+    """Draw a robot and record it; kind None: it has no dead band."""
+    r = np.random.default_rng((seed, number))
+    period = float(r.choice([0.01, 0.02, 0.05]))
+    tau, drag = 10.0 ** r.uniform(-1.0, 0.3, 2), r.uniform(0.4, 1.6, 2)
+    dead_time = float(r.uniform(0.0, 0.2))
+    bands = r.uniform(0.04, 0.3, 2) * LARGEST * (kind is not None)
+    sigma = Sigma.of_axes(*((t * d, d) for t, d in zip(tau.tolist(), drag.tolist(), strict=True)))
+    drive = DriveDeadBand(tuple(bands.tolist()), kind=kind or DeadBandKind.OFFSET)
+    robot = VelocityRobot(sigma, dead_time=dead_time, dead_band=drive)
+    noise = 10.0 ** r.uniform((-3.0, -2.7), (-1.7, -1.4))
+    counts = int(r.choice([0, 512, 2048, 8192]))
+    geometry = WheelGeometry(0.05, 0.05, 0.3)
+    sensor = VelocityOdometry(
+        robot, period, geometry, counts=counts, velocity_noise=tuple(noise), seed=number
+    )
+    rows, until, command = [], 0.0, (0.0, 0.0)
+    for k in range(round(DURATION / period)):
+        if k * period >= until:
+            until += r.uniform(0.4, 2.0)
+            sizes = r.uniform(LEAST_LARGE, 1.0, 2) if large else r.uniform(0.0, 1.0, 2)
+            command = tuple((sizes * r.choice([-1.0, 1.0], 2) * LARGEST).tolist())
+        rows.append((*command, *sensor.read()[1]))
+        robot.step(command, period)
+    columns = np.array(rows)
+    return Sample(sigma, bands, dead_time, period, columns[:, :2], columns[:, 2:])
+
+
+def recording(robots: int, seed: int) -> None:
+    """Coverage of `identify`'s intervals."""
+    cases = {"offset": DeadBandKind.OFFSET, "threshold": DeadBandKind.THRESHOLD, "none": None}
+    for name, kind in {**cases, "large": DeadBandKind.OFFSET}.items():
+        inside: dict[str, list[bool]] = {NAME: [], "inertia": [], "drag": []}
+        off: list[float] = []
+        told = estimated = 0
+        for number in range(robots):
+            one = sample(seed, number, kind, large=name == "large")
+            for axis, unit in ((0, "m/s"), (1, "rad/s")):
+                piece = AxisSegment(one.period, one.command[:, axis], one.velocity[:, axis])
+                verdict = analyse_axis([piece], f"axis {axis}", unit).verdict
+                inertia, drag = one.sigma.axis(axis)
+                estimated += verdict.usable
+                told += verdict.value(NAME).identifiable
+                truths = {NAME: one.bands[axis], "inertia": inertia, "drag": drag}
+                for parameter, true in truths.items():
+                    value = verdict.value(parameter)
+                    if value.identifiable and verdict.usable:
+                        low, high = value.interval95
+                        inside[parameter].append(low <= true <= high)
+                        if parameter != NAME and name != "large":
+                            off.append(100.0 * abs(value.value / true - 1.0))
+        shares = ", ".join(
+            f"{key} {100.0 * np.mean(found):.1f} % of {len(found)}"
+            for key, found in inside.items()
+            if found
+        )
+        print(
+            f"recording, {name}, {robots} robots, 2 axes: estimated {estimated}, dead band told of "
+            f"{told}; intervals that hold the truth: {shares}; error of inertia and drag median "
+            f"{np.median(off) if off else math.nan:.2f} %, largest "
+            f"{max(off, default=math.nan):.2f} %",
+            flush=True,
+        )
+
+
+def driving(robots: int, seed: int) -> None:
+    """Coverage of the interval of the estimate while driving, and sigma's error."""
+    for kind in (DeadBandKind.OFFSET, None):
+        inside, off, used = [], [], 0
+        for number in range(robots):
+            one = sample(seed, number, kind)
+            fit = RecursiveFit(
+                Sigma(1.0, 1.0, 1.0, 1.0), None, RecursiveSettings(dead_time=one.dead_time)
+            )
+            held = (0.0, 0.0)
+            for k, (command, velocity) in enumerate(
+                zip(one.command.tolist(), one.velocity.tolist(), strict=True)
+            ):
+                fit.update(k * one.period, tuple(velocity), held)
+                held = tuple(command)
+            half = NORMAL_95 * np.sqrt(fit.dead_band_variances)
+            known = np.isfinite(half)
+            inside += (np.abs(fit.dead_band_values - one.bands) <= half)[known].tolist()
+            used += sum(band.width > 0.0 for band in fit.dead_band)
+            off.append(np.abs(fit.values / one.sigma.as_array() - 1.0))
+        name = "none" if kind is None else kind.value
+        print(
+            f"driving, {name}, {robots} robots, 2 axes: dead band used of {used}; intervals that "
+            f"hold the truth {100.0 * np.mean(inside):.1f} % of {len(inside)}; error of sigma1..4 "
+            f"median {(100.0 * np.median(off, axis=0)).round(2)} %, largest "
+            f"{(100.0 * np.max(off, axis=0)).round(2)} %",
+            flush=True,
+        )
+
+
+class _Creep:
+    """Reference at constant velocity, from the origin on."""
+
+    def __init__(self, v: float, omega: float) -> None:
+        self._v, self._omega = v, omega
+
+    def at(self, time: float) -> Reference:
+        """Reference at a time, s: straight on, or a turn in place."""
+        return Reference(self._v * time, 0.0, self._omega * time, self._v, self._omega)
+
+
+def _drive(
+    name: str,
+    kind: DeadBandKind | None,
+    known: float,
+    trajectory: Trajectory | _Creep,
+    duration: float,
+    seed: int,
+) -> VelocityDrive:
+    """One drive; kind None: without dead band; known: of the dead band, as a share of it."""
+    sigma = ROBOTS[name]
+    drive = DriveDeadBand(BANDS if kind else (0.0, 0.0), kind=kind or DeadBandKind.OFFSET)
+    robot = VelocityRobot(
+        sigma, speed_limits=(LIMITS.linear_velocity, LIMITS.angular_velocity), dead_band=drive
+    )
+    bands = NO_DEAD_BANDS
+    if known and kind:
+        bands = (DeadBand(known * BANDS[0], kind), DeadBand(known * BANDS[1], kind))
+    settings = TrackerSettings(limits=LIMITS, dead_band=bands)
+    return simulate_velocity_drive(
+        robot,
+        VelocityTracker(settings, sigma),
+        trajectory,
+        duration,
+        encoder_counts=COUNTS,
+        velocity_noise=NOISE,
+        seed=seed,
+        period=0.02,
+    )
+
+
+def creep(robots: int, seed: int) -> None:
+    """Average speeds of the second half of 20 s."""
+    seeds = range(seed, seed + max(robots // 10, 2))
+    for name, kind, known in itertools.product(ROBOTS, DeadBandKind, (0.0, 1.0, 1.05, 0.95)):
+        means = []
+        for one in seeds:
+            runs = (
+                _drive(name, kind, known, _Creep(CREEP[0], 0.0), 20.0, one),
+                _drive(name, kind, known, _Creep(0.0, CREEP[1]), 20.0, one),
+            )
+            middle = len(runs[0].time) // 2
+            means.append([np.mean(run.velocity[middle:, i]) for i, run in enumerate(runs)])
+        shares = 100.0 * np.array(means) / CREEP
+        print(
+            f"creep, {name}, {kind.value}, dead band "
+            f"{f'known times {known:g}' if known else 'not known'}, {len(seeds)} seeds: average of "
+            f"what was asked, v {shares[:, 0].min():.1f} to {shares[:, 0].max():.1f} %, omega "
+            f"{shares[:, 1].min():.1f} to {shares[:, 1].max():.1f} %",
+            flush=True,
+        )
+
+
+def path(robots: int, seed: int) -> None:
+    """Position rms from 3 s on, and the largest speeds of the last 8 s, at rest."""
+    trajectory = make_trajectory(
+        "figure_eight", amplitude_x=0.25, amplitude_y=0.25, period=50.0, laps=1,
+        ramp_up=3.0, ramp_down=3.0,
+    )  # fmt: skip
+    seeds = range(seed, seed + max(robots // 10, 2))
+    for name in ROBOTS:
+        ways = [("none", None, 0.0)]
+        for kind in DeadBandKind:
+            ways += [(f"{kind.value}, not known", kind, 0.0), (f"{kind.value}, known", kind, 1.0)]
+            ways += [(f"{kind.value}, known times 1.02", kind, 1.02)]
+        for way, kind, known in ways:
+            rms, speeds = [], []
+            for one in seeds:
+                run = _drive(name, kind, known, trajectory, 68.0, one)
+                rms.append(1e3 * run.true.rms(3.0)[0])
+                speeds.append(np.abs(run.velocity[run.time > run.time[-1] - 8.0]).max(axis=0))
+            worst = 1e3 * np.max(speeds, axis=0)
+            print(
+                f"path, {name}, {way}, {len(seeds)} seeds: position rms {np.mean(rms):.2f} mm "
+                f"({min(rms):.2f} to {max(rms):.2f}); at rest at most {worst[0]:.2f} mm/s, "
+                f"{worst[1]:.2f} mrad/s",
+                flush=True,
+            )
+
+
+PARTS = {"recording": recording, "driving": driving, "creep": creep, "path": path}
+
+
+def main() -> None:
+    """Print the figures of the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--robots", type=int, default=60, help="random robots; runs are a tenth")
+    parser.add_argument("--seed", type=int, default=1000)
+    options = parser.parse_args()
+    for part in options.parts or PARTS:
+        PARTS[part](options.robots, options.seed)
+
+
+if __name__ == "__main__":
+    main()

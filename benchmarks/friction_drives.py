@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Robots with friction on figures of 8 and parking: errors, settling, and how the torque chatters.
+
+Robots are drawn at random: 2 to 100 kg, wheels of 4 to 15 cm, the centre of mass ahead of the axle
+or behind, Coulomb friction of 2 to 20 % of the torque limit (each wheel its own) and viscous
+friction up to a tenth of the torque limit at top speed. Each is driven as the launch files do, by
+laws that know its friction from the file (factor 1), 30 % less or more of it (0.7, 1.3), or nothing
+("unknown": as before the laws knew friction), and without any friction ("none"). Errors are those
+of the true pose.
+
+    ./diffbot python benchmarks/friction_drives.py eight --robots 12 [--engine mujoco]
+    ./diffbot python benchmarks/friction_drives.py park --robots 20 --starts 5 --counts 2048
+    ./diffbot python benchmarks/friction_drives.py delay --robots 6
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import yaml
+
+from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
+from diffbot_controllers.friction_adaptation import friction_laws, friction_values
+from diffbot_controllers.laws.friction import Wheels
+from diffbot_description import Robot, load_robot
+from diffbot_sim.engines import ENGINES, make_simulator
+from diffbot_sim.simulator import Simulator
+from diffbot_study.driving import PERIOD, Drive, Law, dynamics_of, simulate_drive
+from pose2d_trajectories import make_trajectory
+
+LAP = 30.0  # s
+EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=LAP, ramp_up=0.0)
+FACTORS = {"unknown": None, "x 0.7": 0.7, "known": 1.0, "x 1.3": 1.3}
+LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
+
+
+def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
+    """A robot that no wheel of lifts or slips at its torque limit."""
+    draw = np.random.default_rng([seed, 17])
+    mass = float(np.exp(draw.uniform(np.log(2.0), np.log(100.0))))
+    radius = float(draw.uniform(0.04, 0.15))
+    track = float(radius * draw.uniform(4.0, 6.0))
+    wheel = 0.03 * mass
+    offset = float(draw.uniform(-0.15, 0.15) * track)
+    way = 1.0 if offset >= 0.0 else -1.0
+    limit = float(draw.uniform(2.5, 5.0) * 0.5 * radius * (mass + 2.0 * wheel))
+    # Gentle on the eight and fast enough for it.
+    speeds = 1.5, 4.0
+    coulomb = draw.uniform(0.02, 0.2, 2) * limit
+    viscous = draw.uniform(0.0, 0.1, 2) * limit * radius / speeds[0]
+    data = yaml.safe_load(load_robot("agv").path.read_text())
+    data["name"] = f"random_{seed}"
+    data["wheels"] = {
+        "radius": radius,
+        "separation": track,
+        "width": 0.3 * radius,
+        "mass": wheel,
+        "inertia_spin": 0.6 * wheel * radius**2,
+        "inertia_yaw": 0.31 * wheel * radius**2,
+    }
+    data["body"] = {
+        "mass": mass,
+        "center_of_mass": {"x": offset, "z": 0.9 * radius},
+        "inertia": {
+            "roll": mass * track**2 / 10.0,
+            "pitch": mass * track**2 / 8.0,
+            "yaw": float(mass * track**2 * draw.uniform(0.1, 0.2)),
+        },
+        "shape": {
+            "front": 1.1 * track,
+            "rear": -1.1 * track,
+            "width": 0.8 * track,
+            "bottom": 0.5 * radius,
+            "top": 2.0 * radius,
+        },
+    }
+    ball = {"radius": 0.2 * radius}
+    data["casters"] = [
+        {"x": way * track, "y": 0.3 * track, "clearance": 0.0, **ball},
+        {"x": way * track, "y": -0.3 * track, "clearance": 0.0, **ball},
+        {"x": -way * 0.8 * track, "y": 0.0, "clearance": 0.02 * radius, **ball},
+    ]
+    data["friction"] = {
+        "viscous": [float(x) if friction else 0.0 for x in viscous],
+        "coulomb": [float(x) if friction else 0.0 for x in coulomb],
+    }
+    data["limits"] = {
+        "torque": limit,
+        "traction": limit,
+        "torque_rate": 100.0 * limit,
+        "linear_velocity": speeds[0],
+        "angular_velocity": speeds[1],
+    }
+    data["excitation"].update(
+        amplitude=0.3 * limit, linear_velocity=speeds[0], angular_velocity=speeds[1]
+    )
+    data["encoder"]["counts"] = counts
+    path = folder / f"{seed}_{friction}.yaml"
+    path.write_text(yaml.safe_dump(data))
+    return load_robot(str(path))
+
+
+def wheels_of(robot: Robot, factor: float | None, counts: int, delay: float = 0.0) -> Wheels | None:
+    """What a law is told of the wheels; None: nothing."""
+    if factor is None:
+        return None
+    known = Wheels.of(robot, counts, delay)
+    values = [factor * value for value in friction_values(known.friction)]
+    return replace(known, friction=friction_laws(known.friction, values))
+
+
+def law_of(name: str, engine: Simulator, robot: Robot, wheels: Wheels | None) -> Law:
+    """A new law, as the nodes make it."""
+    limits = robot.limits
+    return LAWS[name](
+        dynamics_of(engine),
+        limits.traction,
+        limits.linear_velocity,
+        limits.angular_velocity,
+        mean_velocity=True,
+        wheels=wheels,
+    )
+
+
+def drive_eight(
+    engine: Simulator, robot: Robot, wheels: Wheels | None, seed: int, counts: int, delay: int = 0
+) -> Drive:
+    """Two laps, from rest, 0.5 m beside the start."""
+    way = np.random.default_rng(seed).uniform(-math.pi, math.pi)
+    first = EIGHT.at(0.0)
+    start = (first.x + 0.5 * math.cos(way), first.y + 0.5 * math.sin(way), first.theta)
+    law = law_of("backstepping", engine, robot, wheels)
+    return simulate_drive(
+        engine, robot, law, EIGHT.at, 2.0 * LAP,
+        start=start, encoder_counts=counts, seed=seed, torque_delay=delay,
+    )  # fmt: skip
+
+
+def spread(values: Iterable[float], form: str = "7.3f") -> str:
+    """Median and largest."""
+    found = np.sort(np.fromiter(values, float))
+    return f"{found[len(found) // 2]:{form}} {found[-1]:{form}}"
+
+
+def row(name: str, runs: list[Drive], limits: list[float]) -> str:
+    """One line about figures of 8."""
+    rms = [run.true.rms(LAP) for run in runs]
+    chatter = [100.0 * run.chatter(t, LAP) for run, t in zip(runs, limits, strict=True)]
+    return (
+        f"{name:9} | {spread(1e3 * r[0] for r in rms)} | "
+        f"{spread(math.degrees(r[1]) for r in rms)} | "
+        f"{spread((run.true.settling_time for run in runs), '6.2f')} | {spread(chatter, '5.2f')}"
+    )
+
+
+def eights(arguments: argparse.Namespace, folder: Path) -> None:
+    """Print the table of figures of 8."""
+    counts = arguments.counts
+    runs: dict[str, list[Drive]] = {name: [] for name in (*FACTORS, "none")}
+    limits = []
+    for seed in range(arguments.seed, arguments.seed + arguments.robots):
+        for friction in (True, False):
+            robot = random_robot(seed, folder, friction, counts)
+            engine = make_simulator(arguments.engine, robot)
+            for name, factor in FACTORS.items() if friction else [("none", 1.0)]:
+                wheels = wheels_of(robot, factor, counts)
+                runs[name].append(drive_eight(engine, robot, wheels, seed, counts))
+            engine.close()
+        limits.append(robot.limits.torque)
+    print("friction  | rms mm: median, largest | rms degrees | settled s | torque > 10 Hz, %")
+    for name, found in runs.items():
+        print(row(name, found, limits), flush=True)
+    ratios = [
+        a.true.settling_time / b.true.settling_time
+        for a, b in zip(runs["known"], runs["none"], strict=True)
+    ]
+    print(f"settling with known friction / without: median, largest {spread(ratios)}")
+
+
+def parking(arguments: argparse.Namespace, folder: Path) -> None:
+    """Print the table of parking."""
+    counts = arguments.counts
+    print("from 1 cm to 2 m away; error in the last 0.5 s of 10 s; torque > 10 Hz of all 10 s and")
+    print("the last 5 s; sign changes, see restless; medians and largest")
+    print("law, friction           | mm | degrees | settled s | lost | % | % at rest | 1/s")
+    for law in LAWS:
+        for name, factor in (*FACTORS.items(), ("none", 1.0)):
+            runs, limits = [], []
+            for seed in range(arguments.seed, arguments.seed + arguments.robots):
+                robot = random_robot(seed, folder, name != "none", counts)
+                engine = make_simulator(arguments.engine, robot)
+                for k in range(arguments.starts):
+                    draw = np.random.default_rng([seed, k])
+                    away = math.exp(draw.uniform(math.log(0.01), math.log(2.0)))
+                    way, theta = draw.uniform(-math.pi, math.pi, 2)
+                    start = (away * math.cos(way), away * math.sin(way), float(theta))
+                    runs.append(
+                        simulate_drive(
+                            engine,
+                            robot,
+                            law_of(law, engine, robot, wheels_of(robot, factor, counts)),
+                            lambda _: Reference(),
+                            10.0,
+                            start=start,
+                            encoder_counts=counts,
+                            seed=1000 * seed + k,
+                        )
+                    )
+                    limits.append(robot.limits.torque)
+                engine.close()
+            late = [run.true.largest(9.5) for run in runs]
+            times = [run.true.settling_time for run in runs]
+            pairs = list(zip(runs, limits, strict=True))
+            print(
+                f"{law:12} {name:9} | {spread(1e3 * e[0] for e in late)} | "
+                f"{spread(math.degrees(e[1]) for e in late)} | "
+                f"{spread(times, '5.2f')} | {sum(map(math.isinf, times))}/{len(runs)} | "
+                f"{spread((100.0 * run.chatter(t) for run, t in pairs), '5.2f')} | "
+                f"{spread((100.0 * run.chatter(t, 5.0) for run, t in pairs), '5.2f')} | "
+                f"{spread(map(restless, runs), '5.2f')}",
+                flush=True,
+            )
+
+
+def restless(run: Drive) -> float:
+    """Sign changes of the torque a second, from 3 s on, or from when it has settled, if later."""
+    settled = run.true.settling_time
+    return run.sign_changes(max(3.0, settled if settled < 9.0 else 3.0))
+
+
+def delays(arguments: argparse.Namespace, folder: Path) -> None:
+    """Print the table of torque delays."""
+    runs: dict[str, list[Drive]] = {"0": [], "2, unknown": [], "2, known": []}
+    limits = []
+    for seed in range(arguments.seed, arguments.seed + arguments.robots):
+        robot = random_robot(seed, folder, True, arguments.counts)
+        engine = make_simulator(arguments.engine, robot)
+        for name, delay, told in (("0", 0, 0), ("2, unknown", 2, 0), ("2, known", 2, 2)):
+            wheels = wheels_of(robot, 1.0, arguments.counts, told * PERIOD)
+            runs[name].append(drive_eight(engine, robot, wheels, seed, arguments.counts, delay))
+        limits.append(robot.limits.torque)
+        engine.close()
+    print("periods   | rms mm: median, largest | rms degrees | settled s | torque > 10 Hz, %")
+    for name, found in runs.items():
+        print(row(name, found, limits), flush=True)
+    ratios = [
+        a.true.rms(LAP)[0] / b.true.rms(LAP)[0]
+        for a, b in zip(runs["2, known"], runs["0"], strict=True)
+    ]
+    print(f"position rms with a known delay / without: median, largest {spread(ratios)}")
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    tables = {"eight": eights, "park": parking, "delay": delays}
+    parser.add_argument("table", choices=tables)
+    parser.add_argument("--engine", choices=ENGINES, default="ideal")
+    parser.add_argument("--robots", type=int, default=12)
+    parser.add_argument("--starts", type=int, default=5, help="parking runs per robot")
+    parser.add_argument("--counts", type=int, default=4096, help="per wheel revolution; 0: exact")
+    parser.add_argument("--seed", type=int, default=0, help="of the first robot")
+    arguments = parser.parse_args()
+    print(f"engine {arguments.engine}, {arguments.robots} robots, {arguments.counts} counts")
+    with TemporaryDirectory() as folder:
+        tables[arguments.table](arguments, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Estimates of robots drawn at random: coverage and bias by parameter and kind of robot.
+
+`benchmarks/trust.py --random N` prints `table`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.oddities import ODDITIES as NAMED
+from diffbot_study.random_robots import RandomRobot, draw, record_random
+
+SECONDS = 20.0
+PARAMETERS = ("K5", "K6", "K7", "K8", *FRICTION_NAMES)
+# Upper ends of the strata.
+STRATA = {
+    "period, ms": (5.0, 12.0, 22.0, 40.0),
+    "counts": (1000.0, 4000.0, 16384.0),
+    "Coulomb, % of amplitude": (10.0, 25.0, 40.0),
+    "delay, periods": (0.0, 1.0, 2.0, 3.5),
+}
+# Fewer runs say nothing about a stratum.
+FEWEST = 5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one robot.
+
+    Attributes:
+        drawn: the robot.
+        estimate: after SECONDS.
+        errors: of PARAMETERS; K5..K8 as shares of the truth, viscous friction as shares of the
+            excitation's amplitude per top speed, Coulomb friction as shares of the amplitude. What
+            the estimator does not tell is NaN.
+        deviations: as stated, in the same units.
+    """
+
+    drawn: RandomRobot
+    estimate: Estimate
+    errors: np.ndarray
+    deviations: np.ndarray
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Whether each 95 % interval holds the truth."""
+        return np.abs(self.errors) <= NORMAL_95 * self.deviations
+
+    @property
+    def strata(self) -> tuple[float, ...]:
+        """Where it belongs, in the order of STRATA."""
+        drawn = self.drawn
+        counts = float(drawn.robot.encoder.counts)
+        return 1e3 * drawn.period, counts, 100.0 * drawn.coulomb_share, drawn.delay
+
+
+def outcome(
+    seed: int, engine: str, folder: Path, estimator: str, friction: bool, oddity: str | None
+) -> Outcome:
+    """Record the robot of a seed and learn from it."""
+    drawn = draw(seed)
+    if engine != "ideal":
+        drawn = drawn.written(folder)
+    if not friction:
+        drawn = drawn.without_friction()
+    if oddity is not None:
+        drawn = drawn.with_oddity(oddity)
+    run = record_random(drawn, SECONDS, engine)
+    learner = make_estimator(estimator, run.geometry, run.scale)
+    for sample in run.samples:
+        learner.update(sample)
+    found = learner.estimate()
+    robot = drawn.robot
+    amplitude = robot.excitation.amplitude
+    top_speed = robot.excitation.linear_velocity / robot.wheels.radius
+    truth = np.array([*run.truth, *robot.friction.viscous, *robot.friction.coulomb])
+    values, deviations = np.full(8, math.nan), np.full(8, math.nan)
+    values[:4], deviations[:4] = found.values, np.sqrt(np.diag(found.covariance))
+    if found.friction is not None:
+        values[4:], deviations[4:] = found.friction.values, np.sqrt(found.friction.variances)
+    scale = [*np.abs(run.truth), *(amplitude / top_speed,) * 2, *(amplitude,) * 2]
+    return Outcome(drawn, found, (values - truth) / scale, deviations / scale)
+
+
+def table(
+    pool: Pool,
+    seeds: range,
+    *,
+    engine: str,
+    estimator: str,
+    friction: bool = True,
+    oddity: str | None = None,
+) -> Iterator[str]:
+    """Lines of the table for the robots of these seeds."""
+    with TemporaryDirectory() as folder:
+        work = partial(
+            outcome,
+            engine=engine,
+            folder=Path(folder),
+            estimator=estimator,
+            friction=friction,
+            oddity=oddity,
+        )
+        runs = pool.map(work, seeds, chunksize=1)
+    bad = [run for run in runs if run.estimate.state is not State.ESTIMATED]
+    yield f"{len(runs)} robots on {engine}, {estimator}; not judged good: {len(bad)}"
+    yield from (f"    seed {run.drawn.seed}: {run.estimate.reason}" for run in bad[:5])
+    for i, name in enumerate(PARAMETERS):
+        known = [run for run in runs if math.isfinite(run.errors[i] / run.deviations[i])]
+        if known:
+            yield _line(name, known, i)
+    yield from _worst(runs)
+    if estimator == "integral":
+        for named in NAMED:
+            count = sum(named.warning in run.estimate.warnings for run in runs)
+            yield f"named in {count:3} runs: {named.warning.split(':')[0]}"
+
+
+def _line(name: str, runs: list[Outcome], i: int) -> str:
+    share, (low, high) = _share(runs, i)
+    errors = 100.0 * np.array([run.errors[i] for run in runs])
+    spread = float(np.std(errors)) / math.sqrt(len(errors))
+    normalised = np.array([run.errors[i] / run.deviations[i] for run in runs])
+    return (
+        f"{name:14} inside {share:5.1f} % ({low:.0f} to {high:.0f})  error: median "
+        f"{np.median(errors):+7.3f} %, mean {errors.mean():+7.3f} +- {spread:.3f} %, median size "
+        f"{np.median(np.abs(errors)):6.3f} %, rms {np.sqrt(np.mean(normalised**2)):5.2f} sigma"
+    )
+
+
+def _share(runs: list[Outcome], i: int) -> tuple[float, tuple[float, float]]:
+    """Share of the runs inside in %, with the 95 % interval of Wilson."""
+    n, z = len(runs), NORMAL_95
+    share = float(np.mean([run.inside[i] for run in runs]))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    return 100.0 * share, (100.0 * (middle - half), 100.0 * (middle + half))
+
+
+def _worst(runs: list[Outcome]) -> Iterator[str]:
+    """The stratum of each kind in which the fewest intervals hold the truth."""
+    for k, (name, ends) in enumerate(STRATA.items()):
+        found = []
+        for low, high in zip((-math.inf, *ends[:-1]), ends, strict=True):
+            own = [run for run in runs if low < run.strata[k] <= high]
+            if len(own) >= FEWEST:
+                shares = [100.0 * np.mean([run.inside[i] for run in own]) for i in range(8)]
+                found.append((min(shares), PARAMETERS[int(np.argmin(shares))], high, len(own)))
+        if found:
+            share, parameter, high, count = min(found)
+            yield f"worst of {name}: up to {high:g}, {parameter} {share:.0f} % of {count} robots"

@@ -1,0 +1,154 @@
+"""From live estimates to the wheels' friction that a law uses, through gates like K5..K8's.
+
+Each of [viscous left, right, Coulomb left, Coulomb right] has a gate of its own behind those of the
+set. What passes is followed at a limited rate, inside a band around the friction known before. It
+moves beside K5..K8, so that a load and a bearing that runs warm may change together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from arc_odometry.geometry import check_positive
+from diffbot_controllers.adaptation import AdaptationSettings, Four
+from diffbot_controllers.laws.friction import Laws
+from diffbot_description import FrictionLaw
+from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95
+
+# Half the 95 % interval that opens a gate: a share of the value, or of what counts at all.
+PRECISION = 0.3
+# Friction that counts, as a share of the torque limit; viscous friction at the wheels' top speed.
+COUNTS = 0.02
+# How far friction may rise beyond the band, as a share of the torque limit: a robot whose file
+# gives none would have no band at all.
+MARGIN = 0.1
+
+
+def friction_values(laws: Laws) -> Four:
+    """[viscous left, right in N m s/rad, Coulomb left, right in N m]; the mean of both ways."""
+    left, right = laws
+    return left.viscous, right.viscous, _coulomb(left), _coulomb(right)
+
+
+def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
+    """The known laws with other viscous and Coulomb friction.
+
+    An estimate is a mean over both directions: the difference between them and to the static
+    friction stay as they are known.
+
+    Args:
+        known: as described.
+        values: as of friction_values, >= 0.
+    """
+    left, right = (
+        _with(law, viscous, coulomb)
+        for law, viscous, coulomb in zip(known, values[:2], values[2:], strict=True)
+    )
+    return left, right
+
+
+def _coulomb(law: FrictionLaw[float]) -> float:
+    return 0.5 * (law.sliding(1.0) + law.sliding(-1.0))
+
+
+def _with(law: FrictionLaw[float], viscous: float, coulomb: float) -> FrictionLaw[float]:
+    more = coulomb - _coulomb(law)
+
+    def moved(torque: float | None) -> float | None:
+        return None if torque is None else max(torque + more, 0.0)
+
+    forward = max(law.coulomb + more, 0.0)
+    return replace(
+        law,
+        viscous=max(viscous, 0.0),
+        coulomb=forward,
+        coulomb_backward=moved(law.coulomb_backward),
+        static=moved(law.static),
+    )
+
+
+class FrictionAdaptation:
+    """Keeps the friction in use inside a band, slow, and true to estimates worth following.
+
+    Args:
+        nominal: as described or identified before; centre of the band.
+        torque: largest of a wheel, N m, > 0.
+        speed: largest of a wheel, rad/s, > 0.
+        settings: rate, band, hysteresis, significance and arrival count.
+
+    Attributes:
+        in_use: values for the law, as of friction_values.
+    """
+
+    def __init__(
+        self,
+        nominal: Four,
+        torque: float,
+        speed: float,
+        settings: AdaptationSettings = AdaptationSettings(),  # noqa: B008  (frozen)
+    ) -> None:
+        check_positive("friction adaptation", torque=torque, speed=speed)
+        self._settings = settings
+        self._units = (torque / speed, torque / speed, torque, torque)
+        self._lower = tuple(value / settings.band for value in nominal)
+        self._upper = tuple(
+            value * settings.band + MARGIN * unit
+            for value, unit in zip(nominal, self._units, strict=True)
+        )
+        self.in_use = nominal
+        self._open = [False] * 4
+        self._moves = [False] * 4
+
+    def judge(self, values: Sequence[float], variances: Sequence[float], time: float) -> str:
+        """Move towards an estimate of a set that passed its gates.
+
+        Args:
+            values: as of friction_values; NaN: not estimated.
+            variances: of them; infinite: not identifiable.
+            time: since the estimate before, s.
+
+        Returns:
+            Why some did not follow; empty when all did.
+        """
+        moved, reasons = list(self.in_use), []
+        for i, (value, variance) in enumerate(zip(values, variances, strict=True)):
+            reason = self._against(i, value, variance)
+            if reason:
+                reasons.append(reason)
+                self._moves[i] = False
+                continue
+            moved[i] = self._moved(i, value, math.sqrt(variance), time)
+        left, right, coulomb_left, coulomb_right = moved
+        self.in_use = (left, right, coulomb_left, coulomb_right)
+        return "; ".join(reasons)
+
+    def _against(self, i: int, value: float, variance: float) -> str:
+        """Why an estimate is not worth following; empty when it is."""
+        name, settings = FRICTION_NAMES[i], self._settings
+        if not (math.isfinite(value) and math.isfinite(variance) and variance >= 0.0):
+            self._open[i] = False
+            return f"{name} is not identifiable from the motion so far"
+        limit = PRECISION * (settings.hysteresis if self._open[i] else 1.0)
+        size = max(abs(value), COUNTS * self._units[i])
+        width = NORMAL_95 * math.sqrt(variance) / size
+        self._open[i] = width <= limit
+        if not self._open[i]:
+            return f"{name}: half the 95 % interval is {100.0 * width:.3g} % of it"
+        # What is below 0 beyond its uncertainty is the estimate of no friction.
+        if value < -max(settings.significance, 2.0) * math.sqrt(variance):
+            return f"{name} = {value:.4g}: must be >= 0"
+        return ""
+
+    def _moved(self, i: int, value: float, deviation: float, time: float) -> float:
+        settings, now = self._settings, self.in_use[i]
+        target = max(self._lower[i], min(self._upper[i], value))
+        away = abs(target - now)
+        far = settings.arrival if self._moves[i] else settings.significance
+        self._moves[i] = away > far * deviation
+        if not self._moves[i]:
+            return now
+        scale = max(now, COUNTS * self._units[i])
+        step = min(away, settings.rate * scale * max(time, 0.0))
+        return now + math.copysign(step, target - now)

@@ -1,0 +1,199 @@
+"""Between a law and the wheels: the motion from a State, the torque from an acceleration.
+
+Every torque law has one. Without Wheels it is what the papers have: VelocityEstimate and
+G^-1 (u' - f). With them the motion is the observer's, one torque delay ahead where there is one,
+the torque holds friction, and, with `integral`, what the model has not explained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from arc_odometry import REST, Velocity
+from diffbot_controllers.laws.friction import FrictionFeedforward, Laws, Standstill, Wheels
+from diffbot_controllers.laws.motion import Motion, State, VelocityEstimate
+from diffbot_controllers.laws.observer import MotionObserver
+from diffbot_description import DynamicParameters, Torque
+from pose2d_trajectories import Reference
+
+
+class Drivetrain:
+    """See the module.
+
+    Args:
+        dynamics: K5..K8.
+        mean: whether State.velocity is the mean over the last period (encoders); else it is
+            taken as it is, and there is no observer and no prediction.
+        wheels: None: nothing is known of them.
+        integral: whether accelerations that the observer cannot explain are made up for.
+    """
+
+    def __init__(
+        self,
+        dynamics: DynamicParameters,
+        mean: bool,
+        wheels: Wheels | None = None,
+        integral: bool = True,
+    ) -> None:
+        self._feedforward = None if wheels is None else FrictionFeedforward(wheels)
+        self._standstill = None if wheels is None else Standstill(wheels)
+        self._integral = integral and (wheels is None or wheels.integral)
+        self._estimate: VelocityEstimate | MotionObserver = (
+            MotionObserver(dynamics, wheels)
+            if mean and wheels is not None and wheels.observer
+            else VelocityEstimate(dynamics, mean)
+        )
+        self._ahead = ReferenceAhead()
+        self._bias = REST
+
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """K5..K8 in use; they may be replaced between two updates."""
+        return self._estimate.dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: DynamicParameters) -> None:
+        self._estimate.dynamics = dynamics
+
+    @property
+    def friction(self) -> Laws | None:
+        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
+        return None if self._feedforward is None else self._feedforward.laws
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None:
+        if self._feedforward is None or self._standstill is None:
+            raise ValueError("friction: the law was made without wheels; make it with them")
+        self._feedforward.laws = laws
+        self._standstill.laws = laws
+        if isinstance(self._estimate, MotionObserver):
+            self._estimate.friction = laws
+
+    def reset(self) -> None:
+        """Forget the past: the robot was at rest, without torque."""
+        self._estimate.reset()
+        self._ahead.reset()
+        self._bias = REST
+        if self._feedforward is not None and self._standstill is not None:
+            self._feedforward.reset()
+            self._standstill.reset()
+
+    def reference(self, reference: Reference, dt: float) -> Reference:
+        """The reference for the time of `motion`.
+
+        Args:
+            reference: for now.
+            dt: time since the update before, s.
+        """
+        estimate = self._estimate
+        delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
+        return self._ahead.at(reference, delay, dt)
+
+    def motion(self, state: State, dt: float) -> Motion:
+        """When the torque that is commanded now will act.
+
+        Args:
+            state: of the robot now.
+            dt: time since the update before, s.
+        """
+        now = self._estimate.motion(state, dt)
+        self._bias = now.bias if self._integral else REST
+        if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
+            return self._estimate.ahead(now, dt)
+        return now
+
+    def torque(
+        self,
+        u: Velocity,
+        wanted: Velocity,
+        acceleration: Velocity,
+        drift: Velocity,
+        dt: float,
+    ) -> Torque:
+        """Torque that gives an acceleration, not limited yet, [left, right], N m.
+
+        Args:
+            u: velocity as of `motion`.
+            wanted: velocity that the law wants.
+            acceleration: that it asks for, m/s^2 and rad/s^2.
+            drift: f over the period, m/s^2 and rad/s^2.
+            dt: control period, s.
+        """
+        bias = self._bias
+        drift = Velocity(drift.v + bias.v, drift.omega + bias.omega)
+        torque = self.dynamics.torque(acceleration, drift)
+        if self._feedforward is None:
+            return torque
+        return self._feedforward.add(torque, u, wanted, acceleration, dt)
+
+    def rests(self, ahead: float, turn: float, motion: Motion) -> bool:
+        """Whether the robot may rest where it is, held by its friction, without torque.
+
+        Args:
+            ahead: way to the goal along the robot's axis, m.
+            turn: to the goal's heading, rad.
+            motion: of the robot.
+        """
+        if self._feedforward is None or self._standstill is None:
+            return False
+        left, right = (law.sliding(1.0) for law in self._feedforward.laws)
+        stop = Velocity(self.dynamics.k7 * (left + right), -self.dynamics.k8 * (left + right))
+        return self._standstill.update(ahead, turn, motion, stop)
+
+    def acted(self, state: State) -> Torque:
+        """Torque commanded over the period that ends now, [left, right], N m."""
+        return self._estimate.acted(state)
+
+    def command(self, torque: Torque) -> None:
+        """Remember the torque of the period that begins, N m."""
+        self._estimate.command(torque)
+
+
+class ReferenceAhead:
+    """The reference when the torque that is commanded now will act.
+
+    Its accelerations go on changing as they did over the last two periods, where these agree in
+    their sign: by the smaller rate. Constant accelerations would make the robot lag in a curve that
+    becomes tighter.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self._before: Velocity | None = None
+        self._jerk = REST
+
+    def at(self, reference: Reference, delay: float, dt: float) -> Reference:
+        """The reference a delay later.
+
+        Args:
+            reference: for now.
+            delay: s; 0: the reference as it is.
+            dt: time since the update before, s.
+        """
+        if delay <= 0.0:
+            return reference
+        now, before, last = reference.acceleration, self._before, self._jerk
+        self._before = now
+        self._jerk = REST
+        if before is not None:
+            self._jerk = Velocity((now.v - before.v) / dt, (now.omega - before.omega) / dt)
+        dv, domega = (_smaller(a, b) * delay for a, b in zip(self._jerk, last, strict=True))
+        end = reference.after(delay)
+        return replace(
+            end,
+            theta=end.theta + domega * delay * delay / 6.0,
+            v=end.v + 0.5 * dv * delay,
+            omega=end.omega + 0.5 * domega * delay,
+            dv=end.dv + dv,
+            domega=end.domega + domega,
+        )
+
+
+def _smaller(a: float, b: float) -> float:
+    """The smaller of two numbers of one sign; else 0."""
+    if a * b <= 0.0:
+        return 0.0
+    return a if abs(a) < abs(b) else b

@@ -1,0 +1,236 @@
+"""How the robot moves now, from its wheels' angles, the torques that acted, and the model.
+
+Differences of encoder counts are a poor velocity: at 2048 counts and 10 ms a wheel of 8 cm is read
+in steps of 25 mm/s. An observer knows what the torque makes of the velocity and lets the counts
+correct that. One Kalman filter per axis (v and omega, which the model couples by the drift only),
+with the state [p, u, d]: path or turn, velocity, and an acceleration that the model does not
+know, such as that of friction that is larger than described:
+
+    p' = u
+    u' = model(u, tau) + d + white noise of intensity q
+    d' = white noise of intensity q / MEMORY^2
+
+and the reading p plus the rounding of the counts, a variance of count^2 / 12 per wheel.
+Its gain follows from counts, period and q alone; d comes round within MEMORY.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from arc_odometry import Arc, Velocity
+from diffbot_controllers.laws.friction import Wheels, friction_over, wheel_mobility
+from diffbot_controllers.laws.motion import Motion, State, within
+from diffbot_description import DynamicParameters, Torque
+
+# Standard deviation, as a share of what all torque gives, of accelerations that the model does not
+# know, if they change every BASE s.
+NOISE, BASE = 0.01, 0.01
+MEMORY = 0.3  # s
+# Exact encoders, and finer ones, are taken for such: what an observer follows with a high gain is
+# no motion of the robot any more, and would not be learnt as an acceleration.
+FINEST = 16384
+# Deviations of a reading from what was foretold by this many sigma show a model that is wrong, as
+# on wheels that slip: the observer then goes by the counts.
+ODD = 4.0
+LARGEST_BIAS = 0.3  # of what all torque gives
+
+
+class _Axis:
+    """The filter of one axis; its position is relative to the reading.
+
+    Args:
+        noise: q, in the axis' unit^2 / s^3.
+        variance: of a reading.
+    """
+
+    def __init__(self, noise: float, variance: float) -> None:
+        self.noise = noise
+        self.variance = variance
+        self.p = self.u = self.d = 0.0
+        self._cov = [variance, 0.0, 0.0, 0.0, 0.0, 0.0]  # pp, pu, pd, uu, ud, dd
+        self._begun = False
+
+    def update(self, read: float, acceleration: float, held: bool, dt: float) -> None:
+        """Take in a reading.
+
+        Args:
+            read: change of the position since the reading before.
+            acceleration: mean over the period, d included, such that u + dt a is right.
+            held: whether the robot stands: d is then friction's, and stays.
+            dt: s, > 0.
+        """
+        pp, pu, pd, uu, ud, dd = self._cov
+        q = self.noise
+        if not self._begun:
+            # It may be in motion.
+            uu, self._begun = (read / dt) ** 2 + q * dt, True
+        half = 0.5 * dt * dt
+        # P = F P F^T + Q
+        pp += 2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd
+        pu += dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd)
+        pd += dt * ud + half * dd
+        uu += 2.0 * dt * ud + dt * dt * dd
+        ud += dt * dd
+        pp += q * dt**3 / 3.0
+        pu += q * half
+        uu += q * dt
+        if not held:
+            dd += q * dt / (MEMORY * MEMORY)
+        before = self.u
+        self.u += dt * acceleration
+        self.p += 0.5 * dt * (before + self.u) - read
+        wrong = -self.p
+        total = pp + self.variance
+        if wrong * wrong > ODD * ODD * total:
+            more = (wrong * wrong - ODD * ODD * total) / (dt * dt)
+            uu += more
+            pu += 0.5 * dt * more
+            pp += more * dt * dt / 3.0
+            total = pp + self.variance
+        kp, ku, kd = pp / total, pu / total, 0.0 if held else pd / total
+        self.p += kp * wrong
+        self.u += ku * wrong
+        self.d += kd * wrong
+        # Joseph's form: it holds for any gain.
+        self._cov = _joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of u."""
+        return math.sqrt(max(self._cov[3], 0.0))
+
+
+def _joseph(
+    cov: tuple[float, ...], gain: tuple[float, float, float], variance: float
+) -> list[float]:
+    pp, pu, pd, uu, ud, dd = cov
+    kp, ku, kd = gain
+    total = pp + variance
+    return [
+        pp - 2.0 * kp * pp + kp * kp * total,
+        pu - kp * pu - ku * pp + kp * ku * total,
+        pd - kp * pd - kd * pp + kp * kd * total,
+        uu - 2.0 * ku * pu + ku * ku * total,
+        ud - ku * pd - kd * pu + ku * kd * total,
+        dd - 2.0 * kd * pd + kd * kd * total,
+    ]
+
+
+class MotionObserver:
+    """Pose and velocity now, or when the torque that is commanded now will act.
+
+    Args:
+        dynamics: K5..K8; they may be replaced between two updates.
+        wheels: the rest; its friction may be replaced, too.
+    """
+
+    def __init__(self, dynamics: DynamicParameters, wheels: Wheels) -> None:
+        self.wheels = wheels
+        self.friction = wheels.friction
+        self.dynamics = dynamics
+        self.reset()
+
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """K5..K8 in use."""
+        return self._dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: DynamicParameters) -> None:
+        self._dynamics = dynamics.checked()
+        self._mobility = wheel_mobility(dynamics, self.wheels.geometry)
+        torque = self.wheels.torque
+        self._full = Velocity(2.0 * torque * dynamics.k7, -2.0 * torque * dynamics.k8)
+
+    def reset(self) -> None:
+        """Forget the past: the robot was at rest, without torque."""
+        geometry, counts = self.wheels.geometry, min(self.wheels.counts or FINEST, FINEST)
+        variance = (math.tau / counts) ** 2 / 12.0
+        left, right = geometry.left_radius**2 * variance, geometry.right_radius**2 * variance
+        self._axes = [
+            _Axis(BASE * (NOISE * full) ** 2, own)
+            for full, own in zip(
+                self._full,
+                (0.25 * (left + right), (left + right) / geometry.separation**2),
+                strict=True,
+            )
+        ]
+        self._commanded: Torque = (0.0, 0.0)
+        self._past: deque[Torque] = deque([(0.0, 0.0)] * 4)
+
+    def acted(self, state: State) -> Torque:
+        """Torque commanded over the period that ends now, [left, right], N m."""
+        return self._commanded if state.torque is None else state.torque
+
+    def command(self, torque: Torque) -> None:
+        """Remember the torque of the period that begins, N m."""
+        self._commanded = torque
+
+    @property
+    def bias(self) -> Velocity:
+        """Acceleration that the model does not know, within its bounds, m/s^2 and rad/s^2."""
+        v, omega = self._axes
+        return Velocity(
+            within(v.d, LARGEST_BIAS * self._full.v),
+            within(omega.d, LARGEST_BIAS * self._full.omega),
+        )
+
+    def motion(self, state: State, dt: float) -> Motion:
+        """The motion now.
+
+        Args:
+            state: its velocity is the mean over the period that ends, of the wheels' angles.
+            dt: time since the update before, s.
+        """
+        whole, part = self._periods(dt)
+        self._past.append(self.acted(state))
+        while len(self._past) > whole + 2:
+            self._past.popleft()
+        while len(self._past) < whole + 2:
+            self._past.appendleft((0.0, 0.0))
+        before, late = self._past[0], self._past[1]
+        left, right = (part * a + (1.0 - part) * b for a, b in zip(before, late, strict=True))
+        u = Velocity(self._axes[0].u, self._axes[1].u)
+        rate, held = self._rate(u, (left, right), dt)
+        for axis, mean, acceleration in zip(self._axes, state.velocity, rate, strict=True):
+            axis.update(mean * dt, acceleration, held, dt)
+        v, omega = self._axes
+        pose = Arc(v.p, omega.p).end(state.pose)
+        return Motion(pose, Velocity(v.u, omega.u), self.bias, held)
+
+    def ahead(self, motion: Motion, dt: float) -> Motion:
+        """The motion when the torque that is commanded now will act, one delay from now."""
+        whole, part = self._periods(dt)
+        steps = [(self._past[1], part * dt)] if part > 0.0 else []
+        steps += [(torque, dt) for torque in list(self._past)[2 : 2 + whole]]
+        pose, u, held = motion.pose, motion.velocity, motion.held
+        for torque, duration in steps:
+            rate, held = self._rate(u, torque, duration)
+            end = Velocity(u.v + duration * rate.v, u.omega + duration * rate.omega)
+            pose = Arc(0.5 * duration * (u.v + end.v), 0.5 * duration * (u.omega + end.omega)).end(
+                pose
+            )
+            u = end
+        return Motion(pose, u, motion.bias, held)
+
+    def _periods(self, dt: float) -> tuple[int, float]:
+        """The delay in whole periods, and the rest as a share of one."""
+        periods = self.wheels.delay / dt
+        whole = int(periods + 1e-6)
+        part = periods - whole
+        return whole, part if part > 1e-6 else 0.0
+
+    def _rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
+        """Mean acceleration over a period from u on, and whether friction holds both wheels."""
+        dynamics, bias = self._dynamics, self.bias
+        driven = dynamics.input_acceleration(torque)
+        drift = dynamics.mean_drift(u, driven, dt)
+        free = Velocity(driven.v + drift.v + bias.v, driven.omega + drift.omega + bias.omega)
+        geometry = self.wheels.geometry
+        end = geometry.wheel_velocity(u.v + dt * free.v, u.omega + dt * free.omega)
+        now = geometry.wheel_velocity(*u)
+        friction = friction_over(self.friction, self._mobility, now, end, dt)
+        slowed = dynamics.input_acceleration(friction.torque)
+        return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.held)

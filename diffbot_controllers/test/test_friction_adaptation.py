@@ -1,0 +1,119 @@
+"""What of live friction estimates reaches a law, and friction from parameter files."""
+
+import math
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_controllers.friction_adaptation import (
+    MARGIN,
+    FrictionAdaptation,
+    friction_laws,
+    friction_values,
+)
+from diffbot_controllers.parameter_file import read_friction
+from diffbot_description import FrictionLaw
+
+NOMINAL = (0.05, 0.06, 0.35, 0.30)
+SURE = (1e-6, 1e-6, 1e-4, 1e-4)
+TORQUE, SPEED = 5.0, 20.0
+
+
+def adaptation():
+    return FrictionAdaptation(NOMINAL, TORQUE, SPEED)
+
+
+def fed(values, variances=SURE, times=100):
+    made = adaptation()
+    for _ in range(times):
+        reason = made.judge(values, variances, 0.2)
+    return made, reason
+
+
+def test_a_sure_estimate_is_followed_at_its_rate_and_reached():
+    wanted = (0.06, 0.05, 0.45, 0.25)
+    made = adaptation()
+    made.judge(wanted, SURE, 0.2)
+    # 20 % of the value a second.
+    assert made.in_use[2] == pytest.approx(0.35 * 1.04)
+    made, reason = fed(wanted)
+    # A quarter of a standard deviation off: it has arrived.
+    assert reason == "" and made.in_use == pytest.approx(wanted, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    ("value", "variance", "reason"),
+    [
+        (math.nan, 1e-4, "not identifiable"),
+        (0.5, math.inf, "not identifiable"),
+        (0.5, 0.1, "half the 95 % interval"),
+        (-0.3, 1e-5, "must be >= 0"),
+    ],
+)
+def test_each_friction_has_a_gate_of_its_own(value, variance, reason):
+    values, variances = (0.06, 0.05, value, 0.25), (*SURE[:2], variance, SURE[3])
+    made, said = fed(values, variances)
+    assert reason in said and "coulomb_left" in said
+    assert made.in_use[2] == NOMINAL[2]
+    assert made.in_use[3] == pytest.approx(0.25, abs=0.003)
+
+
+def test_friction_stays_in_its_band():
+    made, _ = fed((0.05, 0.06, 4.0, 0.0), times=1000)
+    assert made.in_use[2] == pytest.approx(2.0 * 0.35 + MARGIN * TORQUE)
+    assert made.in_use[3] == pytest.approx(0.15)
+
+
+numbers = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(st.lists(st.tuples(*[numbers] * 8), max_size=20))
+def test_whatever_comes_the_friction_in_use_is_that_of_a_robot(estimates):
+    made = adaptation()
+    for estimate in estimates:
+        made.judge(estimate[:4], estimate[4:], 0.2)
+        assert all(0.0 <= value <= 2.0 * TORQUE for value in made.in_use)
+
+
+def test_laws_keep_what_no_estimate_tells():
+    known = FrictionLaw(
+        viscous=0.05, coulomb=0.3, coulomb_backward=0.5, static=0.6, stribeck_velocity=0.2
+    )
+    plain = FrictionLaw(viscous=0.05, coulomb=0.2)
+    assert friction_values((known, plain)) == (0.05, 0.05, 0.4, 0.2)
+    left, right = friction_laws((known, plain), (0.1, 0.0, 0.5, 0.1))
+    assert (left.viscous, left.coulomb, left.coulomb_backward) == pytest.approx((0.1, 0.4, 0.6))
+    assert left.static == pytest.approx(0.7) and left.stribeck_velocity == 0.2
+    assert (right.viscous, right.coulomb, right.static) == (0.0, 0.1, None)
+
+
+def written(folder, **friction):
+    path = folder / "parameters.yaml"
+    content = {"k5": 0.0, "k6": 0.0, "k7": 1.0, "k8": -1.0, **friction}
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": content}}))
+    return str(path)
+
+
+def test_a_file_s_friction_is_read_and_what_is_not_identified_left_out(tmp_path):
+    entries = {
+        "viscous_left": {"value": 0.05, "variance": 1e-6, "unit": "N m s/rad"},
+        "viscous_right": {"value": 0.02, "variance": math.inf, "unit": "N m s/rad"},
+        "coulomb_left": {"value": -0.001, "variance": 1e-4, "unit": "N m"},
+    }
+    assert read_friction(written(tmp_path, friction=entries)) == (0.05, None, 0.0, None)
+    assert read_friction(written(tmp_path)) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({"value": -0.3, "variance": 1e-6}, "coulomb_left = -0.3: must be >= 0"),
+        ({"value": "much"}, "must be a number"),
+        ({"value": math.inf}, "must be finite"),
+    ],
+)
+def test_a_file_s_friction_that_no_wheel_has_is_refused(tmp_path, entry, reason):
+    with pytest.raises(ValueError, match=reason):
+        read_friction(written(tmp_path, friction={"coulomb_left": entry}))

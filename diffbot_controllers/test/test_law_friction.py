@@ -1,0 +1,153 @@
+"""Friction in the laws: the feed-forward, breakaway, friction over a period, and rest."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arc_odometry import REST, Pose, Velocity, WheelGeometry
+from diffbot_controllers.laws.friction import (
+    MOST,
+    FrictionFeedforward,
+    Standstill,
+    Wheels,
+    friction_over,
+    wheel_mobility,
+)
+from diffbot_controllers.laws.motion import Motion
+from diffbot_controllers.tuning import tuned_backstepping
+from diffbot_description import DynamicParameters, FrictionLaw
+
+GEOMETRY = WheelGeometry(0.08, 0.08, 0.42)
+K = DynamicParameters(-0.05, 1.0, 0.44, -1.7)
+LAW = FrictionLaw(viscous=0.05, coulomb=0.35)
+STICKY = FrictionLaw(viscous=0.05, coulomb=0.3, static=0.5, stribeck_velocity=0.2)
+FAST = Velocity(1.0, 0.0)
+
+
+def wheels(left=LAW, right=LAW, **more):
+    return Wheels(GEOMETRY, (left, right), 5.0, **more)
+
+
+def test_a_robot_at_constant_speed_gets_what_friction_takes():
+    added = FrictionFeedforward(wheels()).add((0.0, 0.0), FAST, FAST, REST, 0.01)
+    assert added == pytest.approx((0.35 + 0.05 * 1.0 / 0.08,) * 2)
+
+
+def test_friction_by_direction_is_that_of_the_direction():
+    law = FrictionLaw(viscous=0.0, coulomb=0.2, coulomb_backward=0.5)
+    back = Velocity(-1.0, 0.0)
+    assert FrictionFeedforward(wheels(law)).add((0.0, 0.0), back, back, REST, 0.01)[0] == -0.5
+
+
+def test_a_slow_wheel_gets_the_sign_of_where_it_is_to_go_not_of_how_it_was_measured():
+    measured = Velocity(-0.002, 0.0)  # noise of the encoders
+    left, right = FrictionFeedforward(wheels()).add(
+        (0.0, 0.0), measured, Velocity(0.004, 0.0), REST, 0.01
+    )
+    assert left == right == pytest.approx(0.35, abs=0.05 * 0.002 / 0.08 + 1e-9)
+
+
+@given(st.floats(-1e-3, 1e-3), st.floats(1e-9, 1e-6))
+def test_it_is_smooth_through_zero(wanted, step):
+    # Nothing to break away from: the wheels move a little.
+    feedforward = FrictionFeedforward(wheels())
+    u = Velocity(0.001, 0.0)
+    first, second = (
+        feedforward.add((0.0, 0.0), u, Velocity(v, 0.0), REST, 0.01)[0]
+        for v in (wanted, wanted + step)
+    )
+    assert 0.0 <= second - first <= 0.35 * step / 5e-4 * 1.001 + 1e-12
+
+
+def test_a_wheel_that_must_start_gets_its_static_friction_and_no_more():
+    added = FrictionFeedforward(wheels(STICKY, STICKY)).add(
+        (0.01, 0.01), REST, Velocity(0.01, 0.0), REST, 0.01
+    )
+    # 2 % over it, and what it adds per period to a wheel that goes on standing.
+    assert 0.5 < added[0] < 0.5 * 1.05
+    strong = FrictionFeedforward(wheels(STICKY, STICKY)).add(
+        (3.0, 3.0), REST, Velocity(1.0, 0.0), REST, 0.01
+    )
+    assert strong[0] < 3.0 + 0.5 * 1.05
+
+
+def test_a_wheel_that_stays_stuck_gets_more_up_to_a_bound_and_none_once_it_moves():
+    feedforward = FrictionFeedforward(wheels())
+    wanted = Velocity(0.01, 0.0)
+    first = feedforward.add((0.0, 0.0), REST, wanted, REST, 0.01)[0]
+    for _ in range(1000):
+        last = feedforward.add((0.0, 0.0), REST, wanted, REST, 0.01)[0]
+    assert last - first == pytest.approx(MOST * 0.35, rel=0.05)
+    moving = feedforward.add((0.0, 0.0), wanted, wanted, REST, 0.01)[0]
+    assert moving == pytest.approx(0.35, rel=0.05)
+
+
+def test_without_friction_nothing_is_added():
+    none = FrictionLaw(viscous=0.0, coulomb=0.0)
+    assert FrictionFeedforward(wheels(none, none)).add((0.1, 0.2), FAST, FAST, REST, 0.01) == (
+        0.1,
+        0.2,
+    )
+
+
+speeds = st.tuples(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0))
+
+
+@given(speeds, speeds, st.sampled_from([0.002, 0.01, 0.04]))
+def test_friction_over_a_period_only_takes_energy_and_holds_within_its_limit(now, change, dt):
+    mobility = wheel_mobility(K, GEOMETRY)
+    free = (now[0] + change[0], now[1] + change[1])
+    laws = (LAW, FrictionLaw(viscous=0.0, coulomb=0.2))
+    found = friction_over(laws, mobility, now, free, dt)
+    end = [
+        free[i] - dt * (mobility[i][0] * found.torque[0] + mobility[i][1] * found.torque[1])
+        for i in (0, 1)
+    ]
+    for i, law in enumerate(laws):
+        dry = found.torque[i] - law.viscous * now[i]
+        assert abs(dry) <= law.coulomb + 1e-12
+        if abs(end[i]) > 1e-6:
+            assert dry == pytest.approx(math.copysign(law.coulomb, end[i]), abs=1e-6)
+
+
+def test_friction_holds_a_robot_at_rest_against_less_torque_than_its_own():
+    mobility = np.array(wheel_mobility(K, GEOMETRY))
+    torque = np.array([0.3, -0.2])
+    free = tuple(0.01 * mobility @ torque)
+    found = friction_over((LAW, LAW), wheel_mobility(K, GEOMETRY), (0.0, 0.0), free, 0.01)
+    assert found.torque == pytest.approx(tuple(torque), abs=1e-6) and found.held == (True, True)
+
+
+def standing(v=0.0):
+    return Motion(Pose(0.0, 0.0, 0.0), Velocity(v, 0.0))
+
+
+def test_a_robot_rests_within_its_tolerance_and_leaves_beyond_twice_of_it():
+    standstill, stop = Standstill(wheels()), Velocity(1.0, 5.0)
+    assert not standstill.update(4e-4, 0.0, standing(), stop)
+    assert standstill.update(2e-4, 0.0, standing(), stop)
+    assert standstill.update(5e-4, 0.0, standing(), stop)
+    assert not standstill.update(7e-4, 0.0, standing(), stop)
+    # 0.1 m/s would carry it 5 mm away.
+    assert not standstill.update(0.0, 0.0, standing(0.1), stop)
+
+
+def test_a_robot_without_dry_friction_never_rests_and_coarse_encoders_widen_the_tolerance():
+    free = FrictionLaw(viscous=0.1, coulomb=0.0)
+    assert not Standstill(wheels(LAW, free)).update(0.0, 0.0, standing(), Velocity(1.0, 5.0))
+    coarse = Standstill(wheels(counts=256))
+    assert coarse.update(1e-3, 0.0, standing(), Velocity(1.0, 5.0))
+
+
+@pytest.mark.parametrize("change", [{"torque": 0.0}, {"delay": -0.1}, {"counts": -1}])
+def test_wheels_that_none_has_are_refused(change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        Wheels(**{"geometry": GEOMETRY, "friction": (LAW, LAW), "torque": 5.0, **change})
+
+
+def test_friction_that_leaves_no_torque_is_refused_with_the_limit():
+    with pytest.raises(ValueError, match=r"Coulomb friction = 0.35 N m: must be <= 0.8"):
+        tuned_backstepping(K, 0.4, mean_velocity=True, wheels=wheels())

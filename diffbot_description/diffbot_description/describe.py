@@ -1,0 +1,448 @@
+"""From a URDF to the content of a robot file: what it tells, what it cannot, what is implausible.
+
+`describe` finds the wheels, lumps all else into the body, and derives the limits. What a URDF
+cannot know (torques, encoder, contact) comes from a rule that is told with the value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
+from diffbot_description.findings import Findings
+from diffbot_description.ground_loads import GRAVITY
+from diffbot_description.plausible_inertia import (
+    SPIN_SHARES,
+    bounds,
+    box_inertia,
+    cylinder_inertia,
+    group_body,
+    raw_body,
+)
+from diffbot_description.urdf_files import Packages
+from diffbot_description.urdf_shapes import ShapeReader
+from diffbot_description.urdf_supports import CALLED, Stand, Support, find_supports, standing
+from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
+from diffbot_description.urdf_wheels import UNEVEN, Wheel, WheelPair, find_sides, wheel_pair
+
+ASSUMED = "assumed"
+ENCODER_COUNTS = 4096
+MASS_SHARE = 0.05  # of the body, for a wheel without mass
+WHEEL_DENSITY = 700.0  # kg/m^3, for a wheel without mass
+DENSEST = 15_000.0  # kg/m^3 of a hull; above, masses are in grams
+OFF_MIDDLE = 5e-3  # of half the track: a centre of mass this far from the middle is worth a word
+
+
+@dataclass(frozen=True)
+class Description:
+    """A robot file's content, and where each value comes from.
+
+    content: as `robot_from` takes it. sources: dotted field -> where its value comes from.
+    corrected: what the URDF says and was not used. assumed: what it does not say.
+    found: what was found, in a few words. has_shapes: whether the URDF has any to show.
+    """
+
+    content: dict[str, Any]
+    sources: dict[str, str]
+    corrected: tuple[str, ...]
+    assumed: tuple[str, ...]
+    found: tuple[str, ...]
+    has_shapes: bool
+
+
+def describe(
+    urdf_text: str,
+    packages: Packages,
+    *,
+    wheels: Sequence[str] | None = None,
+    wheel_radius: float | None = None,
+    mass: float | None = None,
+) -> Description:
+    """Return the description of the differential-drive robot that a URDF holds.
+
+    Args:
+        urdf_text: expanded, without xacro.
+        packages: where its meshes are.
+        wheels: joints of the left and the right wheel; found where None.
+        wheel_radius: m; that of the wheels' shapes where None.
+        mass: of the whole robot, kg; that of the URDF where None.
+
+    Raises:
+        ValueError: says what was found, what is missing or not supported, and what to write.
+    """
+    for name, value in (("wheel-radius", wheel_radius), ("mass", mass)):
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"--{name} = {value} must be above 0 and finite.")
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            return _describe(urdf_text, packages, wheels, wheel_radius, mass)
+    except (FloatingPointError, OverflowError) as error:
+        raise ValueError(
+            f"a length, mass or inertia is far too large to reckon with ({error}). Correct it."
+        ) from error
+
+
+def _describe(
+    urdf_text: str,
+    packages: Packages,
+    wheels: Sequence[str] | None,
+    wheel_radius: float | None,
+    mass: float | None,
+) -> Description:
+    tree = UrdfTree(urdf_text)
+    shapes = ShapeReader(packages)
+    sides = find_sides(tree, shapes, wheels, wheel_radius)
+    findings = Findings()
+    geometry = wheel_pair(sides, findings)
+    left, right = geometry.left, geometry.right
+    links = _body_links(tree, left, right, findings)
+    content: dict[str, Any] = {"name": _identifier(tree.element.get("name", ""))}
+    findings.sources["name"] = "of <robot>"
+    body = group_body(links, shapes, findings)
+    pair = [raw_body(wheel.links) for wheel in (left, right)]
+    body, pair = _with_mass(body, pair, mass, links, geometry, findings)
+    content["wheels"] = _wheels(geometry, pair, body.mass, findings)
+    content["body"] = _body(body, links, shapes, geometry, findings)
+    stand = _stand(content, links, shapes, geometry)
+    for entry in stand.changed:
+        findings.replaced(*entry)
+    findings.assumed += stand.added
+    content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand.casters)]
+    content["joints"] = {"left": left.joint.name, "right": right.joint.name}
+    findings.sources["joints"] = sides.chosen_by
+    add_limits(content, geometry, stand.rocks, findings)
+    _rest(content, links, findings)
+    if packages.missing:
+        names = ", ".join(packages.missing)
+        findings.assumed.append(f"packages that are not found, {names}: what they add is left out")
+    _say_unread(shapes, findings)
+    return Description(
+        _rounded(content),
+        findings.sources,
+        tuple(findings.corrected),
+        tuple(findings.assumed),
+        _found(content, sides.chosen_by, links),
+        next(tree.element.iter("visual"), None) is not None,
+    )
+
+
+def _say_unread(shapes: ShapeReader, findings: Findings) -> None:
+    by_reason: dict[str, list[str]] = {}
+    for name, why in shapes.unread.items():
+        by_reason.setdefault(why, []).append(name.rsplit("/", 1)[-1])
+    if by_reason:
+        meshes = "; ".join(f"{', '.join(names)} ({why})" for why, names in by_reason.items())
+        findings.assumed.append(f"body.shape: meshes that do not count for it: {meshes}")
+
+
+def _identifier(name: str) -> str:
+    word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+    return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")
+
+
+def _body_links(tree: UrdfTree, left: Wheel, right: Wheel, findings: Findings) -> list[PlacedLink]:
+    """All that does not turn with the two wheels; movable joints count as fixed at zero."""
+    stop = (left.joint.name, right.joint.name)
+    behind = {link.name for wheel in (left, right) for link in wheel.links}
+    for one, other in ((left, right), (right, left)):
+        if one.joint.child in {link.name for link in other.links}:
+            raise ValueError(f"the wheel of '{one.joint.name}' hangs on '{other.joint.name}'.")
+    movable = [
+        joint.name
+        for joint in tree.joints.values()
+        if joint.type != "fixed" and joint.name not in stop and joint.child not in behind
+    ]
+    links = tree.rigid_group(tree.root, stop, movable)
+    heavy = [name for name in movable if tree.links[tree.joints[name].child].body_mass() > 0]
+    if heavy:
+        findings.replaced(
+            "movable joints", ", ".join(heavy), "fixed at zero, their links are part of the body"
+        )
+    return links
+
+
+def _with_mass(
+    body: RigidBody,
+    pair: list[RigidBody],
+    mass: float | None,
+    links: Sequence[PlacedLink],
+    geometry: WheelPair,
+    findings: Findings,
+) -> tuple[RigidBody, list[RigidBody]]:
+    """Body and wheels with the robot's mass, where it is given or missing."""
+    weighed = [link.name for link in links if link.body_mass() > 0]
+    count = f"{len(weighed)} links" if len(weighed) > 1 else f"link '{''.join(weighed)}'"
+    findings.sources["body.mass"] = f"sum of {count} that do not turn with the wheels"
+    if mass is None:
+        if body.mass <= 0:
+            raise ValueError(
+                "no link of the body has a mass (<inertial>). Give that of the whole robot: "
+                "--mass KILOGRAMS."
+            )
+        return body, pair
+    findings.sources["body.mass"] = "--mass, less the wheels"
+    if body.mass <= 0:
+        assumed = _assumed_wheel(mass / (1 + 2 * MASS_SHARE), geometry)
+        wheels = sum(wheel.mass or assumed for wheel in pair)
+        if wheels >= mass:
+            raise ValueError(f"--mass = {mass} kg must be above the wheels' {wheels:.4g} kg.")
+        return RigidBody(mass - wheels), pair
+    factor = mass / (body.mass + sum(w.mass for w in pair))
+
+    def scaled(part: RigidBody) -> RigidBody:
+        return replace(part, mass=part.mass * factor, inertia=part.inertia * factor)
+
+    return scaled(body), [scaled(part) for part in pair]
+
+
+def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
+    """Mass [kg] of a wheel without one."""
+    volume = math.pi * geometry.radius**2 * geometry.width
+    return min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
+
+
+def _wheels(
+    geometry: WheelPair, pair: list[RigidBody], body_mass: float, findings: Findings
+) -> dict[str, float]:
+    radius, width = geometry.radius, geometry.width
+    say = findings.replaced
+    masses = [part.mass for part in pair]
+    mass = sum(masses) / 2
+    findings.sources["wheels.mass"] = "all that turns with the wheel"
+    if abs(masses[0] - masses[1]) > UNEVEN * mass:
+        say("wheels", f"masses {masses[0]:.4g} and {masses[1]:.4g} kg", "their mean")
+    if min(masses) <= 0:
+        mass = _assumed_wheel(body_mass, geometry)
+        findings.sources["wheels.mass"] = "assumed, the URDF has none"
+        findings.assumed.append(
+            f"wheels.mass = {mass:.3g} kg: the URDF gives the wheels none; the smaller of "
+            f"{MASS_SHARE:.0%} of the body and {WHEEL_DENSITY:.0f} kg/m^3"
+        )
+    spin, yaw = _wheel_inertias(geometry, pair)
+    findings.sources["wheels.inertia_spin"] = "of the URDF, about the axle"
+    findings.sources["wheels.inertia_yaw"] = "of the URDF, about the vertical"
+    disc = cylinder_inertia(mass, radius, width)
+    low, high = (share * mass * radius**2 for share in SPIN_SHARES)
+    if min(masses) <= 0 or not low <= spin <= high * 1.001:
+        if min(masses) > 0:
+            say(
+                f"wheels ({mass:.4g} kg, radius {radius:.4g} m)",
+                f"inertia about the axle {spin:.3g} kg m^2 is not from {low:.3g} (all in the hub) "
+                f"to {high:.3g} kg m^2 (all in the rim)",
+                f"{disc[0]:.3g} kg m^2, of a solid disc",
+            )
+        spin, yaw = disc
+        findings.sources["wheels.inertia_spin"] = "m r^2 / 2, a solid disc"
+        findings.sources["wheels.inertia_yaw"] = "m (3 r^2 + width^2) / 12"
+    elif not 0.499 * spin < yaw < spin + mass * (radius**2 + geometry.track**2 / 4):
+        say("wheels", f"inertia about the vertical {yaw:.3g} kg m^2", f"{disc[1]:.3g} kg m^2")
+        yaw = max(disc[1], spin / 2)
+        findings.sources["wheels.inertia_yaw"] = "m (3 r^2 + width^2) / 12"
+    return {
+        "radius": radius,
+        "separation": geometry.track,
+        "width": width,
+        "mass": mass,
+        "inertia_spin": spin,
+        "inertia_yaw": yaw,
+    }
+
+
+def _wheel_inertias(geometry: WheelPair, pair: list[RigidBody]) -> tuple[float, float]:
+    """Spin inertia, and yaw inertia such that I + m b^2 is that about the axle's middle."""
+    spin = sum(float(part.inertia[1, 1]) for part in pair) / 2
+    about = sum(float(part.inertia_about(geometry.middle)[2, 2]) for part in pair) / 2
+    mass = sum(part.mass for part in pair) / 2
+    yaw = about - mass * (geometry.track / 2) ** 2
+    if yaw < spin / 2:  # the wheel's mass lies inside of its contact point
+        yaw = sum(float(part.inertia[2, 2]) for part in pair) / 2
+    return spin, yaw
+
+
+def _body(
+    body: RigidBody,
+    links: Sequence[PlacedLink],
+    shapes: ShapeReader,
+    geometry: WheelPair,
+    findings: Findings,
+) -> dict[str, Any]:
+    hull = _hull(links, shapes, geometry, findings)
+    size = np.array([hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]])
+    density = body.mass / float(np.prod(size))
+    if density > DENSEST:
+        raise ValueError(
+            f"the body's mass = {body.mass:.4g} kg in a hull of {size[0]:.3g} x {size[1]:.3g} x "
+            f"{size[2]:.3g} m is heavier than solid metal ({density:.3g} kg/m^3). Correct the "
+            "masses (kg, not g) or the shapes (m, not mm), or give --mass KILOGRAMS."
+        )
+    x, z = _center_of_mass(body, hull, geometry, findings)
+    findings.sources["body.inertia"] = "summed about the centre of mass, axes of the root link"
+    inertia = np.diag(body.inertia).copy()
+    box = np.diag(box_inertia(body.mass, size))
+    if np.any(inertia <= 0) or np.any(inertia < 0.02 * box):
+        findings.replaced(
+            f"body ({body.mass:.4g} kg)",
+            f"inertias {', '.join(f'{v:.3g}' for v in inertia)} kg m^2 are below 2% of a solid box "
+            "of its size",
+            f"{', '.join(f'{v:.3g}' for v in box)} kg m^2, of that box",
+        )
+        findings.sources["body.inertia"] = "of a solid box of the hull's size"
+        inertia = box
+    return {
+        "mass": body.mass,
+        "center_of_mass": {"x": x, "z": z},
+        "inertia": dict(zip(("roll", "pitch", "yaw"), map(float, inertia), strict=True)),
+        "shape": hull,
+    }
+
+
+def _center_of_mass(
+    body: RigidBody, hull: dict[str, float], geometry: WheelPair, findings: Findings
+) -> tuple[float, float]:
+    """X ahead of the axle and z above the ground, inside of the hull."""
+    say = findings.replaced
+    findings.sources["body.center_of_mass"] = "of all links of the body"
+    if not np.any(body.com) and not np.any(body.inertia):
+        findings.assumed.append("body.center_of_mass: the URDF has no masses; over the axle")
+        return 0.0, (hull["bottom"] + hull["top"]) / 2
+    x, y, z = (float(v) for v in body.com - np.array([*geometry.middle[:2], geometry.ground]))
+    if abs(y) > OFF_MIDDLE * geometry.track / 2:
+        say(
+            "body.center_of_mass",
+            f"{1000 * y:.2g} mm to the left of the middle between the wheels",
+            f"0, as the model has it; what {abs(2 * y / geometry.track):.1%} of half the track do "
+            "to K5 to K8 is left out",
+        )
+    if findings.sources["body.shape"] == ASSUMED:
+        return x, z
+    for name, value, low, high in (
+        ("x", x, hull["rear"], hull["front"]),
+        ("z", z, hull["bottom"], hull["top"]),
+    ):
+        if not low <= value <= high:
+            used = low + 0.1 * (high - low) if value < low else high - 0.1 * (high - low)
+            say(
+                f"body.center_of_mass.{name}",
+                f"{value:.4g} m, but the body's shapes are from {low:.4g} to {high:.4g} m",
+                f"{used:.4g} m",
+            )
+            x, z = (used, z) if name == "x" else (x, used)
+    return x, z
+
+
+def _hull(
+    links: Sequence[PlacedLink], shapes: ShapeReader, geometry: WheelPair, findings: Findings
+) -> dict[str, float]:
+    """The box around the body, from the axle's middle on the ground; casters left out."""
+    radius, track = geometry.radius, geometry.track
+    hull = [link for link in links if not CALLED.search(link.name)]
+    # An arm is no part of the hull, where there is one without it.
+    box = bounds(shapes.all_shapes(link for link in hull if link.rigid)) or bounds(
+        shapes.all_shapes(hull)
+    )
+    least = 0.15 * radius
+    if box is None:
+        findings.assumed.append(
+            "body.shape: no shape of the body can be read; a box between the wheels, as long as "
+            "the track"
+        )
+        findings.sources["body.shape"] = ASSUMED
+        width = max(track - geometry.width, 0.3 * track)
+        return dict(
+            front=track / 2, rear=-track / 2, width=width, bottom=radius / 2, top=2.5 * radius
+        )
+    findings.sources["body.shape"] = "box around the body's shapes"
+    low, high = (corner - [*geometry.middle[:2], geometry.ground] for corner in box)
+    bottom = max(float(low[2]), least)
+    return {
+        "front": float(high[0]),
+        "rear": float(low[0]),
+        "width": 2 * float(max(abs(high[1]), abs(low[1]))),
+        "bottom": bottom,
+        "top": max(float(high[2]), bottom + least),
+    }
+
+
+def _stand(
+    content: dict[str, Any], links: Sequence[PlacedLink], shapes: ShapeReader, geometry: WheelPair
+) -> Stand:
+    hull = content["body"]["shape"]
+    return standing(
+        find_supports(links, shapes, geometry.middle, geometry.radius),
+        whole_robot(content)[1:],
+        (hull["rear"], hull["front"]),
+        geometry.radius,
+        EXCITATION_SHARE * GRIP * GRAVITY,
+    )
+
+
+def _caster(support: Support, index: int, findings: Findings) -> dict[str, float]:
+    findings.sources[f"casters[{index}]"] = support.source
+    return {
+        "x": support.x,
+        "y": support.y,
+        "radius": support.radius,
+        "clearance": support.clearance,
+    }
+
+
+def _rest(content: dict[str, Any], links: Sequence[PlacedLink], findings: Findings) -> None:
+    """Encoder, contact and colours."""
+    content["encoder"] = {"counts": ENCODER_COUNTS}
+    heavy = content["body"]["mass"] > 50
+    content["contact"] = {
+        "stiffness": 1e8 if heavy else 1e7,
+        "damping": 1e3,
+        "wheel_friction": 10.0,
+        "caster_friction": 0.0,
+    }
+    content["appearance"] = {"body": _colour(links), "accent": [0.1, 0.75, 0.85]}
+    findings.sources |= {
+        "encoder.counts": "assumed; only simulated encoders use it",
+        "appearance.urdf": "its shapes and meshes are shown",
+        "contact.wheel_friction": "the wheels roll without slip, as K5 to K8 have it",
+        "contact.caster_friction": "K5 to K8 have no drag of casters",
+    }
+    findings.assumed.append(
+        f"encoder.counts = {ENCODER_COUNTS} per wheel revolution: put your encoder's; only "
+        "simulated ones use it"
+    )
+
+
+def _colour(links: Sequence[PlacedLink]) -> list[float]:
+    for link in links:
+        for colour in link.element.findall("visual/material/color"):
+            try:
+                values = [float(word) for word in colour.get("rgba", "").split()][:3]
+            except ValueError:
+                continue
+            if len(values) == 3 and all(0 <= value <= 1 for value in values):
+                return values
+    return [0.95, 0.45, 0.1]
+
+
+def _rounded(value: Any) -> Any:
+    """Seven digits: more than any measure has, and short enough to read."""
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_rounded(entry) for entry in value]
+    return float(f"{value:.7g}") + 0.0 if isinstance(value, float) else value
+
+
+def _found(content: dict[str, Any], chosen_by: str, links: Sequence[PlacedLink]) -> tuple[str, ...]:
+    wheels, body, joints = content["wheels"], content["body"], content["joints"]
+    total = body["mass"] + 2 * wheels["mass"]
+    return (
+        f"wheels {joints['left']}, {joints['right']} ({chosen_by}): radius {wheels['radius']:.4g} "
+        f"m, track {wheels['separation']:.4g} m",
+        f"{total:.4g} kg in {len(links)} links of the body and two wheels, centre of mass "
+        f"{1000 * body['center_of_mass']['x']:.3g} mm ahead of the axle, "
+        f"{len(content['casters'])} casters",
+    )

@@ -1,0 +1,187 @@
+"""Limits, friction and excitation of a robot that a URDF describes.
+
+From the wheel joints where they tell and are plausible; else from what the wheels carry.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from diffbot_description.findings import Findings
+from diffbot_description.ground_loads import GRAVITY
+from diffbot_description.urdf_wheels import WheelPair
+
+GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
+LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may take from them
+EXCITATION_SHARE = 0.5  # of the traction limit
+TORQUE_SHARE = 2.0  # largest torque per traction limit, where the URDF has no limit
+LARGEST_TORQUE_SHARE = 50.0  # an effort limit above this is a placeholder
+WHEEL_SPEED = 12.0  # rad/s, a geared motor's usual speed, where the URDF has no limit
+RIM_SPEEDS = (0.1, 10.0)  # m/s, plausible for a velocity limit
+USUAL_SPEEDS = (0.3, 1.0)  # m/s, that WHEEL_SPEED is kept to
+LARGEST_YAW_RATE = 2 * math.pi  # rad/s, where the URDF has no limit
+
+
+def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
+    """Return the mass [kg] of the whole robot and where its centre of mass is.
+
+    That is [m] ahead of the axle and above the ground. ``content``: of a robot file, with its
+    wheels and its body.
+    """
+    body, wheels = content["body"], content["wheels"]
+    total = body["mass"] + 2 * wheels["mass"]
+    x = body["mass"] * body["center_of_mass"]["x"] / total
+    z = body["mass"] * body["center_of_mass"]["z"] + 2 * wheels["mass"] * wheels["radius"]
+    return total, x, z / total
+
+
+def add_limits(
+    content: dict[str, Any], geometry: WheelPair, rocks: bool, findings: Findings
+) -> None:
+    """Add limits, friction and excitation to the content of a robot file.
+
+    Args:
+        content: with wheels, body and casters.
+        geometry: the wheels, with the limits of their joints.
+        rocks: whether casters on both sides of the axle carry, see `urdf_supports.standing`.
+        findings: gets where each value comes from.
+    """
+    sources = findings.sources
+    traction, reason = _traction(content, geometry, rocks)
+    torque, sources["limits.torque"] = _torque(geometry, traction, findings)
+    if torque < traction:
+        traction, reason = torque, "limits.torque, which the wheels carry"
+    sources["limits.traction"] = reason
+    speed, sources["limits.linear_velocity"] = _speed(geometry, findings)
+    half = geometry.track / 2
+    yaw_rate = min(speed / half, LARGEST_YAW_RATE)
+    sources["limits.angular_velocity"] = (
+        f"wheels forward and backward at full speed, at most {LARGEST_YAW_RATE:.3g} rad/s"
+    )
+    content["friction"] = _friction(geometry, traction, speed, findings)
+    sources["limits.torque_rate"] = "limits.torque in 10 ms"
+    content["limits"] = {
+        "torque": torque,
+        "traction": traction,
+        "torque_rate": 100 * torque,
+        "linear_velocity": speed,
+        "angular_velocity": yaw_rate,
+    }
+    _excitation(content, geometry, findings)
+
+
+def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tuple[float, str]:
+    """Torque of one wheel up to which it neither slips nor loses its load, N m."""
+    total, com_x, height = whole_robot(content)
+    weight = total * GRAVITY
+    if rocks:
+        load = LOAD_KEPT * weight / 2
+        return GRIP * load * geometry.radius, (
+            f"{GRIP} x a quarter of the weight ({load:.3g} N) x radius: the grip of rubber; the "
+            "casters carry the other half"
+        )
+    lever = max(abs(caster["x"]) for caster in content["casters"] if caster["clearance"] == 0.0)
+    load = weight * (1 - abs(com_x) / lever)
+    equivalent = total + 2 * content["wheels"]["inertia_spin"] / geometry.radius**2
+    lever = min(abs(caster["x"]) for caster in content["casters"])
+    shift = LOAD_KEPT * load * lever / (total * height)  # m/s^2
+    slip, lift = GRIP * load / 2 * geometry.radius, equivalent * shift * geometry.radius / 2
+    if slip <= lift:
+        return slip, f"{GRIP} x load of the wheel ({load / 2:.3g} N) x radius: the grip of rubber"
+    return lift, f"acceleration {shift:.2g} m/s^2 takes {LOAD_KEPT:.0%} of the wheels' load"
+
+
+def _torque(geometry: WheelPair, traction: float, findings: Findings) -> tuple[float, str]:
+    limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
+    given = [value for value in limits if value is not None and value > 0]
+    fallback = TORQUE_SHARE * traction
+    rule = f"{TORQUE_SHARE:g} x limits.traction"
+    if not given:
+        findings.assumed.append(f"limits.torque = {fallback:.3g} N m: no effort limit; {rule}")
+        return fallback, f"assumed, {rule}; put the motor's"
+    torque = min(given)
+    if torque > LARGEST_TORQUE_SHARE * traction:
+        findings.replaced(
+            f"joint '{geometry.left.joint.name}'",
+            f"effort limit {torque:.4g} N m is {torque / traction:.0f} times what the wheel's grip "
+            "carries",
+            f"{fallback:.3g} N m, {rule}",
+        )
+        return fallback, f"{rule}; the URDF's {torque:.4g} N m is a placeholder"
+    return torque, "effort limit of the wheels' joints"
+
+
+def _speed(geometry: WheelPair, findings: Findings) -> tuple[float, str]:
+    radius = geometry.radius
+    limits = [wheel.joint.velocity for wheel in (geometry.left, geometry.right)]
+    given = [value for value in limits if value is not None and value > 0]
+    low, high = USUAL_SPEEDS
+    fallback = min(max(WHEEL_SPEED * radius, low), high)
+    rule = f"{WHEEL_SPEED:g} rad/s of the wheel, from {low} to {high} m/s"
+    if given and RIM_SPEEDS[0] <= min(given) * radius <= RIM_SPEEDS[1]:
+        return min(
+            given
+        ) * radius, f"velocity limit of the joints, {min(given):.4g} rad/s, x radius"
+    if given:
+        findings.replaced(
+            f"joint '{geometry.left.joint.name}'",
+            f"velocity limit {min(given):.4g} rad/s is {min(given) * radius:.3g} m/s",
+            f"{fallback:.3g} m/s, {rule}",
+        )
+    else:
+        findings.assumed.append(
+            f"limits.linear_velocity = {fallback:.3g} m/s: no velocity limit; {rule}"
+        )
+    return fallback, f"assumed, {rule}; put the robot's"
+
+
+def _friction(
+    geometry: WheelPair, traction: float, speed: float, findings: Findings
+) -> dict[str, list[float]]:
+    joints = [wheel.joint for wheel in (geometry.left, geometry.right)]
+    viscous = [joint.damping or 0.0 for joint in joints]
+    coulomb = [joint.friction or 0.0 for joint in joints]
+    findings.sources["friction"] = "<dynamics> of the wheels' joints"
+    if not any([*viscous, *coulomb]):
+        findings.sources["friction"] = "the URDF has none"
+    most = max(v * speed / geometry.radius + c for v, c in zip(viscous, coulomb, strict=True))
+    if most > 0.5 * traction or min([*viscous, *coulomb]) < 0:
+        findings.replaced(
+            f"joint '{joints[0].name}'",
+            f"damping {viscous[0]:.3g} N m s/rad and friction {coulomb[0]:.3g} N m take "
+            f"{most:.3g} N m at {speed:.3g} m/s, of {traction:.3g} N m that the wheel carries",
+            "0",
+        )
+        findings.sources["friction"] = "0; the URDF's cannot be"
+        viscous, coulomb = [0.0, 0.0], [0.0, 0.0]
+    return {"viscous": viscous, "coulomb": coulomb}
+
+
+def _excitation(content: dict[str, Any], geometry: WheelPair, findings: Findings) -> None:
+    limits, wheels = content["limits"], content["wheels"]
+    amplitude = EXCITATION_SHARE * limits["traction"]
+    total = content["body"]["mass"] + 2 * wheels["mass"]
+    acceleration = 2 * amplitude / (geometry.radius * total)
+    # Speed that a bit adds: at most 40 % of the bound, or most of the run is turning round.
+    samples = 0.4 * limits["linear_velocity"] / (acceleration * 0.01)
+    hold = int(min(max(round(samples), 5), 20))
+    height = content["body"]["center_of_mass"]["z"]
+    speed = limits["linear_velocity"]
+    lift = 0.4 * GRAVITY * geometry.track / 2 / (height * speed)
+    content["excitation"] = {
+        "amplitude": amplitude,
+        "hold": hold,
+        "register": 10,
+        "linear_velocity": speed,
+        "angular_velocity": min(limits["angular_velocity"], lift),
+    }
+    findings.sources |= {
+        "excitation.amplitude": f"{EXCITATION_SHARE} x limits.traction",
+        "excitation.hold": "a bit adds at most 40 % of linear_velocity",
+        "excitation.register": "period of 1023 bits",
+        "excitation.linear_velocity": "limits.linear_velocity",
+        "excitation.angular_velocity": "limits.angular_velocity"
+        if lift > limits["angular_velocity"]
+        else "the inner wheel of a turn keeps 60 % of its load",
+    }

@@ -1,0 +1,38 @@
+"""What a description of a robot leaves to say: sources, what was replaced, what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_NAMED = 4  # places of one sentence that are named
+
+
+@dataclass
+class Findings:
+    """Collected on the way from a URDF to a robot file.
+
+    sources: dotted field of the robot file -> where its value comes from. assumed: what the URDF
+    does not tell, one sentence each.
+    """
+
+    sources: dict[str, str] = field(default_factory=dict)
+    assumed: list[str] = field(default_factory=list)
+    _places: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def replaced(self, where: str, found: str, used: str) -> None:
+        """Note what the URDF says and is not used as it stands, and what is used instead."""
+        self._places.setdefault((found, used), []).append(where)
+
+    @property
+    def corrected(self) -> list[str]:
+        """One sentence for each; those that say the same of several places are one."""
+        return [
+            f"{_joined(where)}: {found}; used: {used}"
+            for (found, used), where in self._places.items()
+        ]
+
+
+def _joined(places: Sequence[str]) -> str:
+    shown = ", ".join(places[:_NAMED])
+    return shown if len(places) <= _NAMED else f"{shown} and {len(places) - _NAMED} more"

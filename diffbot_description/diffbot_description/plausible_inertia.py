@@ -1,0 +1,132 @@
+"""Inertias of URDF links that no such part can have, and a better guess for each.
+
+Many descriptions carry inertias that were copied, rounded up for a simulator's stability or
+written in another unit. A part whose shapes reach R from its centre of mass has at most m R^2; a
+part of some weight that fills its shapes has not much less than a solid box of their size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from diffbot_description.findings import Findings
+from diffbot_description.urdf_shapes import Shape, ShapeReader
+from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody, inertial
+
+# An inertia below this share of a solid box of the same size is too small for a real part.
+LEAST_SHARE = 0.1
+# Links lighter than this share of the group cannot spoil it by an inertia that is too small.
+HEAVY_SHARE = 0.05
+_SLACK = 1.1  # shapes are often drawn a little too small
+# A wheel between a heavy hub and a thin rim, as shares of m r^2; a solid disc has 0.5.
+SPIN_SHARES = (0.25, 1.0)
+
+
+def box_inertia(mass: float, size: Array) -> Array:
+    """Return the inertia (3, 3) [kg m^2] of a solid box of edges ``size`` (3,) [m]."""
+    squares = np.asarray(size) ** 2
+    inertia: Array = mass / 12.0 * np.diag(squares.sum() - squares)
+    return inertia
+
+
+def cylinder_inertia(mass: float, radius: float, width: float) -> tuple[float, float]:
+    """Return spin and yaw inertia [kg m^2] of a solid disc of that radius and width [m]."""
+    return mass * radius**2 / 2, mass * (3 * radius**2 + width**2) / 12
+
+
+def bounds(shapes: Sequence[Shape]) -> tuple[Array, Array] | None:
+    """Return the lowest and highest coordinates (3,) of shapes; None for none."""
+    if not shapes:
+        return None
+    corners = [shape.corners for shape in shapes]
+    return np.min([low for low, _ in corners], axis=0), np.max([top for _, top in corners], axis=0)
+
+
+def group_body(links: Sequence[PlacedLink], shapes: ShapeReader, findings: Findings) -> RigidBody:
+    """Return links welded together, in the root link's frame; implausible inertias replaced.
+
+    Args:
+        links: that move as one.
+        shapes: what reads their shapes.
+        findings: gets what was replaced.
+
+    Raises:
+        ValueError: an <inertial> holds no numbers, or a negative mass; names the link.
+    """
+    bodies = [_own_body(link) for link in links]
+    total = sum(body.mass for body in bodies)
+    box = bounds(shapes.all_shapes(links))
+    largest = None if box is None else box[1] - box[0]
+    checked = [
+        _checked(link, body, shapes, total, largest, findings)
+        for link, body in zip(links, bodies, strict=True)
+        if body.mass > 0
+    ]
+    return sum(checked, RigidBody())
+
+
+def raw_body(links: Sequence[PlacedLink]) -> RigidBody:
+    """Return links welded together, in the root link's frame, as the URDF has them."""
+    return sum(map(_own_body, links), RigidBody())
+
+
+def _own_body(link: PlacedLink) -> RigidBody:
+    return inertial(link.element, solid=False).moved(link.rotation, link.translation)
+
+
+def _checked(
+    link: PlacedLink,
+    body: RigidBody,
+    shapes: ShapeReader,
+    total: float,
+    largest: Array | None,
+    findings: Findings,
+) -> RigidBody:
+    own = shapes.all_shapes([link])
+    heavy = body.mass > HEAVY_SHARE * total
+    box = bounds(own)
+    size = box[1] - box[0] if box is not None else (largest if heavy else None)
+    guess = np.zeros((3, 3)) if size is None else box_inertia(body.mass, size)
+    reach = _reach(own, body.com, largest)
+    why = _fault(body, guess, reach, heavy)
+    if why is None:
+        return body
+    shown = _shown(body.inertia)
+    kind = "a point" if size is None else f"a solid box of {_metres(size)}"
+    findings.replaced(
+        f"link '{link.name}' ({body.mass:.4g} kg)",
+        f"inertias {shown} kg m^2 {why}",
+        f"{_shown(guess)}, of {kind}",
+    )
+    return replace(body, inertia=guess)
+
+
+def _reach(own: Sequence[Shape], com: Array, largest: Array | None) -> float | None:
+    """How far the part can be from its centre of mass, m; None where no shape tells."""
+    if own:
+        return max(float(np.linalg.norm(shape.center - com)) + shape.reach for shape in own)
+    return None if largest is None else float(np.linalg.norm(largest))
+
+
+def _fault(body: RigidBody, guess: Array, reach: float | None, heavy: bool) -> str | None:
+    """What is wrong with an inertia, in words, or None."""
+    low, middle, high = np.linalg.eigvalsh(body.inertia)
+    if low < -ROUNDING * abs(high) or high > (low + middle) * (1 + ROUNDING):
+        return "belong to no solid body (one is negative or above the sum of the others)"
+    if reach is not None and high > body.mass * (_SLACK * reach) ** 2:
+        gyration = float(np.sqrt(high / body.mass))
+        return f"need mass {gyration:.2g} m from its middle, the part reaches {reach:.2g} m"
+    if heavy and np.any(np.diag(body.inertia) < LEAST_SHARE * np.diag(guess)):
+        return f"are below {LEAST_SHARE:.0%} of a solid box of its size"
+    return None
+
+
+def _shown(inertia: Array) -> str:
+    return ", ".join(f"{value:.3g}" for value in np.diag(inertia))
+
+
+def _metres(size: Array) -> str:
+    return " x ".join(f"{value:.3g}" for value in size) + " m"

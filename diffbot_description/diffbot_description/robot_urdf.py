@@ -1,0 +1,22 @@
+"""Command `robot_urdf`: print the URDF of a robot, for launch files and for people."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from diffbot_description.loading import load_robot, urdf
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0, or 2 after a message for a wrong robot."""
+    parser = argparse.ArgumentParser(prog="robot_urdf", description=__doc__)
+    parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
+    arguments = parser.parse_args(argv)
+    try:
+        print(urdf(load_robot(arguments.robot)))
+    except (ValueError, OSError) as error:
+        print(f"robot_urdf: {error}", file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,283 @@
+"""URDF and xacro files: expanded with their arguments, and the packages that they name.
+
+A package of `$(find ...)` or `package://` is looked for where ROS has it (AMENT_PREFIX_PATH,
+ROS_PACKAGE_PATH), then beside the file: in the package that holds it and in the folders around.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from diffbot_description.files import closest, read_text
+
+URDF_SUFFIXES = (".urdf", ".xacro")
+_LEVELS_ABOVE = 2  # of the package's folder, where neighbouring packages are looked for
+_DEEPEST = 5
+_MOST_FOLDERS = 4000
+_PASSED_OVER = ("build", "install", "log", "node_modules", "__pycache__")
+_MOST_MISSING = 60  # files and packages that xacro may miss before it is given up
+_NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
+_ARGUMENT = re.compile(r"([A-Za-z_][\w.-]*):=(.*)", re.DOTALL)
+
+
+class Packages:
+    """Where the packages are that a file may name; looked up once, when the first is asked for.
+
+    ``missing`` holds the packages that xacro asked for and that are nowhere.
+
+    Args:
+        file: the URDF or xacro file, around which packages without an installation are searched.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._around: dict[str, Path] | None = None
+        self.missing: list[str] = []
+
+    def find(self, name: str) -> Path | None:
+        """Return the folder of a package; None where it is nowhere."""
+        from ament_index_python.packages import get_package_share_directory
+
+        try:
+            return Path(get_package_share_directory(name))
+        except (LookupError, ValueError, OSError):
+            return self.around.get(name)
+
+    @property
+    def around(self) -> dict[str, Path]:
+        """Packages beside the file, and on ROS_PACKAGE_PATH, by name."""
+        if self._around is None:
+            self._around = {}
+            for top in self._tops():
+                for folder in _package_folders(top):
+                    self._around.setdefault(_package_name(folder), folder)
+        return self._around
+
+    def resolve(self, uri: str) -> Path | None:
+        """Return the file that a URDF's ``filename`` means; None where it is not found."""
+        if uri.startswith("package://"):
+            name, _, rest = uri.removeprefix("package://").partition("/")
+            folder = self.find(name)
+            path = folder / unquote(rest) if folder else None
+        elif "://" in uri and not uri.startswith("file://"):
+            path = None  # model:// and http:// are a simulator's own
+        else:
+            path = self._file.parent / unquote(uri.removeprefix("file://"))
+        return path if path is not None and path.is_file() else None
+
+    def _tops(self) -> Iterator[Path]:
+        holder = next((p for p in self._file.parents if (p / "package.xml").is_file()), None)
+        if holder is not None:
+            # The nearest first: of two packages of one name the nearer one counts.
+            yield from [holder, *list(holder.parents)[:_LEVELS_ABOVE]]
+        for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
+            if entry:
+                yield Path(entry)
+
+
+def _package_folders(top: Path) -> Iterator[Path]:
+    """Folders with a package.xml below `top`, within limits."""
+    for count, (folder, below, names) in enumerate(os.walk(top)):
+        depth = len(Path(folder).relative_to(top).parts)
+        if "package.xml" in names:
+            yield Path(folder)
+            below.clear()  # a package holds no other
+        if depth >= _DEEPEST or count > _MOST_FOLDERS:
+            below.clear()
+        below[:] = sorted(b for b in below if not b.startswith(".") and b not in _PASSED_OVER)
+
+
+def _package_name(folder: Path) -> str:
+    try:
+        name = ElementTree.parse(folder / "package.xml").findtext("name")
+    except (ElementTree.ParseError, OSError):
+        name = None
+    return (name or folder.name).strip()
+
+
+def xacro_arguments(words: Sequence[str]) -> dict[str, str]:
+    """Return the mapping of words such as ``name:=value``; ValueError names a word that is none."""
+    arguments = {}
+    for word in words:
+        match = _ARGUMENT.fullmatch(word)
+        if match is None:
+            raise ValueError(f"'{word}' is no xacro argument. Write NAME:=VALUE.")
+        arguments[match[1]] = match[2]
+    return arguments
+
+
+def read_urdf(
+    path: Path, arguments: Mapping[str, str] | None = None, packages: Packages | None = None
+) -> str:
+    """Return the URDF text of a .urdf or .xacro file.
+
+    A .urdf that holds xacro, as some do, is expanded too. ``arguments`` are xacro's.
+
+    Raises:
+        ValueError: names the file, what xacro did not find, and what to write.
+    """
+    if not path.exists():
+        raise ValueError(f"robot file {path} does not exist. Check the path.")
+    text = read_text(path)
+    holds_xacro = "xacro" in text or "$(" in text
+    if not holds_xacro:
+        if arguments:
+            raise ValueError(
+                f"{path}: holds no xacro, but the arguments {', '.join(arguments)} were given. "
+                "Leave them out."
+            )
+        return text
+    declared = re.findall(r"""<xacro:arg\s[^>]*?name=["']([^"']+)["']""", text)
+    _check_declared(path, arguments or {}, declared)
+    return _expanded(path, dict(arguments or {}), packages or Packages(path))
+
+
+def with_absolute_meshes(urdf_text: str, packages: Packages) -> str:
+    """Return a URDF whose meshes are named by their paths, for a copy of it elsewhere."""
+    root = ElementTree.fromstring(urdf_text)
+    for mesh in root.iter("mesh"):
+        file = packages.resolve(mesh.get("filename", ""))
+        if file is not None:
+            mesh.set("filename", f"file://{file.resolve()}")
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str]) -> None:
+    """Xacro takes an argument that nothing reads without a word; a file it includes may read it."""
+    for name in given:
+        near = closest(name, declared)
+        if name not in declared and near is not None and near not in given:
+            raise ValueError(f"{path}: has no argument '{name}'. Did you mean {near}?")
+
+
+def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
+    """Run xacro, again for each package or file that it misses and that can be supplied."""
+    with tempfile.TemporaryDirectory(prefix="diffbot-") as folder:
+        supply = _Supply(Path(folder), packages)
+        for _ in range(_MOST_MISSING):
+            try:
+                text = _run_xacro(path, arguments, Path(folder))
+            except Exception as error:  # xacro evaluates expressions: anything can come out of it
+                fault = _fault_text(error)
+                if not supply.mend(fault):
+                    raise ValueError(_explained(path, fault, packages)) from error
+                continue
+            for name, real in packages.around.items():
+                text = text.replace(f"{folder}/share/{name}/", f"{real}/")
+            return text
+    raise ValueError(f"{path}: xacro misses more than {_MOST_MISSING} files. Install its packages.")
+
+
+def _run_xacro(path: Path, arguments: dict[str, str], prefix: Path) -> str:
+    import xacro  # here, because it is slow to import and only this function needs it
+
+    before = os.environ.get("AMENT_PREFIX_PATH")
+    # At the end: what is installed comes first.
+    os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, (before, str(prefix))))
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            text: str = xacro.process_file(str(path), mappings=dict(arguments)).toprettyxml()
+    finally:
+        if before is None:
+            del os.environ["AMENT_PREFIX_PATH"]
+        else:
+            os.environ["AMENT_PREFIX_PATH"] = before
+    return text
+
+
+class _Supply:
+    """An installation, in a folder of its own, of the packages beside a file.
+
+    A package that is nowhere becomes an empty one: files are often included for accessories that
+    are then not used. What it lacks is remembered in ``packages.missing``.
+    """
+
+    def __init__(self, folder: Path, packages: Packages) -> None:
+        self._share = folder / "share"
+        self._index = self._share / "ament_index" / "resource_index" / "packages"
+        self._index.mkdir(parents=True)
+        self._packages = packages
+        for name, real in packages.around.items():
+            (self._index / name).touch()
+            (self._share / name).symlink_to(real)
+
+    def mend(self, fault: str) -> bool:
+        """Supply what xacro missed; False where that cannot be."""
+        if missing := _NO_PACKAGE.search(fault):
+            name = missing[1]
+            if (self._index / name).exists():
+                return False
+            (self._index / name).touch()
+            (self._share / name).mkdir()
+            self._packages.missing.append(name)
+            return True
+        missing = re.search(re.escape(f"{self._share}/") + r"([\w.-]+)/([^'\"\s]+)", fault)
+        if missing is None:
+            return False
+        name, rest = missing[1], Path(missing[2])
+        target = self._share / name / rest
+        if target.exists() or ".." in rest.parts:
+            return False
+        if name in self._packages.missing:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text("<robot/>")
+            return True
+        return self._from_source(name, rest)
+
+    def _from_source(self, name: str, rest: Path) -> bool:
+        """A source folder may be laid out otherwise than its installation."""
+        real = self._packages.around.get(name)
+        found = (
+            []
+            if real is None
+            else [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
+        )
+        if real is None or len(found) != 1:
+            return False
+        folder = self._share / name
+        for part in (None, *rest.parent.parts):
+            folder = folder if part is None else folder / part
+            if folder.is_symlink():  # never write into the source
+                source = folder.resolve()
+                folder.unlink()
+                folder.mkdir()
+                for entry in source.iterdir():
+                    (folder / entry.name).symlink_to(entry)
+            folder.mkdir(exist_ok=True)
+        (folder / rest.name).symlink_to(found[0])
+        return True
+
+
+def _fault_text(error: BaseException) -> str:
+    """What an exception and those behind it say, in one line."""
+    parts: list[str] = []
+    link: BaseException | None = error
+    while link is not None and len(parts) < 4:
+        text = " ".join(str(link).split())
+        if text and text not in " ".join(parts):
+            parts.append(text)
+        link = link.__cause__ or link.__context__
+    return " ".join(parts) or type(error).__name__
+
+
+def _explained(path: Path, fault: str, packages: Packages) -> str:
+    """One sentence: what xacro missed and what to write."""
+    if missing := re.search(r"[Uu]ndefined substitution argument (\S+)", fault):
+        name = missing[1].strip("'\".:")
+        return f"{path}: needs the argument '{name}'. Give it: {name}:=VALUE after the file."
+    if packages.missing:
+        names = ", ".join(packages.missing)
+        return (
+            f"{path}: xacro does not expand it without the packages {names}, which are neither "
+            f"installed nor beside the file ({fault}). Source the workspace that has them, put "
+            "them beside, or expand it where they are: xacro FILE > robot.urdf."
+        )
+    return f"{path}: xacro does not expand it: {fault}. Correct it there."

@@ -1,0 +1,290 @@
+"""Shapes of a URDF's links: boxes around them, and what is round about an axle.
+
+Primitive shapes are exact; of a mesh (STL, OBJ, Collada) the box around its vertices counts.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from diffbot_description.urdf_files import Packages
+from diffbot_description.urdf_tree import Array, PlacedLink, numbers, pose
+
+LARGEST_MESH = 200_000_000  # bytes
+# A mesh is round when its two extents across the axle differ by less than this share.
+ROUNDNESS = 0.05
+_TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A shape of a link, in the frame of the root link.
+
+    kind: "box", "cylinder", "sphere" or "mesh"; role: "collision" or "visual"; half (3,) [m]: half
+    of its extents along its own axes; center (3,) [m]; rotation (3, 3): of its own axes. A
+    cylinder lies along its own z.
+    """
+
+    link: str
+    role: str
+    kind: str
+    half: Array
+    center: Array
+    rotation: Array
+
+    @property
+    def corners(self) -> tuple[Array, Array]:
+        """Lowest and highest coordinates (3,) [m] of the shape in the root link's frame."""
+        if self.kind == "sphere":
+            reach = self.half
+        elif self.kind == "cylinder":
+            axis = self.rotation[:, 2]
+            across = np.sqrt(np.clip(1.0 - axis**2, 0.0, None))
+            reach = self.half[2] * np.abs(axis) + self.half[0] * across
+        else:
+            reach = np.abs(self.rotation) @ self.half
+        return self.center - reach, self.center + reach
+
+    def radius_about(self, axis: Array) -> float | None:
+        """Return the radius [m] of the shape about an axis (3,) through its middle.
+
+        None for what is not round about it: a box, a mesh with unequal sides, a cylinder that
+        lies across.
+        """
+        if self.kind == "sphere":
+            return float(self.half[0])
+        if self.kind == "cylinder":
+            return float(self.half[0]) if abs(self.rotation[:, 2] @ axis) > 0.9 else None
+        if self.kind == "box":
+            return None
+        along = int(np.argmax(np.abs(self.rotation.T @ axis)))
+        first, second = np.delete(self.half, along)
+        if abs(first - second) > ROUNDNESS * max(first, second) or first <= 0:
+            return None
+        return float(max(first, second))
+
+    def width_along(self, axis: Array) -> float:
+        """Return the extent [m] of the shape along an axis (3,); 0 for a sphere, which has none."""
+        if self.kind == "sphere":
+            return 0.0
+        return float(2.0 * np.abs(self.rotation.T @ axis) @ self.half)
+
+    @property
+    def reach(self) -> float:
+        """Distance [m] from the middle to the farthest point."""
+        return float(self.half[0] if self.kind == "sphere" else np.linalg.norm(self.half))
+
+
+class ShapeReader:
+    """Reads the shapes of links; meshes that cannot be read are remembered in ``unread``.
+
+    ``unread`` maps the file name in the URDF to why it was passed over.
+    """
+
+    def __init__(self, packages: Packages) -> None:
+        self._packages = packages
+        self._boxes: dict[str, tuple[Array, Array] | None] = {}
+        self.unread: dict[str, str] = {}
+
+    def shapes(self, link: PlacedLink, role: str) -> list[Shape]:
+        """Return the shapes of a link for one role, "collision" or "visual"."""
+        found = []
+        for element in link.element.findall(role):
+            shape = self._shape(element, link, role)
+            if shape is not None:
+                found.append(shape)
+        return found
+
+    def all_shapes(self, links: Iterable[PlacedLink]) -> list[Shape]:
+        """Return the collision shapes of each link, or its visual ones where it has no other."""
+        return [
+            shape
+            for link in links
+            for shape in self.shapes(link, "collision") or self.shapes(link, "visual")
+        ]
+
+    def _shape(self, element: ElementTree.Element, link: PlacedLink, role: str) -> Shape | None:
+        geometry = element.find("geometry")
+        if geometry is None or len(geometry) == 0:
+            return None
+        owner = f"link '{link.name}'"
+        rotation, offset = pose(element, owner)
+        size = self._size(geometry[0], owner)
+        if size is None:
+            return None
+        kind, half, middle = size
+        turned = link.rotation @ rotation
+        place = link.rotation @ offset + link.translation
+        return Shape(link.name, role, kind, half, place + turned @ middle, turned)
+
+    def _size(self, shape: ElementTree.Element, owner: str) -> tuple[str, Array, Array] | None:
+        """Kind, half extents and middle of a shape, in its own frame."""
+        zero = np.zeros(3)
+        if shape.tag == "box":
+            return "box", numbers(shape, "size", 3, "", owner) / 2, zero
+        if shape.tag == "sphere":
+            return "sphere", np.full(3, numbers(shape, "radius", 1, "", owner)[0]), zero
+        if shape.tag == "cylinder":
+            radius = numbers(shape, "radius", 1, "", owner)[0]
+            length = numbers(shape, "length", 1, "", owner)[0]
+            return "cylinder", np.array([radius, radius, length / 2]), zero
+        if shape.tag == "mesh":
+            name = shape.get("filename", "")
+            box = self._box(name)
+            if box is None:
+                return None
+            scale = numbers(shape, "scale", 3, "1 1 1", owner)
+            low, high = np.sort(np.stack([box[0] * scale, box[1] * scale]), axis=0)
+            return "mesh", (high - low) / 2, (high + low) / 2
+        return None
+
+    def _box(self, name: str) -> tuple[Array, Array] | None:
+        if name not in self._boxes:
+            path = self._packages.resolve(name)
+            try:
+                if path is None:
+                    raise ValueError("not found")
+                self._boxes[name] = mesh_box(path)
+            except ValueError as error:
+                self._boxes[name] = None
+                self.unread[name] = str(error)
+        return self._boxes[name]
+
+
+def mesh_box(path: Path) -> tuple[Array, Array]:
+    """Return the lowest and the highest coordinates (3,) of the vertices of a mesh's file.
+
+    In the file's own unit for .stl and .obj, in m for .dae, which says its unit. Raises ValueError,
+    without the file's name, for other files, and for those that are broken or hold no vertex.
+    """
+    kind = path.suffix.lower()
+    reader = {".stl": _stl, ".obj": _obj, ".dae": _dae}.get(kind)
+    if reader is None:
+        raise ValueError(
+            f"{kind or 'a file without suffix'} is not read, only .stl, .obj and .dae are"
+        )
+    try:
+        if path.stat().st_size > LARGEST_MESH:
+            raise ValueError(f"larger than {LARGEST_MESH // 10**6} MB")
+        vertices = reader(path)
+    except OSError as error:
+        raise ValueError(error.strerror or "cannot be read") from error
+    if len(vertices) == 0 or not np.all(np.isfinite(vertices)):
+        raise ValueError("holds no vertices, or some that are not finite")
+    return vertices.min(axis=0), vertices.max(axis=0)
+
+
+def _stl(path: Path) -> Array:
+    """Vertices (n, 3) of a binary or text STL."""
+    content = path.read_bytes()
+    if len(content) >= 84:
+        (count,) = struct.unpack_from("<I", content, 80)
+        # The head of a binary file may begin with "solid" too; its length tells.
+        if len(content) == 84 + count * _TRIANGLE.itemsize:
+            triangles = np.frombuffer(content, _TRIANGLE, offset=84)
+            return triangles["numbers"][:, 1:].reshape(-1, 3).astype(np.float64)
+    if not content.lstrip().startswith(b"solid"):
+        raise ValueError("no whole STL file")
+    return _lines(content.decode("utf-8", "replace").splitlines(), "vertex")
+
+
+def _obj(path: Path) -> Array:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return _lines(file, "v")
+
+
+def _lines(lines: Iterable[str], key: str) -> Array:
+    def words() -> Iterator[list[float]]:
+        for line in lines:
+            parts = line.split()
+            if parts and parts[0] == key:
+                yield [float(word) for word in parts[1:4]]
+
+    try:
+        return np.array(list(words()), dtype=np.float64).reshape(-1, 3)
+    except ValueError as error:
+        raise ValueError(f"a line '{key}' does not hold three numbers") from error
+
+
+def _dae(path: Path) -> Array:
+    """Vertices (n, 3), in m, of a Collada file's scene.
+
+    Its up_axis is passed over, as viewers and simulators of URDFs do.
+    """
+    try:
+        root = ElementTree.parse(path).getroot()
+        for element in root.iter():
+            element.tag = element.tag.rpartition("}")[2]
+        unit = root.find("asset/unit")
+        scale = 1.0 if unit is None else float(unit.get("meter", "1"))
+        meshes = {
+            geometry.get("id", ""): _dae_positions(geometry)
+            for geometry in root.findall("library_geometries/geometry")
+        }
+        nodes = {node.get("id", ""): node for node in root.iter("node")}
+        found = [
+            vertices
+            for scene in root.findall("library_visual_scenes/visual_scene")
+            for node in scene.findall("node")
+            for vertices in _dae_node(node, np.eye(4), meshes, nodes, 0)
+        ]
+    except (ElementTree.ParseError, ValueError, IndexError) as error:
+        raise ValueError(f"is no Collada file that can be read ({error})") from error
+    return scale * np.concatenate([*found, np.empty((0, 3))])
+
+
+def _dae_positions(geometry: ElementTree.Element) -> Array:
+    sources = {source.get("id"): source for source in geometry.iter("source")}
+    found = [np.empty((0, 3))]
+    for vertex_input in geometry.iterfind("mesh/vertices/input[@semantic='POSITION']"):
+        source = sources.get(vertex_input.get("source", "").removeprefix("#"))
+        values = None if source is None else source.find("float_array")
+        if values is not None:
+            found.append(np.array((values.text or "").split(), dtype=np.float64).reshape(-1, 3))
+    return np.concatenate(found)
+
+
+def _dae_node(
+    node: ElementTree.Element,
+    outer: Array,
+    meshes: dict[str, Array],
+    nodes: dict[str, ElementTree.Element],
+    depth: int,
+) -> Iterator[Array]:
+    """Vertices of a node and of those in it, as its transforms, in their order, place them."""
+    if depth > 50:
+        raise ValueError("nodes are nested too deeply")
+    pose_of_node = outer
+    for element in node:
+        if element.tag in ("matrix", "translate", "rotate", "scale"):
+            values = np.array((element.text or "").split(), dtype=np.float64)
+            pose_of_node = pose_of_node @ _dae_transform(element.tag, values)
+    for element in node:
+        url = element.get("url", "").removeprefix("#")
+        if element.tag == "instance_geometry" and url in meshes:
+            yield meshes[url] @ pose_of_node[:3, :3].T + pose_of_node[:3, 3]
+        elif element.tag == "node":
+            yield from _dae_node(element, pose_of_node, meshes, nodes, depth + 1)
+        elif element.tag == "instance_node" and url in nodes:
+            yield from _dae_node(nodes[url], pose_of_node, meshes, nodes, depth + 1)
+
+
+def _dae_transform(tag: str, values: Array) -> Array:
+    matrix = np.eye(4)
+    if tag == "matrix":
+        return values.reshape(4, 4)
+    if tag == "translate":
+        matrix[:3, 3] = values
+    elif tag == "scale":
+        matrix[:3, :3] = np.diag(values)
+    else:  # an axis and degrees: Rodrigues' formula
+        axis, angle = values[:3] / np.linalg.norm(values[:3]), np.radians(values[3])
+        cross = np.cross(np.eye(3), axis)  # cross @ v is axis x v
+        matrix[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return matrix

@@ -1,0 +1,169 @@
+"""What else than the wheels touches the ground: the casters of a URDF.
+
+A caster is a ball, a roller or a pad whose lowest point is at the height of the wheels' lowest
+points, or which is called one. All of them together must carry the centre of mass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from diffbot_description.ground_loads import GRAVITY
+from diffbot_description.urdf_shapes import Shape, ShapeReader
+from diffbot_description.urdf_tree import Array, PlacedLink
+
+CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel|wheel", re.I)
+# Gap to the ground up to which an unnamed shape, and a named one, counts as touching; shares of
+# the wheels' radius.
+GAP = 0.06
+NAMED_GAP = 0.4
+ON_AXLE = 0.25  # a support this near to the axle is none, share of the wheels' radius
+LEVEL = 1e-3  # m; a gap that is none
+_HULL_SHARE = 0.9  # where a caster is put that the URDF lacks, on the way to the hull's end
+
+
+@dataclass(frozen=True)
+class Support:
+    """A caster, from the middle of the axle on the ground; source says where it comes from."""
+
+    x: float
+    y: float
+    radius: float
+    clearance: float
+    source: str
+
+
+def find_supports(
+    links: Sequence[PlacedLink], shapes: ShapeReader, middle: Array, wheel_radius: float
+) -> list[Support]:
+    """Return the casters among the links of the body, as they stand in the URDF.
+
+    Args:
+        links: of the body.
+        shapes: what reads their shapes.
+        middle: (3,) of the axle, in the root link's frame.
+        wheel_radius: m.
+    """
+    found: list[Support] = []
+    for link in links:
+        named = CALLED.search(link.name) is not None
+        for shape in shapes.all_shapes([link]):
+            support = _support(shape, named, middle, wheel_radius)
+            if support is not None:
+                found.append(support)
+    found.sort(key=lambda support: support.clearance)
+    kept: list[Support] = []
+    for support in found:  # a fork beside its roller is the same caster
+        if all(_apart(support, other) for other in kept):
+            kept.append(support)
+    return kept
+
+
+def _support(shape: Shape, named: bool, middle: Array, wheel_radius: float) -> Support | None:
+    low, high = shape.corners
+    gap = float(low[2] - (middle[2] - wheel_radius))
+    round_one = shape.kind in ("sphere", "cylinder")
+    near = NAMED_GAP if named else GAP if round_one else 0.0
+    if abs(gap) > near * wheel_radius:
+        return None
+    height = float(high[2] - low[2])
+    radius = float(shape.half[0]) if shape.kind == "sphere" else height / 2
+    if not named and radius > 1.2 * wheel_radius:
+        return None  # a round hull that comes close to the ground
+    x, y = (float(f"{value:.5f}") for value in (shape.center - middle)[:2])  # no 1e-7 m
+    if abs(x) < ON_AXLE * wheel_radius:
+        return None  # beside the wheels it carries nothing
+    return Support(x, y, radius, gap, f"{shape.role} {shape.kind} of link '{shape.link}'")
+
+
+def _apart(one: Support, other: Support) -> bool:
+    return max(abs(one.x - other.x), abs(one.y - other.y)) > one.radius + other.radius
+
+
+def standing(
+    supports: Sequence[Support],
+    com: tuple[float, float],
+    hull: tuple[float, float],
+    wheel_radius: float,
+    acceleration: float,
+) -> Stand:
+    """Return the casters on which the robot stands level.
+
+    Those on the side of the centre of mass stand on the ground. Those on the other side hang a
+    little above it: on four points at one height it is chance which ones carry. But where the
+    centre of mass is so near to the axle that the robot would rock from one to the other whenever
+    it speeds up, all of them stand on the ground.
+
+    Args:
+        supports: as found.
+        com: centre of mass of the whole robot, m ahead of the axle and above the ground.
+        hull: rear and front of the body, m.
+        wheel_radius: m.
+        acceleration: that the robot is driven with, m/s^2.
+    """
+    com_x, height = com
+    ahead = com_x >= 0
+    stand = Stand(rocks=abs(com_x) < height * acceleration / GRAVITY)
+    carrying: list[Support] = []
+    others: list[Support] = []
+    for support in supports:
+        mine = (support.x > 0) == ahead
+        level = mine or stand.rocks
+        wanted = 0.0 if level else max(support.clearance, 0.001 + 0.005 * abs(support.x))
+        used = replace(support, clearance=min(wanted, 0.5 * support.radius))
+        (carrying if mine else others).append(used)
+        stand.say(support, used)
+    hanging = 0.0 if stand.rocks else 0.002
+    # Nearer to the axle than the centre of mass, they would be a see-saw.
+    if not any(abs(support.x) > 1.2 * abs(com_x) + LEVEL for support in carrying):
+        carrying.append(_missing(ahead, hull, com_x, 0.0, wheel_radius))
+        stand.added.append(_sentence(carrying[-1]))
+    if not others:
+        others.append(_missing(not ahead, hull, com_x, hanging, wheel_radius))
+        stand.added.append(_sentence(others[-1]))
+    stand.casters = [*carrying, *others]
+    return stand
+
+
+@dataclass
+class Stand:
+    """Casters on which a robot stands; what was changed as (where, found, used), what was added.
+
+    rocks: the centre of mass is so near to the axle that casters on both sides carry.
+    """
+
+    rocks: bool
+    casters: list[Support] = field(default_factory=list)
+    changed: list[tuple[str, str, str]] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+    def say(self, found: Support, used: Support) -> None:
+        """Note a caster that is not used at its height."""
+        gap, where = found.clearance, f"caster ({found.source})"
+        if used.clearance == 0.0 and abs(gap) > LEVEL:
+            way = "above" if gap > 0 else "below"
+            ends = f"ends {1000 * abs(gap):.2g} mm {way} the wheels' lowest points"
+            self.changed.append((where, ends, "at their height, the robot stands on it"))
+        elif used.clearance > max(gap, 0.0) + LEVEL:
+            above = f"{1000 * used.clearance:.2g} mm above it, or it is chance which ones carry"
+            self.changed.append((where, "stands on the ground with the others", above))
+
+
+def _missing(
+    ahead: bool, hull: tuple[float, float], com_x: float, clearance: float, wheel_radius: float
+) -> Support:
+    end = hull[1] if ahead else hull[0]
+    sign = 1.0 if ahead else -1.0
+    x = sign * max(_HULL_SHARE * sign * end, wheel_radius, 1.5 * sign * com_x)
+    radius = max(0.2 * wheel_radius, 2.5 * clearance, 0.005)
+    return Support(x, 0.0, radius, clearance, "the URDF has none here")
+
+
+def _sentence(support: Support) -> str:
+    side = "front" if support.x > 0 else "rear"
+    why = "the robot stands on it"
+    if support.clearance > 0:
+        why = f"it hangs {1000 * support.clearance:.2g} mm above the ground, against tipping"
+    return f"casters, {side}: the URDF has none; one is put at x = {support.x:.3g} m: {why}"

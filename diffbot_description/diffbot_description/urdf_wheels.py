@@ -1,0 +1,396 @@
+"""Which joints of a URDF are the driven wheels: found by what they are, names as a hint.
+
+A wheel turns without end about the root link's y axis, hangs on the body without a swivel in
+between, and something round turns with it. What ros2_control, a transmission or a simulator's
+plugin commands is driven; what is called caster is not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_description.findings import Findings
+from diffbot_description.urdf_shapes import Shape, ShapeReader
+from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLink, UrdfTree
+
+# An rpy of 1.57 for half pi tilts an axle by 0.0008; a cambered wheel by much more.
+SLOPE = 0.02
+# A wheel this much smaller than the largest one is a caster's.
+CASTER_SHARE = 0.67
+UNEVEN = 0.01  # relative difference of the two wheels that is worth a word
+FULL_TURN = 2 * math.pi * 0.99
+_NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
+_STEERS = re.compile(r"wheel|steer", re.I)
+_DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
+_WIDTH_SHARE = 0.4  # of the radius, where no shape tells the width
+
+
+@dataclass(frozen=True, eq=False)
+class Wheel:
+    """A wheel on its joint; positions in the root link's frame.
+
+    sign: 1 when a positive joint angle rolls forward, -1 when backward. radius and width [m];
+    center (3,) [m]: of the round shape; links: everything that turns with it. radius_from and
+    width_from say where they come from.
+    """
+
+    joint: Joint
+    sign: int
+    radius: float
+    radius_from: str
+    width: float
+    width_from: str
+    center: Array
+    links: tuple[PlacedLink, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The driven wheels, from front to rear on each side, and how they were chosen."""
+
+    left: tuple[Wheel, ...]
+    right: tuple[Wheel, ...]
+    chosen_by: str
+
+
+def commanded_joints(tree: UrdfTree) -> set[str]:
+    """Return joints that ros2_control, a transmission or a drive plugin of a simulator commands."""
+    names = {
+        joint.get("name", "")
+        for control in tree.element.findall("ros2_control")
+        for joint in control.findall("joint")
+        if joint.find("command_interface") is not None
+    }
+    for transmission in tree.element.findall("transmission"):
+        names |= {joint.get("name", "") for joint in transmission.findall("joint")}
+    for plugin in tree.element.iter("plugin"):
+        for tag in _DRIVE_TAGS:
+            names |= {(found.text or "").strip() for found in plugin.findall(tag)}
+    return names & set(tree.joints)
+
+
+def find_sides(
+    tree: UrdfTree,
+    shapes: ShapeReader,
+    names: Sequence[str] | None = None,
+    radius: float | None = None,
+) -> Sides:
+    """Return the driven wheels of each side.
+
+    Args:
+        tree: the URDF.
+        shapes: what reads its shapes.
+        names: joints of the left and the right wheel, instead of a search.
+        radius: of the wheels, m, instead of their shapes'.
+
+    Raises:
+        ValueError: there are none, more on one side than on the other, or a named one is no wheel;
+            says what was found, and how to name them.
+    """
+    if names is not None:
+        left, right = (_named(tree, shapes, name, radius) for name in names)
+        if left.center[1] <= right.center[1]:
+            raise ValueError(
+                f"'{left.joint.name}' (y = {left.center[1]:.4g} m) lies to the right of "
+                f"'{right.joint.name}' (y = {right.center[1]:.4g} m); y points to the left. Write "
+                f"--wheels {right.joint.name} {left.joint.name}."
+            )
+        return Sides((left,), (right,), "as --wheels says")
+    joints, chosen_by = _driven(tree, _candidates(tree))
+    wheels = [_wheel(tree, shapes, joint, radius) for joint in joints]
+    return _by_side(tree, wheels, chosen_by)
+
+
+def _named(tree: UrdfTree, shapes: ShapeReader, name: str, radius: float | None) -> Wheel:
+    joint = tree.joints.get(name)
+    if joint is None or joint.type not in ROLLING_TYPES:
+        found = f"is of type '{joint.type}'" if joint else "is not in the URDF"
+        raise ValueError(f"joint '{name}' {found}. {_turning(tree)} Name two of them: --wheels.")
+    if _sign(tree, joint) == 0:
+        raise ValueError(f"{_axis_sentence(tree, joint)} {_Y_NEEDED}")
+    return _wheel(tree, shapes, joint, radius)
+
+
+_Y_NEEDED = (
+    "A wheel must turn about the y axis of the root link, whose x points forward and z up "
+    "(REP 103). Correct <axis> or <origin rpy>, or add a root link that looks forward."
+)
+
+
+def _axis_sentence(tree: UrdfTree, joint: Joint) -> str:
+    shown = " ".join(f"{value + 0.0:.3g}" for value in np.round(tree.axis(joint), 4))
+    return f"joint '{joint.name}' turns about ({shown}) of the root link '{tree.root}'."
+
+
+def _turning(tree: UrdfTree) -> str:
+    names = [joint.name for joint in tree.joints.values() if joint.type in ROLLING_TYPES]
+    return f"Its turning joints are: {', '.join(names) or 'none'}."
+
+
+def _sign(tree: UrdfTree, joint: Joint) -> int:
+    """1 or -1 for an axle along the root's +y or -y, 0 for any other."""
+    axis = tree.axis(joint)
+    if abs(axis[0]) > SLOPE or abs(axis[2]) > SLOPE:
+        return 0
+    return 1 if axis[1] > 0 else -1
+
+
+def _turns_freely(joint: Joint) -> bool:
+    return joint.type == "continuous" or (joint.type == "revolute" and joint.travel > FULL_TURN)
+
+
+def _candidates(tree: UrdfTree) -> list[Joint]:
+    """Joints that can be driven wheels by their type, their axis and what they hang on."""
+    free = [joint for joint in tree.joints.values() if _turns_freely(joint)]
+    found = [joint for joint in free if _sign(tree, joint) and not _swivels(tree, joint)]
+    if found:
+        return found
+    across = [joint for joint in free if abs(tree.axis(joint)[0]) > 1 - SLOPE]
+    if len(across) >= 2:
+        raise ValueError(f"{_axis_sentence(tree, across[0])} {_Y_NEEDED}")
+    raise ValueError(
+        "the URDF has no wheel: no joint of type 'continuous' turns about the y axis of the root "
+        f"link. {_turning(tree)} Make the wheels' joints continuous, or name them: "
+        "--wheels LEFT RIGHT."
+    )
+
+
+def _swivels(tree: UrdfTree, joint: Joint) -> bool:
+    """Whether a joint turns, or steers, between a wheel and the body; a suspension may be there."""
+    return any(
+        above.type in ROLLING_TYPES and (_turns_freely(above) or abs(tree.axis(above)[1]) < 0.5)
+        for above in tree.joints_above(joint.name)
+    )
+
+
+def _driven(tree: UrdfTree, candidates: list[Joint]) -> tuple[list[Joint], str]:
+    commanded = commanded_joints(tree)
+    _check_no_steering(tree, commanded)
+    named = {joint.name for joint in candidates} & commanded
+    if named:
+        driven = [j for j in candidates if j.name in named or j.mimic in named]
+        return driven, "commanded in the URDF"
+    free = [j for j in candidates if not _NOT_DRIVEN.search(f"{j.name} {j.child}")]
+    return free or candidates, "by their axes and places"
+
+
+def _check_no_steering(tree: UrdfTree, commanded: set[str]) -> None:
+    for name in sorted(commanded):
+        joint = tree.joints[name]
+        if joint.type not in ROLLING_TYPES or abs(tree.axis(joint)[2]) < 0.9:
+            continue
+        wheels = [w.name for w in tree.joints.values() if joint in tree.joints_above(w.name)]
+        if any(_turns_freely(tree.joints[w]) for w in wheels) or _STEERS.search(name):
+            raise ValueError(
+                f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
+                "as a car or by swerve modules, and the suite knows only robots that turn by two "
+                "driven wheels. If it is to roll, correct its <axis> or <origin rpy>."
+            )
+
+
+def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | None) -> Wheel:
+    others = [name for name in tree.joints if name != joint.name]
+    links = tuple(tree.rigid_group(joint.child, (), others))
+    axis = tree.axis(joint)
+    axle = tree.links[joint.child].translation
+    round_one = _round_shape(links, shapes, axis, axle)
+    if round_one is None and radius is None:
+        raise ValueError(_no_radius(joint, links, shapes))
+    center = axle if round_one is None else axle + axis * ((round_one.center - axle) @ axis)
+    given = radius is not None
+    found = radius if radius is not None else (round_one and round_one.radius_about(axis)) or 0.0
+    if not 0.001 <= found <= 2.0:
+        raise ValueError(
+            f"link '{joint.child}': wheel radius = {found:.4g} m must be from 0.001 to 2 m. "
+            'Correct it; a mesh in millimetres needs scale="0.001 0.001 0.001".'
+        )
+    width, width_from = _width(links, shapes, axis, found)
+    return Wheel(
+        joint,
+        _sign(tree, joint) or 1,
+        found,
+        "--wheel-radius" if given or round_one is None else _called(round_one),
+        width,
+        width_from,
+        center,
+        links,
+    )
+
+
+def _round_shape(
+    links: Sequence[PlacedLink], shapes: ShapeReader, axis: Array, axle: Array
+) -> Shape | None:
+    """The largest round shape on the axle: a primitive of the contact, of the picture, a mesh."""
+    for role, meshes in (
+        ("collision", False),
+        ("visual", False),
+        ("collision", True),
+        ("visual", True),
+    ):
+        found = [
+            shape
+            for link in links
+            for shape in shapes.shapes(link, role)
+            if (shape.kind == "mesh") == meshes and _rolls(shape, axis, axle)
+        ]
+        if found:
+            return max(found, key=lambda shape: shape.radius_about(axis) or 0.0)
+    return None
+
+
+def _rolls(shape: Shape, axis: Array, axle: Array) -> bool:
+    """Whether a shape is round about the axle, and not beside it."""
+    radius = shape.radius_about(axis)
+    if not radius:
+        return False
+    off = shape.center - axle
+    return float(np.linalg.norm(off - axis * (off @ axis))) < 0.1 * radius
+
+
+def _called(shape: Shape) -> str:
+    return f"{shape.role} {shape.kind} of link '{shape.link}'"
+
+
+def _width(
+    links: Sequence[PlacedLink], shapes: ShapeReader, axis: Array, radius: float
+) -> tuple[float, str]:
+    for role in ("collision", "visual"):
+        for link in links:
+            for shape in shapes.shapes(link, role):
+                width = shape.width_along(axis)
+                if 0 < width < 3 * radius:
+                    return width, _called(shape)
+    return _WIDTH_SHARE * radius, f"no shape tells it: {_WIDTH_SHARE} radius"
+
+
+def _no_radius(joint: Joint, links: Sequence[PlacedLink], shapes: ShapeReader) -> str:
+    unread = [
+        f"{name} ({why})"
+        for link in links
+        for mesh in link.element.iter("mesh")
+        for name in [mesh.get("filename", "")]
+        for why in [shapes.unread.get(name)]
+        if why is not None
+    ]
+    meshes = f"; passed over: {', '.join(dict.fromkeys(unread))}" if unread else ""
+    return (
+        f"link '{joint.child}' of joint '{joint.name}' has no round shape on its axle (sphere, "
+        f"cylinder along it, or a mesh with equal sides){meshes}. Give its radius: "
+        "--wheel-radius METRES."
+    )
+
+
+def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
+    ys = [float(wheel.center[1]) for wheel in wheels]
+    middle = (max(ys) + min(ys)) / 2
+    least = 0.25 * (max(ys) - min(ys))
+    largest = max(wheel.radius for wheel in wheels)
+
+    def side(sign: int, least_radius: float) -> tuple[Wheel, ...]:
+        found = [
+            wheel
+            for wheel in wheels
+            if sign * (wheel.center[1] - middle) > least and wheel.radius >= least_radius
+        ]
+        return tuple(sorted(found, key=lambda wheel: -float(wheel.center[0])))
+
+    left, right = side(1, CASTER_SHARE * largest), side(-1, CASTER_SHARE * largest)
+    if not left or len(left) != len(right):
+        shown = ", ".join(f"{wheel.joint.name} (y = {wheel.center[1]:.3g} m)" for wheel in wheels)
+        found = f"{len(left)} on the left and {len(right)} on the right"
+        raise ValueError(
+            f"found {found if left or right else 'wheels at one side only'}: {shown}. "
+            f"{_turning(tree)} Name the two that drive: --wheels LEFT RIGHT."
+        )
+    return Sides(left, right, chosen_by)
+
+
+@dataclass(frozen=True)
+class WheelPair:
+    """The two driven wheels and their means. middle (3,) [m]: of the axle, in the root's frame.
+
+    radius, track and width [m].
+    """
+
+    left: Wheel
+    right: Wheel
+    middle: Array
+    radius: float
+    track: float
+    width: float
+
+    @property
+    def ground(self) -> float:
+        """Height of the ground [m] in the root link's frame."""
+        return float(self.middle[2]) - self.radius
+
+
+def wheel_pair(sides: Sides, findings: Findings) -> WheelPair:
+    """Return the wheels of a robot that has two.
+
+    Args:
+        sides: as found.
+        findings: gets where the measures come from, and what of the wheels differs.
+
+    Raises:
+        ValueError: there are more; says which, and what is supported.
+    """
+    left, right = _one_each(sides)
+    middle = (left.center + right.center) / 2
+    track = float(left.center[1] - right.center[1])
+    say = findings.replaced
+    pair = f"'{left.joint.name}' and '{right.joint.name}'"
+    if abs(left.radius - right.radius) > UNEVEN * left.radius:
+        say(
+            f"wheels of {pair}",
+            f"radii {left.radius:.5g} and {right.radius:.5g} m",
+            "their mean, as the model has equal wheels",
+        )
+    for index, axis in ((0, "x"), (2, "z")):
+        apart = abs(float(left.center[index] - right.center[index]))
+        if apart > UNEVEN * track:
+            say(f"axles of {pair}", f"{apart:.3g} m apart in {axis}", "the middle between them")
+    for wheel, side, other in ((left, "left", "right"), (right, "right", "left")):
+        name = wheel.joint.name.lower()
+        if other in name and side not in name:
+            say(
+                f"joint '{wheel.joint.name}'",
+                f"called {other}, but its wheel is at y = {wheel.center[1]:.3g} m, which is {side}",
+                f"as the {side} wheel; if only the URDF is wrong, exchange joints.left and "
+                "joints.right",
+            )
+        if wheel.sign < 0:
+            say(
+                f"joint '{wheel.joint.name}'",
+                "turns about -y: a positive angle rolls backward",
+                "+y, as the suite's simulators; a real robot's driver must publish and take "
+                "forward as positive",
+            )
+    radius = (left.radius + right.radius) / 2
+    findings.sources["wheels.radius"] = left.radius_from
+    findings.sources["wheels.width"] = left.width_from
+    findings.sources["wheels.separation"] = "between the middles of the wheels' shapes"
+    width = min((left.width + right.width) / 2, 0.9 * track)
+    return WheelPair(left, right, middle, radius, track, width)
+
+
+def _one_each(sides: Sides) -> tuple[Wheel, Wheel]:
+    """Return the left and the right wheel of a robot that has two.
+
+    Raises:
+        ValueError: there are more; says which, and what is supported.
+    """
+    if len(sides.left) == 1:
+        return sides.left[0], sides.right[0]
+    left, right = (", ".join(w.joint.name for w in side) for side in (sides.left, sides.right))
+    raise ValueError(
+        f"{2 * len(sides.left)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}. "
+        "Such a robot slides sideways when it turns (skid steer, mecanum), and the model of K5 to "
+        "K8 has one wheel on each side that does not: K7 would hold, K5, K6 and K8 would not. If "
+        "only two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
+    )

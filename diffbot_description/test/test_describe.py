@@ -1,0 +1,475 @@
+"""Descriptions of URDFs: wheels, body, casters and limits, and what is implausible in them."""
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foreign_urdfs import (
+    BODY,
+    CASTERS,
+    COM_X,
+    DISC,
+    HALF_PI,
+    HALF_TRACK,
+    RADIUS,
+    WHEEL,
+    base,
+    box,
+    caster,
+    cylinder,
+    inertial,
+    joint,
+    link,
+    origin,
+    robot,
+    shape,
+    sphere,
+    wheel,
+    write_stl,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffbot_description import RobotModel, load_robot, urdf
+from diffbot_description.describe import Description, describe
+from diffbot_description.loading import robot_from
+from diffbot_description.urdf_files import Packages
+
+LEFT, RIGHT = wheel("left", HALF_TRACK), wheel("right", -HALF_TRACK)
+HERE = Path(__file__)
+
+
+def described(text, file=HERE, **options) -> Description:
+    found = describe(text, Packages(file), **options)
+    robot_from(found.content, HERE)  # every description is a robot
+    return found
+
+
+def model(found):
+    return robot_from(found.content, HERE).model
+
+
+def assert_same_model(found, expected, rel=1e-6):
+    assert asdict(found) == pytest.approx(asdict(expected), rel=rel, abs=1e-9)
+
+
+def said(found):
+    return "\n".join(found.corrected)
+
+
+def test_a_clean_urdf_gives_the_model_that_the_strict_reader_reads():
+    found = described(robot())
+    expected = RobotModel.from_urdf(robot(), "left_joint", "right_joint")
+    assert_same_model(model(found), expected)
+    (only,) = found.corrected
+    assert only == (
+        "caster (collision sphere of link 'rear_caster_link'): stands on the ground with the "
+        "others; used: 1.6 mm above it, or it is chance which ones carry"
+    )
+    assert found.content["joints"] == {"left": "left_joint", "right": "right_joint"}
+    assert found.content["name"] == "foreign"
+
+
+@pytest.mark.parametrize("name", ["twil", "agv", "turtlebot2"])
+def test_the_suites_own_robots_come_back(name):
+    own = load_robot(name)
+    found = robot_from(described(urdf(own)).content, HERE)
+    assert_same_model(found.model, own.model)
+    assert found.joints == own.joints
+    assert found.friction == own.friction
+    assert found.limits.torque == pytest.approx(own.limits.torque)
+    hull = {key: pytest.approx(value) for key, value in asdict(own.body.shape).items()}
+    assert asdict(found.body.shape) == hull
+    assert {(c.x, c.y) for c in found.casters} == {(c.x, c.y) for c in own.casters}
+
+
+@given(
+    radius=st.floats(0.02, 0.3),
+    aspect=st.floats(1.5, 5.0),
+    ahead=st.floats(-0.5, 0.5),
+    high=st.floats(-0.2, 0.5),
+    upright=st.booleans(),
+    sign=st.sampled_from([1, -1]),
+)
+@settings(max_examples=40, deadline=None)
+def test_wheels_are_found_wherever_the_root_is_and_however_they_turn(
+    radius, aspect, ahead, high, upright, sign
+):
+    half = radius * aspect
+    spec = {"upright": upright, "sign": sign, "radius": radius, "x": ahead, "inside": None}
+    size = (2.5 * half, 1.2 * half, radius)
+    body = link(
+        "plate",
+        inertial(500 * math.prod(size), 0.1, 0.1, 0.1, origin(ahead + 0.2 * half))
+        + shape(box(*size), origin(ahead)),
+    )
+    root = link("root") + joint("fix", "root", "plate", inside=origin(0, 0, high)) + body
+    parts = [wheel(n, s * half, parent="plate", **spec) for n, s in (("a", 1), ("b", -1))]
+    found = described(robot(root, *parts))
+    wheels, com = found.content["wheels"], found.content["body"]["center_of_mass"]
+    assert (found.content["joints"]["left"], found.content["joints"]["right"]) == (
+        "a_joint",
+        "b_joint",
+    )
+    assert wheels["radius"] == pytest.approx(radius, rel=1e-6)
+    assert wheels["separation"] == pytest.approx(2 * half, rel=1e-6)
+    assert com["x"] == pytest.approx(0.2 * half, rel=1e-5)
+    assert com["z"] == pytest.approx(radius, rel=1e-5)
+    assert ("rolls backward" in said(found)) == (sign < 0)
+
+
+def test_rpy_of_1_57_is_an_upright_axle():
+    text = robot().replace(repr(HALF_PI), "1.57")
+    assert described(text).content["wheels"]["radius"] == RADIUS
+
+
+def test_wheels_called_otherwise_than_they_lie_are_taken_by_their_place():
+    found = described(
+        robot(base(), wheel("right", HALF_TRACK), wheel("left", -HALF_TRACK), CASTERS)
+    )
+    assert found.content["joints"] == {"left": "right_joint", "right": "left_joint"}
+    assert "joint 'right_joint': called right, but its wheel is at y = 0.15 m" in said(found)
+
+
+def test_dozens_of_fixed_links_and_movable_ones_are_the_body():
+    parts = [base(), LEFT, RIGHT, CASTERS]
+    for i in range(30):
+        part = inertial(0.01, 1e-6, 1e-6, 1e-6) + shape(sphere(0.01))
+        parts += [
+            link(f"s{i}", part),
+            joint(f"s{i}_joint", "base_link", f"s{i}", inside=origin(0.01 * i - 0.1, 0, 0.05)),
+        ]
+    parts += [
+        link("arm", inertial(0.4, 1e-3, 1e-3, 1e-3) + shape(box(0.1, 0.1, 0.1))),
+        joint("arm_joint", "base_link", "arm", "revolute", origin(0, 0, 0.1)),
+    ]
+    found = described(robot(*parts))
+    assert found.content["body"]["mass"] == pytest.approx(BODY + 0.7)
+    assert "movable joints: arm_joint; used: fixed at zero" in said(found)
+    assert found.content["body"]["shape"]["top"] == pytest.approx(RADIUS + 0.09)  # without the arm
+    names = [f"s{i}_joint" for i in range(30)]
+    assert not any(name in said(found) for name in names)
+
+
+def test_casters_that_turn_are_no_driven_wheels():
+    swivels = "".join(
+        link(f"{n}_fork", inertial(0.05, 1e-5, 1e-5, 1e-5) + shape(box(0.02, 0.02, 0.02)))
+        + joint(f"{n}_swivel", "base_link", f"{n}_fork", "continuous", origin(-0.14, y, -0.02)
+                + '<axis xyz="0 0 1"/>')
+        + link(f"{n}_roller", inertial(0.02, 1e-6, 1e-6, 1e-6)
+               + shape(cylinder(0.02, 0.01), origin(roll=HALF_PI)))
+        + joint(f"{n}_roll", f"{n}_fork", f"{n}_roller", "continuous",
+                origin(-0.01, 0, -0.02) + '<axis xyz="0 1 0"/>')
+        for n, y in (("one", 0.1), ("two", -0.1))
+    )  # fmt: skip
+    found = described(robot(base(), LEFT, RIGHT, caster("nose", 0.18), swivels))
+    places = {(c["x"], c["y"]) for c in found.content["casters"]}
+    assert places == {(0.18, 0.0), (-0.15, 0.1), (-0.15, -0.1)}
+    assert found.content["joints"]["left"] == "left_joint"
+
+
+def test_small_wheels_on_the_bodys_own_axles_are_casters():
+    small = {"radius": 0.02, "upright": False, "inside": inertial(0.01, 1e-6, 2e-6, 1e-6)
+             + shape(cylinder(0.02, 0.01), origin(roll=HALF_PI))}  # fmt: skip
+    rollers = "".join(
+        wheel(n, y, -0.14, **small).replace(f'xyz="-0.14 {y!r} 0"', f'xyz="-0.14 {y!r} -0.04"')
+        for n, y in (("front_l", 0.1), ("front_r", -0.1))
+    )
+    found = described(robot(base(), LEFT, RIGHT, caster("nose", 0.18), rollers))
+    assert found.content["wheels"]["radius"] == RADIUS
+    assert len(found.content["casters"]) == 3
+
+
+def test_what_is_commanded_is_driven():
+    control = (
+        '<ros2_control name="c" type="system"><joint name="left_joint">'
+        '<command_interface name="velocity"/></joint><joint name="right_joint">'
+        '<command_interface name="velocity"/></joint></ros2_control>'
+    )
+    rear = wheel("rear_left", HALF_TRACK, -0.15) + wheel("rear_right", -HALF_TRACK, -0.15)
+    found = described(robot(base(), LEFT, RIGHT, rear, caster("nose", 0.18), control))
+    assert found.content["joints"]["left"] == "left_joint"
+    assert found.sources["joints"] == "commanded in the URDF"
+    assert [c["x"] for c in found.content["casters"] if c["clearance"] > 0] == [-0.15, -0.15]
+
+
+def four_wheels(more=""):
+    return robot(
+        base(),
+        *(
+            wheel(f"{end}_{side}", y, x, more=more if end == "rear" else "")
+            for end, x in (("front", 0.15), ("rear", -0.15))
+            for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
+        ),
+    )
+
+
+@pytest.mark.parametrize("more", ["", '<mimic joint="front_left_joint"/>'])
+def test_four_wheels_are_grouped_by_side_and_refused(more):
+    with pytest.raises(ValueError) as caught:
+        described(four_wheels(more))
+    text = str(caught.value)
+    assert "left: front_left_joint, rear_left_joint; right: front_right_joint, rear_right" in text
+    assert "skid steer" in text
+    assert "--wheels LEFT RIGHT" in text
+
+
+def test_two_of_four_wheels_can_be_named():
+    found = described(four_wheels(), wheels=("front_left_joint", "front_right_joint"))
+    assert found.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
+    assert found.content["body"]["mass"] == pytest.approx(BODY + 2 * WHEEL)
+    assert found.content["casters"][0]["x"] == pytest.approx(-0.3)
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "message"),
+    [
+        ([base()], {}, "the URDF has no wheel: no joint of type 'continuous'"),
+        ([base(), LEFT], {}, "found wheels at one side only: left_joint (y = 0.15"),
+        (
+            [base(), wheel("l", 0.1, kind="revolute"), RIGHT],
+            {"wheels": ("l_joint", "no_joint")},
+            "joint 'no_joint' is not in the URDF. Its turning joints are: l_joint, right_joint.",
+        ),
+        (
+            [base(), LEFT, RIGHT],
+            {"wheels": ("right_joint", "left_joint")},
+            "Write --wheels left_joint right_joint.",
+        ),
+        (
+            [base(), LEFT, RIGHT],
+            {"wheels": ("base_joint", "left_joint")},
+            "joint 'base_joint' is of type 'fixed'",
+        ),
+        ([base(), LEFT, RIGHT], {"mass": -1.0}, "--mass = -1.0 must be above 0"),
+        (
+            [base(), wheel("a", 0.1, inside=""), wheel("b", -0.1, inside="")],
+            {},
+            "link 'a_wheel' of joint 'a_joint' has no round shape on its axle",
+        ),
+        (
+            [base(), *(wheel(n, y, radius=60.0) for n, y in (("a", 150.0), ("b", -150.0)))],
+            {},
+            "wheel radius = 60 m must be from 0.001 to 2 m",
+        ),
+        (
+            [base(), LEFT, RIGHT, wheel("third", HALF_TRACK, -0.15)],
+            {},
+            "found 2 on the left and 1 on the right",
+        ),
+        ([base(mass=6000.0), LEFT, RIGHT], {}, "heavier than solid metal"),
+        ([base(y=1e308), LEFT, RIGHT], {}, "far too large to reckon with"),
+        ([link("base_link"), LEFT, RIGHT], {}, "no link of the body has a mass"),
+    ],
+)
+def test_what_cannot_be_described_is_refused_with_what_to_write(parts, options, message):
+    with pytest.raises(ValueError) as caught:
+        described(robot(*parts), **options)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_root_that_looks_to_the_side_is_named():
+    text = robot().replace('<axis xyz="0 0 1"/>', '<axis xyz="1 0 0"/>')
+    with pytest.raises(ValueError, match=r"turns about \(1 0 0\) of the root link .*REP 103"):
+        described(text)
+
+
+def test_a_fixed_joint_may_have_any_axis():
+    button = link("button") + joint("b", "base_link", "button", inside='<axis xyz="0 0 0"/>')
+    assert (
+        described(robot(base(), LEFT, RIGHT, CASTERS, button)).content == described(robot()).content
+    )
+
+
+def test_a_steered_wheel_is_refused():
+    steering = (
+        link("fork")
+        + joint("steer", "base_link", "fork", "revolute", origin(0.15) + '<axis xyz="0 0 1"/>')
+        + wheel("front", 0.0, parent="fork")
+        + '<ros2_control name="c" type="system"><joint name="steer">'
+        + '<command_interface name="position"/></joint></ros2_control>'
+    )
+    with pytest.raises(ValueError, match="the commanded joint 'steer' turns a wheel about"):
+        described(robot(base(), LEFT, RIGHT, steering))
+
+
+class TestImplausible:
+    def test_inertia_of_1e_3_on_a_body_of_20_kg(self):
+        found = described(robot(base((1e-3, 1e-3, 1e-3), 20.0), LEFT, RIGHT, CASTERS))
+        yaw = found.content["body"]["inertia"]["yaw"]
+        assert yaw == pytest.approx(20 / 12 * (0.4**2 + 0.24**2))
+        assert (
+            "link 'base_link' (20 kg): inertias 0.001, 0.001, 0.001 kg m^2 are below 10%"
+            in said(found)
+        )
+
+    def test_inertia_of_1e_3_on_a_sensor_of_a_gram(self):
+        sensor = link("imu", inertial(0.001, 1e-3, 1e-3, 1e-3) + shape(box(0.02, 0.02, 0.01)))
+        place = joint("imu_joint", "base_link", "imu", inside=origin(COM_X, 0, 0.03))
+        clean = described(robot())
+        found = described(robot(base(), LEFT, RIGHT, CASTERS, sensor, place))
+        before = clean.content["body"]["inertia"]["yaw"]
+        assert found.content["body"]["inertia"]["yaw"] == pytest.approx(before, rel=1e-4)
+        assert "link 'imu' (0.001 kg)" in said(found)
+        assert "need mass 1 m from its middle, the part reaches 0.015 m" in said(found)
+
+    def test_inertia_of_no_solid_body(self):
+        found = described(robot(base((0.01, 0.01, 0.9)), LEFT, RIGHT, CASTERS))
+        assert "belong to no solid body" in said(found)
+
+    @pytest.mark.parametrize("factor", [0.05, 100.0])
+    def test_inertia_of_a_wheel(self, factor):
+        spin, yaw = (factor * value for value in DISC)
+        inside = inertial(WHEEL, yaw, yaw, spin) + shape(cylinder(RADIUS, 0.03))
+        parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+        found = described(robot(base(), *parts, CASTERS))
+        assert found.content["wheels"]["inertia_spin"] == pytest.approx(DISC[0])
+        assert found.content["wheels"]["inertia_yaw"] == pytest.approx(DISC[1])
+        assert "all in the rim" in said(found)
+
+    def test_plausible_ones_are_kept_to_the_digit(self):
+        for share in (0.3, 0.5, 0.9):
+            spin = share * WHEEL * RADIUS**2
+            inside = inertial(WHEEL, spin, spin, spin) + shape(cylinder(RADIUS, 0.03))
+            parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+            found = described(robot(base(), *parts, CASTERS))
+            assert found.content["wheels"]["inertia_spin"] == pytest.approx(spin, rel=1e-6)
+
+    def test_centre_of_mass_outside_of_the_body(self):
+        text = robot(base().replace(f'xyz="{COM_X!r} 0 0.03"', 'xyz="50.0 0 0.03"', 1), LEFT, RIGHT)
+        found = described(text)
+        assert "body.center_of_mass.x: 50 m, but the body's shapes are from" in said(found)
+        assert found.content["body"]["center_of_mass"]["x"] < 0.23
+
+    def test_centre_of_mass_beside_the_middle_is_named(self):
+        found = described(robot(base(y=0.03), LEFT, RIGHT, CASTERS))
+        assert "30 mm to the left of the middle between the wheels" in said(found)
+
+    def test_wheels_without_inertial_get_a_mass(self):
+        inside = shape(cylinder(RADIUS, 0.03))
+        parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+        found = described(robot(base(), *parts, CASTERS))
+        volume = math.pi * RADIUS**2 * 0.03
+        assert found.content["wheels"]["mass"] == pytest.approx(min(0.05 * BODY, 700 * volume))
+        assert any(entry.startswith("wheels.mass = ") for entry in found.assumed)
+
+    def test_mass_can_be_given(self):
+        bare = [link("base_link", shape(box(0.4, 0.24, 0.12), origin(0.03))), CASTERS]
+        inside = shape(cylinder(RADIUS, 0.03))
+        parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+        found = described(robot(*bare, *parts), mass=8.0)
+        total = found.content["body"]["mass"] + 2 * found.content["wheels"]["mass"]
+        assert total == pytest.approx(8.0, rel=1e-3)
+        heavier = described(robot(), mass=13.2)
+        assert heavier.content["body"]["mass"] == pytest.approx(2 * BODY)
+        assert heavier.content["wheels"]["mass"] == pytest.approx(2 * WHEEL)
+
+
+class TestLimits:
+    def test_come_from_the_joints(self):
+        more = '<limit effort="3" velocity="20"/><dynamics damping="0.002" friction="0.01"/>'
+        parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
+        found = described(robot(base(), *parts, CASTERS))
+        limits = found.content["limits"]
+        assert limits["torque"] == 3
+        assert limits["linear_velocity"] == pytest.approx(20 * RADIUS)
+        assert found.content["friction"] == {"viscous": [0.002] * 2, "coulomb": [0.01] * 2}
+        assert len(found.assumed) == 1  # the encoder
+
+    def test_placeholders_are_named_and_replaced(self):
+        more = '<limit effort="1000000" velocity="1000"/><dynamics damping="1" friction="0"/>'
+        parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
+        found = described(robot(base(), *parts, CASTERS))
+        for part in (
+            "effort limit 1e+06 N m is",
+            "velocity limit 1000 rad/s is 60 m/s",
+            "damping 1",
+        ):
+            assert part in said(found)
+        assert found.content["friction"]["viscous"] == [0.0, 0.0]
+
+    def test_a_weak_motor_bounds_traction(self):
+        more = '<limit effort="0.05" velocity="20"/>'
+        parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
+        limits = described(robot(base(), *parts, CASTERS)).content["limits"]
+        assert limits["traction"] == limits["torque"] == 0.05
+
+    def test_the_traction_limit_is_grip_times_load(self):
+        content = described(robot()).content
+        total = BODY + 2 * WHEEL
+        load = total * 9.81 * (1 - BODY * COM_X / total / 0.18) / 2
+        assert content["limits"]["traction"] == pytest.approx(0.6 * load * RADIUS, rel=1e-6)
+
+
+class TestCasters:
+    def test_a_ball_too_low_or_too_high_stands_on_the_ground(self):
+        for low in (-0.003, 0.004):
+            found = described(robot(base(), LEFT, RIGHT, caster("front_caster", 0.18, low=low)))
+            assert found.content["casters"][0] == {
+                "x": 0.18,
+                "y": 0.0,
+                "radius": 0.015,
+                "clearance": 0.0,
+            }
+            way = "above" if low > 0 else "below"
+            assert f"ends {abs(1000 * low):.2g} mm {way} the wheels' lowest points" in said(found)
+
+    def test_missing_ones_are_put_and_said(self):
+        found = described(robot(base(), LEFT, RIGHT))
+        assert [c["x"] > 0 for c in found.content["casters"]] == [True, False]
+        assert any(entry.startswith("casters, front: the URDF has none") for entry in found.assumed)
+
+    def test_a_robot_that_would_rock_stands_on_both(self):
+        found = described(
+            robot(base().replace(f'xyz="{COM_X!r}', 'xyz="0.001'), LEFT, RIGHT, CASTERS)
+        )
+        assert [c["clearance"] for c in found.content["casters"]] == [0.0, 0.0]
+        quarter = (BODY + 2 * WHEEL) * 9.81 / 4
+        assert found.content["limits"]["traction"] == pytest.approx(
+            0.6 * quarter * RADIUS, rel=1e-5
+        )
+
+
+class TestMeshes:
+    def wheels(self, name, role):
+        mesh = f'<mesh filename="{name}" scale="0.001 0.001 0.001"/>'
+        spin, yaw = DISC
+        inside = inertial(WHEEL, yaw, yaw, spin) + shape(mesh, role=role)
+        return [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+
+    @pytest.mark.parametrize("role", ["collision", "visual"])
+    def test_radius_and_width_of_an_stl(self, role, tmp_path):
+        write_stl(tmp_path / "wheel.stl", (120.0, 120.0, 30.0))
+        text = robot(base(), *self.wheels("wheel.stl", role), CASTERS)
+        wheels = described(text, tmp_path / "robot.urdf").content["wheels"]
+        assert wheels["radius"] == pytest.approx(0.06, rel=1e-6)
+        assert wheels["width"] == pytest.approx(0.03, rel=1e-6)
+
+    def test_a_mesh_that_is_not_round_or_not_there_needs_the_radius(self, tmp_path):
+        write_stl(tmp_path / "wheel.stl", (120.0, 90.0, 30.0))
+        for name, why in (("wheel.stl", "mesh with equal sides"), ("no.stl", "no.stl (not found)")):
+            text = robot(base(), *self.wheels(name, "visual"), CASTERS)
+            with pytest.raises(ValueError) as caught:
+                described(text, tmp_path / "robot.urdf")
+            assert why in str(caught.value)
+            assert "--wheel-radius METRES" in str(caught.value)
+            found = described(text, tmp_path / "robot.urdf", wheel_radius=0.06)
+            assert found.content["wheels"]["radius"] == 0.06
+
+
+def test_every_number_has_a_finite_value_and_few_digits():
+    def walk(value):
+        if isinstance(value, dict):
+            for entry in value.values():
+                walk(entry)
+        elif isinstance(value, list):
+            for entry in value:
+                walk(entry)
+        elif isinstance(value, float):
+            assert np.isfinite(value)
+            assert value == float(f"{value:.7g}")
+
+    walk(described(robot()).content)

@@ -1,0 +1,126 @@
+"""URDF and xacro files: arguments, packages beside the file, and what is missing."""
+
+import pytest
+from foreign_urdfs import robot, write_package, write_stl
+
+from diffbot_description.urdf_files import (
+    Packages,
+    read_urdf,
+    with_absolute_meshes,
+    xacro_arguments,
+)
+from diffbot_description.urdf_tree import UrdfTree
+
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+
+
+def xacro(folder, content, name="r.urdf.xacro"):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{HEAD}{content}</robot>")
+    return path
+
+
+def links(path, **arguments):
+    return list(UrdfTree(read_urdf(path, arguments)).links)
+
+
+def test_a_plain_urdf_is_read_as_it_is(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text(robot())
+    assert read_urdf(path) == robot()
+
+
+def test_a_urdf_that_holds_xacro_is_expanded(tmp_path):
+    content = '<xacro:arg name="prefix" default=""/><link name="$(arg prefix)base"/>'
+    path = xacro(tmp_path, content, "r.urdf")
+    assert links(path) == ["base"]
+    assert links(path, prefix="bot_") == ["bot_base"]
+
+
+def test_nested_xacro_of_packages_beside(tmp_path):
+    """A package includes a file of another one, which includes a third's, laid out as sources."""
+    one, two, three = (write_package(tmp_path / "ws", name) for name in ("one", "two", "three"))
+    xacro(three, '<xacro:macro name="m" params="n"><link name="${n}"/></xacro:macro>', "m.xacro")
+    xacro(two, '<xacro:include filename="$(find three)/m.xacro"/>', "description/urdf/i.xacro")
+    path = xacro(
+        one,
+        '<xacro:include filename="$(find two)/urdf/i.xacro"/><xacro:m n="base"/>',
+        "urdf/r.xacro",
+    )
+    assert links(path) == ["base"]
+    assert sorted(p.name for p in two.rglob("*")) == [
+        "description",
+        "i.xacro",
+        "package.xml",
+        "urdf",
+    ]
+
+
+def test_a_package_that_is_nowhere_is_left_out_where_nothing_of_it_is_used(tmp_path):
+    include = '<xacro:include filename="$(find no_such_sensor)/urdf/s.xacro"/><link name="base"/>'
+    path = xacro(tmp_path, include)
+    packages = Packages(path)
+    assert "base" in read_urdf(path, {}, packages)
+    assert packages.missing == ["no_such_sensor"]
+
+
+def test_a_package_that_is_nowhere_is_named_where_it_is_used(tmp_path):
+    include = '<xacro:include filename="$(find no_such)/urdf/s.xacro"/><xacro:sensor/>'
+    with pytest.raises(ValueError) as caught:
+        read_urdf(xacro(tmp_path, include))
+    assert "without the packages no_such, which are neither installed nor beside" in str(
+        caught.value
+    )
+    assert "xacro FILE > robot.urdf" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('<link name="$(arg side)"/>', "needs the argument 'side'. Give it: side:=VALUE"),
+        ('<link name="${1/0}"/>', "xacro does not expand it"),
+        ('<link name="${nothing}"/>', "name 'nothing' is not defined"),
+        ('<xacro:include filename="no.xacro"/>', "No such file"),
+        ("<link", "xacro does not expand it"),
+    ],
+)
+def test_what_xacro_does_not_expand_is_told_in_one_line(content, message, tmp_path):
+    path = xacro(tmp_path, content)
+    with pytest.raises(ValueError) as caught:
+        read_urdf(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_arguments_are_told(tmp_path):
+    with pytest.raises(ValueError, match="'side=left' is no xacro argument. Write NAME:=VALUE"):
+        xacro_arguments(["side=left"])
+    path = xacro(tmp_path, '<xacro:arg name="side" default="a"/><link name="$(arg side)"/>')
+    with pytest.raises(ValueError, match="has no argument 'sides'. Did you mean side"):
+        read_urdf(path, {"sides": "b"})
+    plain = tmp_path / "p.urdf"
+    plain.write_text(robot())
+    with pytest.raises(ValueError, match="holds no xacro, but the arguments a were given"):
+        read_urdf(plain, {"a": "b"})
+
+
+def test_meshes_are_found_by_package_path_and_beside(tmp_path, monkeypatch):
+    own, other = (write_package(tmp_path / "ws" / "src", name) for name in ("own", "other"))
+    write_stl(other / "m.stl", (1.0, 1.0, 1.0))
+    path = own / "urdf" / "r.urdf"
+    path.parent.mkdir()
+    text = '<robot name="r"><link name="a"><visual><geometry>{}</geometry></visual></link></robot>'
+    path.write_text(text.format('<mesh filename="package://other/m.stl"/>'))
+    packages = Packages(path)
+    assert packages.resolve("package://other/m.stl") == other / "m.stl"
+    assert packages.resolve("../../other/m.stl").samefile(other / "m.stl")
+    assert packages.resolve(f"file://{other}/m.stl") == other / "m.stl"
+    for nowhere in ("package://other/n.stl", "package://none/m.stl", "model://other/m.stl", ""):
+        assert packages.resolve(nowhere) is None
+    assert f"file://{other}/m.stl" in with_absolute_meshes(path.read_text(), packages)
+    alone = Packages(tmp_path / "alone.urdf")
+    assert alone.resolve("package://other/m.stl") is None
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))
+    assert Packages(tmp_path / "alone.urdf").resolve("package://other/m.stl") == other / "m.stl"

@@ -1,0 +1,122 @@
+"""Frictions that K5..K8, viscous and Coulomb friction cannot explain: seen, named, taken out.
+
+Each leaves a pattern in the residuals that some columns of the rows would explain:
+
+direction    the duration: a friction that is larger forward than backward, or a torque that is
+             always there
+breakaway    the signs of the wheels' speeds at low speed: static friction and its Stribeck fall
+drag         the direction of the motion over the floor: casters that drag
+
+A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
+together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
+explain it, the intervals grow by what its parameters cost, and a warning names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisFit, fit
+from diffbot_ident.torque.integral_rows import (
+    DRAG_OMEGA,
+    DRAG_V,
+    ONE,
+    SLOW_LEFT,
+    SLOW_RIGHT,
+    RowSums,
+)
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """A pattern in the residuals.
+
+    Attributes:
+        linear: columns that explain it in dv/dt.
+        angular: the same in domega/dt.
+        warning: what it is and what to do.
+        exact: whether its columns describe it exactly.
+    """
+
+    linear: tuple[int, ...]
+    angular: tuple[int, ...]
+    warning: str
+    exact: bool = False
+
+
+DIRECTION = Oddity(
+    (ONE,),
+    (ONE,),
+    "friction differs by direction, or a torque acts that is not reported: the estimate takes it "
+    "into account; check the zero of the torques, and gears that run harder one way",
+    exact=True,
+)
+BREAKAWAY = Oddity(
+    (SLOW_LEFT, SLOW_RIGHT),
+    (SLOW_LEFT, SLOW_RIGHT),
+    "friction differs at low speed (stiction): the estimate holds for wheels that turn; describe "
+    "it by friction.static and friction.stribeck_velocity",
+)
+DRAG = Oddity(
+    (DRAG_V,),
+    (DRAG_OMEGA,),
+    "something drags over the floor, such as a caster: the estimate takes it into account; check "
+    "the casters, and describe them by contact.caster_friction",
+)
+ODDITIES = (DIRECTION, BREAKAWAY, DRAG)
+# Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
+# chance that happens in fewer than one of 10 000 runs.
+SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
+
+
+def extra_columns(found: tuple[Oddity, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Columns of these patterns, of the linear and of the angular axis."""
+    linear = tuple(column for oddity in found for column in oddity.linear)
+    return linear, tuple(column for oddity in found for column in oddity.angular)
+
+
+def likely_oddities(sums: RowSums) -> tuple[Oddity, ...]:
+    """The patterns that are there, the strongest first.
+
+    Args:
+        sums: of the rows, with the torques of one delay.
+    """
+    found: tuple[Oddity, ...] = ()
+    # None of them alone explains more than all of them together.
+    if _statistic(sums, (), ODDITIES) < SURE_PATTERN + 2.0 * SURE_COLUMN:
+        return found
+    while len(found) < len(ODDITIES):
+        evidence = {
+            oddity: _evidence(sums, found, oddity) for oddity in ODDITIES if oddity not in found
+        }
+        best = max(evidence, key=lambda oddity: evidence[oddity])
+        if evidence[best] <= 0.0:
+            break
+        found = (*found, best)
+    return found
+
+
+def _evidence(sums: RowSums, found: tuple[Oddity, ...], oddity: Oddity) -> float:
+    """By how much Wald's statistic of one more pattern exceeds what makes it sure."""
+    count = len(oddity.linear) + len(oddity.angular)
+    return _statistic(sums, found, (oddity,)) - SURE_PATTERN - SURE_COLUMN * count
+
+
+def _statistic(sums: RowSums, found: tuple[Oddity, ...], more: tuple[Oddity, ...]) -> float:
+    """Wald's statistic of more patterns beside those found, of both axes."""
+    columns = zip((LINEAR, ANGULAR), extra_columns(found), extra_columns(more), strict=True)
+    return sum(
+        _wald(fit(sums, axis, None, (*before, *own)), len(own)) for axis, before, own in columns
+    )
+
+
+def _wald(fitted: AxisFit, count: int) -> float:
+    """Squared size of the last parameters, in standard deviations."""
+    own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
+    scale = np.sqrt(np.diag(spread))
+    if not (scale > 0.0).all():
+        return 0.0
+    scaled = own / scale
+    return float(scaled @ np.linalg.pinv(spread / np.outer(scale, scale)) @ scaled)

@@ -1,0 +1,159 @@
+"""When wheels turn round: their speeds from the angles and from what the torques do.
+
+Coulomb friction changes its side when a wheel turns round. Encoders alone tell that time badly: a
+wheel of 500 counts per revolution moves by less than a count for tens of milliseconds before and
+after. Over some 80 ms the torques say by how much a speed changes from period to period, once K7,
+K8 and the friction are roughly known, and the angles say at which level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.estimate import Array, Four
+
+# Time over which angles are taken together, s, and the most periods of it.
+LEVEL_TIME, MOST_PERIODS = 0.08, 11
+# Least part of the change of a speed that is left after a wheel has turned round.
+SLOWEST = 0.2
+
+
+@dataclass(frozen=True)
+class TorqueResponse:
+    """What is known of how torques act: where speeds change their slopes and wheels turn round.
+
+    Attributes:
+        k7: m/s^2 per N m of both wheels' sum; 0 while it is not known.
+        k8: rad/s^2 per N m of the wheels' difference; 0 while it is not known.
+        delay: control periods by which torques act late, >= 0.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
+    """
+
+    k7: float = 0.0
+    k8: float = 0.0
+    delay: float = 0.0
+    friction: Four = (0.0, 0.0, 0.0, 0.0)
+
+
+UNKNOWN_RESPONSE = TorqueResponse()
+
+
+def level_side(period: float) -> int:
+    """Periods (s) before and after one that tell the level of its speed."""
+    return max(1, min(MOST_PERIODS // 2, round(0.5 * (LEVEL_TIME / period - 1.0))))
+
+
+def wheel_speeds(
+    speed: Array,
+    period: Array,
+    impulse: Array,
+    response: TorqueResponse,
+    geometry: WheelGeometry,
+    side: int,
+) -> WheelSpeeds:
+    """The wheels' speeds by the angles and by the torques.
+
+    Args:
+        speed: means over n periods by the angles [left, right], rad/s, shape (n, 2).
+        period: s, shape (n,).
+        impulse: integrals over the periods of the torques' sum and of left less right, as they
+            act, N m s, shape (2, n).
+        response: of the velocities to the torques.
+        geometry: of the wheels.
+        side: periods on either side that the level is taken from, see level_side.
+    """
+    radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+    viscous, coulomb = np.array(response.friction[:2]), np.array(response.friction[2:])
+    linear, angular = response.k7 / radius, geometry.half_track * response.k8 / radius
+    # From a wheel's own torque and from the other's to its acceleration.
+    own, other = linear - angular, linear + angular
+    torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
+    found = WheelSpeeds.smoothed(speed, np.zeros_like(speed), period, side, 0.0)
+    if not own > 0.0:
+        return found
+    for _ in range(2):
+        rising, falling = found.sign_integrals()
+        acting = torque - coulomb * (rising + falling) - viscous * speed * period[:, None]
+        gained = own * acting + other * acting[:, ::-1]
+        found = WheelSpeeds.smoothed(speed, gained, period, side, own * coulomb)
+        if not (coulomb.any() and (found.begin * found.end < 0.0).any()):
+            break
+    return found
+
+
+@dataclass(frozen=True)
+class WheelSpeeds:
+    """Speeds of the wheels [left, right] at both ends of each period, rad/s, shape (n, 2) each.
+
+    Attributes:
+        begin: at the beginning of a period.
+        end: at its end.
+        middle: mean of both.
+        change: what friction takes from the acceleration times the time when a wheel turns
+            forward, rad/s; as much is added when it turns backward. It bends the course of the
+            speed where that is 0.
+        period: s, shape (n,).
+    """
+
+    begin: Array
+    end: Array
+    middle: Array
+    change: Array
+    period: Array
+
+    @classmethod
+    def smoothed(
+        cls, speed: Array, gained: Array, period: Array, side: int, friction: Array | float
+    ) -> WheelSpeeds:
+        """Course of the speeds that the torques make, at the level that the angles tell.
+
+        Args:
+            speed: means over the periods by the angles, rad/s, shape (n, 2).
+            gained: in each period, by all torques, rad/s, shape (n, 2).
+            period: s, shape (n,).
+            side: periods on either side that the level is taken from.
+            friction: Coulomb friction as an acceleration, rad/s^2.
+        """
+        after = np.cumsum(gained, axis=0)
+        middle = after - 0.5 * gained
+        level = _centred_mean(speed - middle, side)
+        # A wheel whose angle stays stands, whatever its torque would do to a free one.
+        moves = _centred_mean(np.abs(speed), side) > 0.0
+        return cls(
+            moves * (after - gained + level),
+            moves * (after + level),
+            moves * (middle + level),
+            np.broadcast_to(friction, speed.shape) * period[:, None],
+            period,
+        )
+
+    def sign_integrals(self) -> tuple[Array, Array]:
+        """Of the signs, under a weight that rises over a period to 1 and one that falls, s."""
+        before, after = np.sign(self.begin), np.sign(self.end)
+        turns = before * after < 0.0
+        period = self.period[:, None]
+        if not turns.any():
+            both = 0.5 * np.sign(self.middle) * period
+            return both, both
+        # Friction is with the acceleration before a wheel turns round and against it after.
+        gained = np.where(turns, np.abs(self.end - self.begin), 1.0)
+        lead = np.abs(self.begin) / (gained + self.change)
+        rest = np.abs(self.end) / np.maximum(gained - self.change, SLOWEST * gained)
+        share = np.where(turns, lead / np.where(turns, lead + rest, 1.0), 0.0)
+        before = np.where(turns, before, np.sign(self.middle))
+        after = np.where(turns, after, before)
+        rising = 0.5 * (before * share**2 + after * (1.0 - share**2))
+        falling = before * (share - 0.5 * share**2) + 0.5 * after * (1.0 - share) ** 2
+        return rising * period, falling * period
+
+
+def _centred_mean(values: Array, side: int) -> Array:
+    """Means over as many rows on either side, shape (n, m); at the ends of what is there."""
+    sums = np.concatenate((np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)))
+    index = np.arange(len(values))
+    low, high = np.maximum(index - side, 0), np.minimum(index + side + 1, len(values))
+    mean: Array = (sums[high] - sums[low]) / (high - low)[:, None]
+    return mean

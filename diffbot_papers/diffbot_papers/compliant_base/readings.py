@@ -1,0 +1,134 @@
+"""What the paper's simulation may have been: an ensemble over all that it leaves open.
+
+Table 1 is one run of each excitation, on a simulated robot of which the text gives the parameters
+and little else. What a single estimate of it can be compared with is the spread of what one gets
+from the text. A reading is one draw of everything that is open:
+
+    sensors     of "noise of up to 10 % of the maximum sensed value": the largest value of that very
+                run so far, or of the run with the constant excitation; a bound of 10 % for all, or
+                of 0 to 10 % for each channel; from the arm's start, or after it has settled
+    averages    of 1, 2, 4 or 8 samples of 5 ms; no filter is mentioned
+    arm         the printed inertia about its centre of mass or about its base
+    limits      0 to 90 or -45 to 135 degrees, 3 to 12 rad/s, 30 to 120 rad/s^2, 2 to 8 Hz; a new
+                motion takes the old one's place within 0.1 to 0.4 s
+    guesses     off by a factor of up to 1.5 to 4, the arm's base by up to 0.1 to 1 m, products of
+                inertia by 0.05 to 0.5 kg m^2
+    filter      R of all noise or of F's alone, with 1 or up to 100 standard deviations for one;
+                Q = 0, or a random walk of the parameters by 0.01 to 1 of the deviations beforehand
+                in 0.4 s
+    measure     (16) as printed, or rising with the information, as it is meant
+
+The limits, the blend and the measure matter to the variable
+excitation alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from diffbot_papers.compliant_base.estimation import Prior, PublishedFilter, draw_prior
+from diffbot_papers.compliant_base.experiment import equal_sensors, run
+from diffbot_papers.compliant_base.model import Arm, Array, BaseParameters, SensorNoise, mean_error
+from diffbot_papers.compliant_base.simulation import ArmLimits, ExperimentSettings
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One draw.
+
+    Attributes:
+        settings: of both runs.
+        prior: what both begin with.
+        metric: of the variable excitation, a name of METRICS.
+    """
+
+    settings: ExperimentSettings
+    prior: Prior
+    metric: str
+
+
+def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> Reading:
+    """A reading from the seed.
+
+    Args:
+        truth: parameters of the base, shape (22,).
+        seed: >= 0.
+        settings: whose duration, period, interval and optimiser are kept.
+    """
+    random = np.random.default_rng([seed, 2002])
+
+    def between(low: float, high: float) -> float:
+        """Evenly in the logarithm."""
+        return low * float((high / low) ** random.uniform())
+
+    share = (0.1, random.uniform(0.0, 0.1, (8, 3)))[random.integers(2)]
+    kind = PublishedFilter(
+        drift=(0.0, between(0.01, 1.0))[random.integers(2)],
+        outputs_only=bool(random.integers(2)),
+        caution=(1.0, between(1.0, 100.0))[random.integers(2)],
+    )
+    middle, half = 0.25 * math.pi, (0.25 * math.pi, 0.5 * math.pi)[random.integers(2)]
+    drawn = replace(
+        settings,
+        noise=SensorNoise(share),
+        settled=(0.0, 4.0)[random.integers(2)],
+        window=(1, 2, 4, 8)[random.integers(4)],
+        thin=4,
+        # A rod's inertia about its end is four times that about its centre.
+        arm=Arm(across=(0.02, 0.005)[random.integers(2)]),
+        limits=ArmLimits(
+            lowest=middle - half,
+            highest=middle + half,
+            speed=between(3.0, 12.0),
+            acceleration=between(30.0, 120.0),
+            fastest=2.0 * math.pi * between(2.0, 8.0),
+        ),
+        blend=between(0.1, 0.4),
+        published_filter=kind,
+    )
+    prior = draw_prior(truth, seed, between(1.5, 4.0), between(0.1, 1.0), between(0.05, 0.5))
+    metric = ("published", "published, rising")[random.integers(2)]
+    if random.integers(2):
+        drawn = equal_sensors(truth, drawn)
+    return Reading(drawn, prior, metric)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Estimates at the end of each reading's runs.
+
+    Attributes:
+        constant: with the constant excitation, shape (readings, 22).
+        variable: with the variable one, shape (readings, 22).
+        ratios: mean error with the variable excitation as a share of that with the constant one,
+            shape (readings,).
+    """
+
+    constant: Array
+    variable: Array
+    ratios: Array
+
+
+def simulate_readings(truth: Array, seeds: Iterable[int], settings: ExperimentSettings) -> Readings:
+    """Both of the paper's tests for a reading per seed.
+
+    Args:
+        truth: parameters of the base, shape (22,).
+        seeds: >= 0 each.
+        settings: see `draw_reading`.
+    """
+    base = BaseParameters.from_array(truth)
+    constant: list[Array] = []
+    variable: list[Array] = []
+    for seed in seeds:
+        reading = draw_reading(truth, seed, settings)
+        for metric, estimates in ((None, constant), (reading.metric, variable)):
+            done = run(base, reading.prior, metric, seed, reading.settings)
+            estimates.append(done.estimates[-1])
+    ends = np.array(constant), np.array(variable)
+    errors = [mean_error(each, truth) for each in ends]
+    return Readings(*ends, errors[1] / errors[0])

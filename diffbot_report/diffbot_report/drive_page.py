@@ -1,0 +1,277 @@
+"""What report.html shows of a drive: how the robot followed, with what torque, and its path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffbot_controllers.adaptation import AdaptationState
+from diffbot_description import Robot
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.controller_topics import TORQUE
+from diffbot_report.drive_metrics import Errors, Response
+from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
+from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults
+from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
+from diffbot_report.quantity import MISSING, significant
+from diffbot_report.robot_outline import RobotOutline
+from diffbot_report.run_end import Outcome
+from diffbot_report.summary import RunDescription, texts_to_copy
+
+TIME = "robot time since driving began, s"
+FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
+# Share of its limit from which on a torque counts as saturated.
+SATURATED = 0.999
+
+
+def drive_page(
+    run: DriveRun,
+    results: DriveResults,
+    recording: DriveRecording,
+    robot: Robot,
+    about: RunDescription,
+    folder: Path,
+    summary: Mapping[str, Any],
+) -> Page:
+    """The page of a drive.
+
+    Args:
+        run: samples, maybe none.
+        results: of the run.
+        recording: the same run, for the controller's state.
+        robot: its shape and colours.
+        about: what was run.
+        folder: of the results, for the files to copy.
+        summary: content of summary.json.
+    """
+    tone, verdict, advice = _verdict(run, results, recording, summary)
+    lived = recording.adaptation_run()
+    events = [(time, "robot changes") for time in lived.changes]
+    sections = [
+        Section("Path", "Seen from above. Shift and wheel zoom, dragging moves.",
+                _path(run, robot), wide=True),
+        Section("Errors", "Distance and heading from the reference.", _errors(run, events)),
+        Section("Commands", "What was commanded; dotted: its limit.",
+                _commands(run, recording, events)),
+        Section("Velocities", "Asked for and driven.", _velocities(run, recording, events)),
+        Section("Live parameters", "What was offered, what was used, and which gates let it pass.",
+                _adaptation(lived, recording, events)),
+    ]  # fmt: skip
+    return Page(
+        title=about.label,
+        tone=tone,
+        verdict=verdict,
+        advice=advice,
+        answer=_answer(results),
+        notes=[f"not complete: {sentence}" for sentence in summary["missing"]],
+        sections=[section for section in sections if section.parts],
+        summary=summary,
+        texts=texts_to_copy(about, folder),
+    )
+
+
+def _verdict(
+    run: DriveRun, results: DriveResults, recording: DriveRecording, summary: Mapping[str, Any]
+) -> tuple[Tone, str, str]:
+    if summary["outcome"] == Outcome.FAILED.value:
+        return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
+    if not len(run):
+        return Tone.BAD, "Nothing was recorded.", "See how the run ended, below."
+    limited = _saturated(run, recording)
+    more = (
+        f"Commands were at their limit for {100.0 * limited:.0f} % of the time: drive slower, or "
+        "raise the limit if the robot can bear it."
+        if limited > 0.05
+        else "Compare laws, gains and identified parameters with the command below."
+    )
+    metrics = results.metrics
+    tracking = metrics.true or metrics.odometry
+    if tracking is None:
+        slow = [step for step in results.steps if (r := step.true or step.encoders) is not None
+                and r.settling_time is None]  # fmt: skip
+        if slow:
+            return Tone.CAUTION, f"{len(slow)} of {len(results.steps)} steps did not settle.", more
+        return Tone.GOOD, f"All {len(results.steps)} steps of velocity settled.", more
+    whose = "true pose" if metrics.true else "pose by odometry"
+    error = f"{1e3 * tracking.rms_position:.2g} mm and {math.degrees(tracking.rms_heading):.2g}°"
+    if tracking.settling_time is None:
+        text = f"The {whose} did not settle to 1 cm and 1°: {error} rms at the end."
+        return Tone.CAUTION, text, more
+    over = f" over the {metrics.window.kind}" if metrics.window else ""
+    text = f"Settled after {tracking.settling_time:.2f} s; {whose} {error} rms{over}."
+    return Tone.GOOD, text, more
+
+
+def _saturated(run: DriveRun, recording: DriveRecording) -> float:
+    """Share of the samples at which a command is at its limit."""
+    limits = np.array(recording.limits)
+    known = np.isfinite(limits) & (limits > 0.0)
+    if not known.any():
+        return 0.0
+    at = np.abs(run.command[:, known]) >= SATURATED * limits[known]
+    return float(at.any(axis=1).mean())
+
+
+def _answer(results: DriveResults) -> Table:
+    metrics = results.metrics
+    if metrics.true is None and metrics.odometry is None:
+        rows = [
+            [f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}",
+             f"{step.time:.2f}", *_response(step.encoders), *_response(step.true)]
+            for step in results.steps
+        ]  # fmt: skip
+        head = ["step", "at, s", "by encoders: to 5 %, ms", "to 1 %, ms", "over, %",
+                "true: to 5 %, ms", "to 1 %, ms", "over, %"]  # fmt: skip
+        return Table(head, rows)
+
+    def number(errors: Errors | None, name: str, scale: float) -> str:
+        return MISSING if errors is None else significant(scale * getattr(errors, name), 3)
+
+    def settled(time: float | None) -> str:
+        return "never" if time is None else f"{time:.2f}"
+
+    pairs = (metrics.true, metrics.odometry)
+    rows = [["settled to 1 cm and 1°", "s",
+             *(MISSING if t is None else settled(t.settling_time) for t in pairs), ""]]  # fmt: skip
+    degrees = math.degrees(1.0)
+    for name, unit, key, scale in (
+        ("position, rms", "mm", "rms_position", 1e3),
+        ("position, largest", "mm", "max_position", 1e3),
+        ("heading, rms", "°", "rms_heading", degrees),
+        ("heading, largest", "°", "max_heading", degrees),
+    ):
+        cells = [number(errors, key, scale) for errors in (*pairs, metrics.drift)]
+        rows.append([name, unit, *cells])
+    peak = MISSING if results.peak_torque is None else significant(results.peak_torque, 3)
+    rows.append(["largest torque", "N m", peak, peak, ""])
+    return Table(["", "unit", "true", "by odometry", "odometry's drift"], rows)
+
+
+def _response(response: Response | None) -> list[str]:
+    if response is None:
+        return [MISSING] * 3
+    times = (response.settling_time_5, response.settling_time)
+    return [
+        *("never" if t is None else f"{1e3 * t:.0f}" for t in times),
+        f"{response.overshoot:.2f}",
+    ]
+
+
+def _path(run: DriveRun, robot: Robot) -> list[Part]:
+    known = run.known_poses
+    if not len(known):
+        return []
+    outline = RobotOutline.of(robot)
+    paths = []
+    if run.has_pose_reference:
+        places = run.reference[np.isfinite(run.reference).all(axis=1)][:, :2]
+        paths.append(("reference", Role.WANTED, places))
+    if run.has_truth and np.isfinite(run.odometry).any():
+        places = run.odometry[np.isfinite(run.odometry).all(axis=1)][:, :2]
+        paths.append(("by odometry", Role.SECOND, places))
+    return [
+        Scene(
+            "path", "Path", run.time[known], run.pose[known], paths,
+            (outline.body, outline.nose, *outline.wheels), robot.appearance.body,
+            reference=run.reference[known] if run.has_pose_reference else None,
+            note="true pose" if run.has_truth else "pose by odometry",
+        )
+    ]  # fmt: skip
+
+
+def _errors(run: DriveRun, events: list[tuple[float, str]]) -> list[Part]:
+    found = [
+        (name, errors, role)
+        for name, errors, role in (
+            ("true", run.true_errors, Role.FIRST),
+            ("by odometry", run.odometry_errors, Role.SECOND),
+        )
+        if errors is not None
+    ]
+    if not found:
+        return []
+    position = [Curve(name, e.time, 1e3 * e.distance, role) for name, e, role in found]
+    heading = [Curve(name, e.time, np.degrees(e.error[:, 2]), role) for name, e, role in found]
+    return [
+        Chart("error_position", "Distance from the reference", "mm", position, TIME, events=events),
+        Chart("error_heading", "Heading error", "°", heading, TIME, events=events),
+    ]
+
+
+def _commands(
+    run: DriveRun, recording: DriveRecording, events: list[tuple[float, str]]
+) -> list[Part]:
+    if not len(run):
+        return []
+    what, parts = run.commanded, list[Part]()
+    for i, (name, unit, limit) in enumerate(
+        zip(what.names, what.units, recording.limits, strict=True)
+    ):
+        values = run.command[:, i]
+        title = f"Torque, {name} wheel" if what is TORQUE else f"Commanded {name}"
+        peak = float(np.nanmax(np.abs(values)))
+        limits = (-limit, limit) if 0.0 < limit < math.inf and peak > 0.5 * limit else ()
+        curve = Curve(name, run.time, values, FOUR[i], steps=True)
+        parts.append(
+            Chart(f"command_{i}", title, unit, [curve], TIME, limits=limits, events=events,
+                  note=f"largest {peak:.3g}" + (f", limit {limit:g}" if limit else ""))
+        )  # fmt: skip
+    return parts
+
+
+def _velocities(
+    run: DriveRun, recording: DriveRecording, events: list[tuple[float, str]]
+) -> list[Part]:
+    if not len(run):
+        return []
+    asked = recording.fields.velocity_name
+    parts: list[Part] = []
+    for i, (key, name, unit) in enumerate((("v", "v", "m/s"), ("omega", "ω", "rad/s"))):
+        curves = [
+            Curve("measured", run.time, run.velocity[:, i], Role.SECOND),
+            Curve(f"{asked} asked for", run.time, run.wanted[:, i], Role.WANTED, dashed=True),
+        ]
+        if run.has_truth:
+            curves.insert(0, Curve("true", run.time, run.true_velocity[:, i]))
+        parts.append(Chart(f"velocity_{key}", name, unit, curves, TIME, events=events))
+    return parts
+
+
+def _adaptation(
+    lived: AdaptationRun, recording: DriveRecording, events: list[tuple[float, str]]
+) -> list[Part]:
+    """Parameters offered, used and true; which gate let an estimate pass."""
+    if not len(lived):
+        return []
+    parts: list[Part] = []
+    for i, name in enumerate(recording.fields.commanded.parameters):
+        std = lived.offered_std[:, i]
+        known = np.isfinite(std)
+        curves = [
+            Curve("offered", lived.time[known], lived.offered[known, i], Role.SECOND,
+                  half_width=NORMAL_95 * std[known]),
+            Curve("in use", lived.time, lived.in_use[:, i], Role.FIRST, steps=True),
+        ]  # fmt: skip
+        if len(lived.true):
+            end = float(lived.time[-1])
+            x = np.append(np.clip(lived.true_time, 0.0, end), end)
+            y = np.append(lived.true[:, i], lived.true[-1, i])
+            curves.append(Curve("true", x, y, Role.TRUTH, steps=True, dashed=True))
+        settled = lived.in_use[:, i]
+        low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
+        room = max(0.5 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
+        parts.append(
+            Chart(f"live_{name}", name, "", curves, TIME, events=events,
+                  y_range=(low - room, high + room))
+        )  # fmt: skip
+    states = np.array([[state == each for each in AdaptationState] for state in lived.state])
+    names = [each.name.lower() for each in AdaptationState] + list(lived.gates)
+    holds = np.hstack([states, lived.passed]) if lived.gates else states
+    parts.append(
+        Strips("gates", "States and gates", names, lived.time, holds, "filled: holds, or lets pass")
+    )
+    return parts

@@ -1,0 +1,324 @@
+"""What report.html shows of an identification: the answer, its trust, and the evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_description import Robot
+from diffbot_ident.torque.estimate import NORMAL_95, State
+from diffbot_ident.verification import HORIZON, Model
+from diffbot_report.ident_recording import (
+    IdentRecording,
+    Verdict,
+    estimate_limits,
+    variance_limits,
+)
+from diffbot_report.ident_results import confidence_notes, state_notes
+from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Scene, Section, Table, Tone
+from diffbot_report.quantity import (
+    MISSING,
+    Quantity,
+    friction_quantities,
+    meanings,
+    physical_quantities,
+    with_uncertainty,
+)
+from diffbot_report.robot_outline import RobotOutline
+from diffbot_report.run_end import Outcome
+from diffbot_report.summary import RunDescription, texts_to_copy
+
+Array = NDArray[np.float64]
+
+TIME = "robot time since the excitation began, s"
+EXCITING = "excitation"  # charts over the time of the excitation zoom together
+# A parameter's correlation with another beyond which more data of the same kind teach little.
+ENTANGLED = 0.95
+FRICTION = {
+    "c_l": "viscous friction, left wheel",
+    "c_r": "viscous friction, right wheel",
+    "f_l": "Coulomb friction, left wheel",
+    "f_r": "Coulomb friction, right wheel",
+}
+
+
+def ident_page(
+    recording: IdentRecording,
+    parameters: Sequence[Quantity],
+    robot: Robot,
+    run: RunDescription,
+    folder: Path,
+    summary: Mapping[str, Any],
+) -> Page:
+    """The page of an identification.
+
+    Args:
+        recording: of the run, finished.
+        parameters: K5..K8 at its end.
+        robot: its description.
+        run: what was run.
+        folder: of the results, for the files to copy.
+        summary: content of summary.json.
+    """
+    estimate = recording.estimate
+    tone, verdict, advice = _verdict(recording, parameters, summary)
+    physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
+    friction = tuple(friction_quantities(estimate).values())
+    phrases = meanings(parameters, physical)
+    notes = [*state_notes(parameters)]
+    notes += confidence_notes(estimate, recording.verdict, recording.verification)
+    notes += [f"not complete: {sentence}" for sentence in summary["missing"]]
+    sections = [
+        Section("Estimates", "Each with its 95 % interval, as it came about.",
+                _estimates(recording, parameters)),
+        Section("Measured and predicted", "A motion that the parameters were not identified from: "
+                f"the model starts anew from what was measured every {HORIZON:g} s.",
+                _held_out(recording, robot)),
+        Section("Excitation", "Torques that acted, and what they caused.", _excitation(recording)),
+        Section("Trust", "What was seen of the needed motion, and which parameters the data "
+                "cannot tell apart.", _trust(recording)),
+        Section("Path", "The axle's middle by odometry. Shift and wheel zoom, dragging moves.",
+                _path(recording, robot), wide=True),
+    ]  # fmt: skip
+    return Page(
+        title=run.label,
+        tone=tone,
+        verdict=verdict,
+        advice=advice,
+        answer=_answer(parameters, friction, phrases),
+        notes=notes,
+        sections=[section for section in sections if section.parts],
+        summary=summary,
+        texts=texts_to_copy(run, folder),
+    )
+
+
+def _verdict(
+    recording: IdentRecording, parameters: Sequence[Quantity], summary: Mapping[str, Any]
+) -> tuple[Tone, str, str]:
+    """Tone, what was found, and what to do next, a sentence each."""
+    estimate, verdict = recording.estimate, recording.verdict
+    if summary["outcome"] == Outcome.FAILED.value:
+        return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
+    if estimate is None:
+        return Tone.BAD, "Nothing was identified: no estimate came.", "See the reason below."
+    again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
+    if estimate.state is State.INVALID:
+        return Tone.BAD, f"These parameters must not be used: {estimate.reason}", again
+    if verdict is Verdict.REFUTED:
+        return (
+            Tone.BAD,
+            "A motion that they were not identified from refutes the parameters.",
+            ("Look at the residuals below; check for slip, slopes and the wiring of the wheels."),
+        )
+    open_ones = [q.symbol for q in parameters if q.state is not State.ESTIMATED]
+    if estimate.state is not State.ESTIMATED:
+        return Tone.CAUTION, f"Not yet: {estimate.reason}", again
+    use = "Controllers take dynamic_parameters.yaml of this folder: parameters:=FILE."
+    if open_ones:
+        names = ", ".join(open_ones)
+        return Tone.CAUTION, f"Identified, but for {names}: not identifiable from this run.", use
+    if verdict is Verdict.VERIFIED:
+        return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
+    return Tone.CAUTION, "K5 to K8 are identified; no other motion has verified them.", use
+
+
+def _answer(
+    parameters: Sequence[Quantity], friction: Sequence[Quantity], phrases: Mapping[str, str]
+) -> Table:
+    known = any(quantity.closed_form is not None for quantity in parameters)
+    head = ["", "unit", "value", "± 95 %", *(["true", "error σ"] if known else []), "meaning"]
+    rows = []
+    for quantity in (*parameters, *friction):
+        value, spread = with_uncertainty(quantity.value, quantity.half_width)
+        row = [quantity.symbol, quantity.unit, value, spread]
+        if known:
+            true, sigma = quantity.closed_form, quantity.error_sigma
+            row += [
+                MISSING if true is None else with_uncertainty(true, quantity.half_width)[0],
+                MISSING if sigma is None else f"{sigma:+.1f}",
+            ]
+        row.append(phrases.get(quantity.symbol) or FRICTION.get(quantity.symbol, ""))
+        rows.append(row)
+    return Table(head, rows)
+
+
+def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
+    """K5..K8 over time (Figs. 10-13 of Lages (2017)) and their variances (Figs. 14-17)."""
+    times, values, variances = recording.parameters()
+    if not len(times):
+        return []
+    true_times, true_values = recording.truth()
+    charts: list[Part] = []
+    for i, quantity in enumerate(parameters):
+        sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
+        known = np.isfinite(sigma) & np.isfinite(values[:, i])
+        value, spread = with_uncertainty(quantity.value, quantity.half_width)
+        curves = [
+            Curve("estimate", times[known], values[known, i], half_width=NORMAL_95 * sigma[known])
+        ]
+        truth = np.empty(0)
+        if len(true_times):
+            x = np.append(np.clip(true_times, times[0], times[-1]), times[-1])
+            truth = np.append(true_values[:, i], true_values[-1, i])
+            curves.append(Curve("true", x, truth, Role.TRUTH, steps=True, dashed=True))
+        charts.append(
+            Chart(
+                quantity.symbol, quantity.symbol, quantity.unit, curves, TIME, EXCITING,
+                note="not identifiable" if quantity.std is None else f"{value} ± {spread}",
+                y_range=estimate_limits(times[known], values[known, i], sigma[known], truth),
+            )
+        )  # fmt: skip
+    curves, limits = [], []
+    for i, (quantity, role) in enumerate(zip(parameters, Role, strict=False)):
+        known = np.isfinite(variances[:, i]) & (variances[:, i] > 0.0)
+        if known.any() and quantity.value:
+            share = variances[known, i] / quantity.value**2
+            curves.append(Curve(quantity.symbol, times[known], np.sqrt(share), role))
+            limits.append(variance_limits(times[known], np.sqrt(share)))
+    if curves:
+        both = (min(low for low, _ in limits), max(high for _, high in limits))
+        charts.append(
+            Chart("std", "Standard deviations, relative", "1", curves, TIME, EXCITING,
+                  logarithmic=True, y_range=both)
+        )  # fmt: skip
+    return charts
+
+
+def _excitation(recording: IdentRecording) -> list[Part]:
+    times, motion = recording.motion()
+    if not len(times):
+        return []
+    torque = [
+        # A torque acted during the period that ends at its stamp.
+        Curve(name, times[:-1], motion[1:, column], role, steps=True)
+        for name, column, role in (("left", 2, Role.FIRST), ("right", 3, Role.SECOND))
+    ]
+    return [
+        Chart("torque", "Wheel torques", "N m", torque, TIME, EXCITING),
+        Chart("v", "Velocity", "m/s", [Curve("v", times, motion[:, 0], Role.THIRD)], TIME,
+              EXCITING),
+        Chart("omega", "Yaw rate", "rad/s", [Curve("ω", times, motion[:, 1], Role.FOURTH)], TIME,
+              EXCITING),
+    ]  # fmt: skip
+
+
+def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
+    """Velocities measured and predicted, and what the prediction leaves over."""
+    times, motion = recording.held_out()
+    if recording.estimate is None or len(times) < 3:
+        return []
+    predicted = predicted_motion(times, motion, Model.of(recording.estimate), robot)
+    charts: list[Part] = []
+    for i, (key, name, unit) in enumerate(
+        (("v", "Velocity", "m/s"), ("omega", "Yaw rate", "rad/s"))
+    ):
+        rest = motion[:, i] - predicted[:, i]
+        rms = math.sqrt(float(np.mean(rest**2)))
+        charts.append(
+            Chart(f"held_out_{key}", f"{name}, held out", unit,
+                  [Curve("measured", times, motion[:, i]),
+                   Curve("predicted", times, predicted[:, i], Role.SECOND, dashed=True)],
+                  TIME, "held out")
+        )  # fmt: skip
+        charts.append(
+            Chart(f"residual_{key}", f"{name}: measured less predicted", unit,
+                  [Curve("residual", times, rest, Role.FOURTH)], TIME, "held out",
+                  note=f"rms {rms:.2g} {unit}")
+        )  # fmt: skip
+    return charts
+
+
+def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) -> Array:
+    """[v, omega] that a model predicts, starting anew from the measured ones every HORIZON.
+
+    Args:
+        times: s, rising, shape (n,).
+        motion: [v, omega, left, right torque] at these, the torques of the period before.
+        model: predicts.
+        robot: its wheels.
+
+    Returns:
+        m/s and rad/s, shape (n, 2).
+    """
+    found = motion[:, :2].copy()
+    period = float(np.median(np.diff(times)))
+    late = max(0.0, model.delay)
+    samples = np.arange(len(times), dtype=float)
+    # A velocity is the mean over a period, so that of its middle; torque acts `late` periods late.
+    torque = np.column_stack(
+        [np.interp(samples + 0.5 - late, samples, motion[:, 2 + side]) for side in range(2)]
+    )
+    begin = 0
+    for k in range(1, len(times)):
+        gap = times[k] - times[k - 1] > 1.5 * period
+        if gap or times[k] - times[begin] >= HORIZON:
+            begin = k
+            # One measured velocity is coarse by the encoder's counts.
+            found[k] = motion[max(k - 2, 0) : k + 3, :2].mean(axis=0)
+            continue
+        start = found[k - 1][:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = model.predict(start, torque[k - 1][None, :, None], period, robot.geometry)
+        found[k] = step[:, 0]
+    return found
+
+
+def _trust(recording: IdentRecording) -> list[Part]:
+    estimate = recording.estimate
+    if estimate is None:
+        return []
+    names = ("K5", "K6", "K7", "K8")
+    parts: list[Part] = []
+    covariance = np.array(estimate.covariance)
+    if np.isfinite(covariance).all() and (np.diag(covariance) > 0.0).all():
+        std = np.sqrt(np.diag(covariance))
+        correlation = covariance / np.outer(std, std)
+        off = np.abs(correlation - np.eye(4))
+        most = np.unravel_index(int(off.argmax()), off.shape)
+        pair = f"{names[int(most[0])]} and {names[int(most[1])]}"
+        note = (
+            f"{pair} are hard to tell apart: more turning at speed tells more"
+            if off.max() > ENTANGLED
+            else f"largest: {pair}, {off.max():.2f}"
+        )
+        parts.append(Matrix("correlation", "Correlation", names, names, correlation, note=note))
+    if any(estimate.coverage):
+        parts.append(
+            Matrix("coverage", "Needed motion that was seen", names, ("share",),
+                   [list(estimate.coverage)], (0.0, 1.0), "1: all of it")
+        )  # fmt: skip
+    times, information = recording.information()
+    if np.isfinite(information).any():
+        parts.append(
+            Chart("information", "Information", "bits",
+                  [Curve("achieved", times, information[:, 0]),
+                   Curve("predicted", times, information[:, 1], Role.SECOND, dashed=True)],
+                  TIME, EXCITING)
+        )  # fmt: skip
+    return parts
+
+
+def _path(recording: IdentRecording, robot: Robot) -> list[Part]:
+    exciting, verifying = recording.path()
+    if not len(exciting):
+        return []
+    times, motion = recording.motion()
+    outline = RobotOutline.of(robot)
+    turn = np.concatenate(
+        [[0.0], np.cumsum(np.diff(times) * 0.5 * (motion[1:, 1] + motion[:-1, 1]))]
+    )
+    paths = [("verifying", Role.SECOND, verifying)] if len(verifying) else []
+    state = recording.state
+    return [
+        Scene(
+            "path", "Path", times, np.column_stack([exciting, turn]), paths,
+            (outline.body, outline.nose, *outline.wheels), robot.appearance.body,
+            arena=state.arena if state else None,
+        )
+    ]  # fmt: skip

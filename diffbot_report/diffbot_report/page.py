@@ -1,0 +1,462 @@
+"""report.html: a run on one page that needs nothing else.
+
+The page holds its style, its script, the plotting library (Plotly) and the run's numbers; it loads
+nothing, so that it opens from a file manager on a robot's own network. `write_page` puts a `Page`
+into it; ident_page, drive_page and others say what a kind of run shows.
+
+    Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
+
+The numbers travel as 32-bit floats; a curve of more than MOST_POINTS points keeps the least and the
+largest value of each interval, so that no peak is lost.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from diffbot_description import write_atomically
+
+Array = NDArray[np.float64]
+
+REPORT = "report.html"
+# Points of a curve, and frames of a scene, that a screen can tell apart with room to zoom.
+MOST_POINTS = 6000
+MOST_FRAMES = 3000
+
+
+class Tone(Enum):
+    """What a verdict means: the colour of the page's head."""
+
+    GOOD = "good"
+    CAUTION = "caution"
+    BAD = "bad"
+
+
+class Role(Enum):
+    """What a curve shows; the page gives each role one colour, light and dark."""
+
+    FIRST = "first"  # the estimate, the left wheel, what was measured
+    SECOND = "second"  # the right wheel, what was predicted
+    THIRD = "third"
+    FOURTH = "fourth"
+    TRUTH = "truth"
+    WANTED = "wanted"
+    QUIET = "quiet"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart.
+
+    Attributes:
+        name: for the legend and the readout.
+        x: shape (n,).
+        y: shape (n,); NaN leaves a gap.
+        role: its colour.
+        half_width: of a band around it, shape (n,); None: no band.
+        steps: whether a value holds until the next one.
+        dashed: whether the line is dashed.
+    """
+
+    name: str
+    x: ArrayLike
+    y: ArrayLike
+    role: Role = Role.FIRST
+    half_width: ArrayLike | None = None
+    steps: bool = False
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over one axis.
+
+    Attributes:
+        key: its id in the page.
+        title: what it shows.
+        unit: of y.
+        curves: lines; empty ones are left out.
+        x_unit: name and unit of x.
+        group: charts of one group zoom together; None: alone.
+        note: said beside the title, such as the value at the end.
+        limits: values of y that must not be crossed.
+        events: (x, name) of instants to mark.
+        logarithmic: whether y is.
+        y_range: (low, high) that is shown at first; None: all.
+    """
+
+    key: str
+    title: str
+    unit: str
+    curves: Sequence[Curve]
+    x_unit: str = "time, s"
+    group: str | None = "time"
+    note: str = ""
+    limits: Sequence[float] = ()
+    events: Sequence[tuple[float, str]] = ()
+    logarithmic: bool = False
+    y_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A table of coloured cells, for correlations and shares.
+
+    Attributes:
+        key: its id in the page.
+        title: what it shows.
+        columns: names.
+        rows: names.
+        values: shape (rows, columns); NaN is an empty cell.
+        limits: values of the palest and of the strongest colour; below zero another colour.
+        note: said beside the title.
+    """
+
+    key: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    values: ArrayLike
+    limits: tuple[float, float] = (-1.0, 1.0)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Strips:
+    """States over time: one strip for each name, filled where it holds.
+
+    Attributes:
+        key: its id in the page.
+        title: what it shows.
+        names: of the strips, m of them.
+        x: times, s, shape (n,).
+        holds: 1 where it holds, 0 where not, shape (n, m).
+        note: said beside the title.
+    """
+
+    key: str
+    title: str
+    names: Sequence[str]
+    x: ArrayLike
+    holds: ArrayLike
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A robot that drives, seen from above, played back at any speed.
+
+    Attributes:
+        key: its id in the page.
+        title: what it shows.
+        time: s, shape (n,).
+        pose: x, y, theta of the robot, m, m, rad, shape (n, 3).
+        paths: name, role and places [x, y] (k, 2), m, of further paths.
+        outline: polygons of the robot in its own frame, m, each (j, 2): body, nose, wheels.
+        colour: of the body, red, green, blue, 0..1.
+        reference: pose that it should have, shape (n, 3); None: none.
+        arena: length along x and width along y, m; None: none.
+        note: said beside the title.
+    """
+
+    key: str
+    title: str
+    time: ArrayLike
+    pose: ArrayLike
+    paths: Sequence[tuple[str, Role, ArrayLike]]
+    outline: Sequence[ArrayLike]
+    colour: tuple[float, float, float]
+    reference: ArrayLike | None = None
+    arena: tuple[float, float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a head; the first cell of a row is its name."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+Part = Chart | Matrix | Strips | Scene | Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence, and parts in two columns, or in one where `wide`."""
+
+    title: str
+    text: str
+    parts: Sequence[Part]
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page says.
+
+    Attributes:
+        title: what was run, for example "ident twil (mujoco)".
+        tone: of the verdict.
+        verdict: one sentence: what was found, or how it failed.
+        advice: one sentence: what to do next.
+        answer: the table of what was found.
+        notes: sentences below it, such as warnings.
+        sections: evidence.
+        summary: content of summary.json.
+        texts: name and content of what to copy: the command that repeats the run, YAML files.
+    """
+
+    title: str
+    tone: Tone
+    verdict: str
+    advice: str
+    answer: Table
+    notes: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_page(page: Page, path: Path) -> Path:
+    """Write a page at one stroke; returns its path.
+
+    Raises:
+        OSError: the file cannot be written.
+        ModuleNotFoundError: the package plotly, whose script draws the charts, is not installed.
+    """
+    return write_atomically(path, page_text(page))
+
+
+def page_text(page: Page) -> str:
+    """The HTML of a page. Raises ModuleNotFoundError without the package plotly."""
+    web = files("diffbot_report") / "web"
+    style = (web / "page.css").read_text(encoding="utf-8")
+    script = (web / "page.js").read_text(encoding="utf-8")
+    charts = [_data(part) for section in page.sections for part in section.parts if _drawn(part)]
+    data = {"charts": charts, "summary": page.summary}
+    body = "\n".join(
+        (_head(page), *(_section(section) for section in page.sections), _texts(page.texts))
+    )
+    # A policy that lets nothing be loaded: the page is whole, or its tests fail.
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline';
+ style-src 'unsafe-inline'; img-src data: blob:">
+<link rel="icon" href="data:,">
+<title>{html.escape(page.title)}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+{body}
+<script type="application/json" id="data">{_json(data)}</script>
+<script>{_plotly()}</script>
+<script>
+{script}
+</script>
+</body>
+</html>
+"""
+
+
+def _plotly() -> str:
+    """The plotting library's script, without importing the Python package, which takes long."""
+    found = find_spec("plotly")
+    if found is None or not found.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'plotly'", name="plotly")
+    script = Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    return script.read_text(encoding="utf-8").replace("</script", "<\\/script")
+
+
+def _json(value: Any) -> str:
+    """JSON that may stand inside <script>."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+
+
+def _head(page: Page) -> str:
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in page.notes)
+    return f"""<header class="{page.tone.value}">
+<div class="bar"><h1>{html.escape(page.title)}</h1>
+<button id="theme" type="button" title="light or dark (d)">◐</button></div>
+<p class="verdict">{html.escape(page.verdict)}</p>
+<p class="advice">{html.escape(page.advice)}</p>
+</header>
+<main>
+<section class="answer">{_table(page.answer)}{f"<ul>{notes}</ul>" if notes else ""}</section>"""
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in table.head)
+    rows = "".join(
+        f"<tr><th scope='row'>{html.escape(row[0])}</th>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in table.rows
+    )
+    text = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<div class='table'>{text}</div>"
+
+
+def _section(section: Section) -> str:
+    parts = "".join(_part(part) for part in section.parts)
+    kind = "wide" if section.wide else "pair"
+    text = f"<p>{html.escape(section.text)}</p>" if section.text else ""
+    heading = f"<h2>{html.escape(section.title)}</h2>"
+    return f"<section>{heading}{text}<div class='{kind}'>{parts}</div></section>"
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, Table):
+        return f"<figure>{_table(part)}</figure>"
+    caption = f"<b>{html.escape(part.title)}</b> <span>{html.escape(part.note)}</span>"
+    tools = ""
+    if isinstance(part, Scene):
+        tools = (
+            "<div class='tools'><button type='button' class='play' title='play (space)'>▶</button>"
+            "<input type='range' class='at' min='0' max='1000' value='0' aria-label='time'>"
+            "<select class='speed' aria-label='speed'>"
+            + "".join(
+                f"<option value='{rate}'{' selected' if rate == 1 else ''}>{rate:g}×</option>"
+                for rate in (0.1, 0.25, 0.5, 1, 2, 5, 10)
+            )
+            + "</select><output></output></div>"
+        )
+    kind = "scene" if isinstance(part, Scene) else "chart"
+    return (
+        f"<figure><figcaption>{caption}</figcaption>"
+        f"<div class='{kind}' id='{html.escape(part.key)}' role='img' "
+        f"aria-label='{html.escape(part.title)}'></div>{tools}</figure>"
+    )
+
+
+def _texts(texts: Mapping[str, str]) -> str:
+    blocks = "".join(
+        f"<figure class='text'><figcaption><b>{html.escape(name)}</b> "
+        "<button type='button' class='copy'>copy</button></figcaption>"
+        f"<pre>{html.escape(text)}</pre></figure>"
+        for name, text in texts.items()
+    )
+    section = f"<section><h2>To copy</h2>{blocks}</section>" if blocks else ""
+    return f"{section}</main>"
+
+
+def _drawn(part: Part) -> bool:
+    return not isinstance(part, Table)
+
+
+def _data(part: Part) -> dict[str, Any]:
+    """What the page's script needs of a part."""
+    kind = type(part).__name__.lower()
+    if isinstance(part, Chart):
+        return {
+            "kind": kind,
+            **{k: v for k, v in asdict(part).items() if k not in ("curves", "note", "title")},
+            "curves": [found for curve in part.curves if (found := _curve(curve)) is not None],
+        }
+    if isinstance(part, Matrix):
+        values = np.asarray(part.values, float)
+        cells = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
+        return {"kind": kind, "key": part.key, "columns": list(part.columns),
+                "rows": list(part.rows), "values": cells, "limits": list(part.limits)}  # fmt: skip
+    if isinstance(part, Strips):
+        x, holds = np.asarray(part.x, float), np.asarray(part.holds, float)
+        kept = _evenly(len(x), MOST_FRAMES)
+        return {"kind": kind, "key": part.key, "names": list(part.names), "x": _packed(x[kept]),
+                "holds": [_packed(column) for column in holds[kept].T]}  # fmt: skip
+    assert isinstance(part, Scene)
+    kept = _evenly(len(np.asarray(part.time)), MOST_FRAMES)
+
+    def columns(values: ArrayLike) -> list[dict[str, str]]:
+        return [_packed(column) for column in np.asarray(values, float).T]
+
+    return {
+        "kind": kind,
+        "key": part.key,
+        "time": _packed(np.asarray(part.time, float)[kept]),
+        "pose": columns(np.asarray(part.pose, float)[kept]),
+        "reference": None if part.reference is None
+        else columns(np.asarray(part.reference, float)[kept]),
+        "paths": [
+            {"name": name, "role": role.value, "places": columns(_thinned_path(places))}
+            for name, role, places in part.paths
+        ],
+        "outline": [np.round(np.asarray(p, float), 5).tolist() for p in part.outline],
+        "colour": [round(255 * c) for c in part.colour],
+        "arena": part.arena,
+    }  # fmt: skip
+
+
+def _curve(curve: Curve) -> dict[str, Any] | None:
+    x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+    if not len(x) or not np.isfinite(y).any():
+        return None
+    kept = peaks_kept(y, MOST_POINTS)
+    band = None
+    if curve.half_width is not None:
+        band = _packed(np.asarray(curve.half_width, float)[kept])
+    return {
+        "name": curve.name,
+        "role": curve.role.value,
+        "steps": curve.steps,
+        "dashed": curve.dashed,
+        "x": _packed(x[kept]),
+        "y": _packed(y[kept]),
+        "band": band,
+    }
+
+
+def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
+    """Indices, rising, of at most about so many values that hold every peak.
+
+    Args:
+        values: shape (n,); NaN is never a peak.
+        most: points; from n of them on, the least and the largest value of equal parts are kept,
+            and both ends.
+    """
+    y = np.asarray(values, float)
+    if len(y) <= most:
+        return np.arange(len(y))
+    edges = np.linspace(0, len(y), most // 2 + 1).astype(int)[:-1]
+    size = np.diff(np.append(edges, len(y)))
+    part = np.repeat(np.arange(len(edges)), size)
+    known = np.where(np.isfinite(y), y, 0.0)
+    # Within each part by value: its first and its last are the least and the largest.
+    order = np.lexsort((known, part))
+    ends = np.concatenate([order[edges], order[edges + size - 1], [0, len(y) - 1]])
+    return np.unique(ends)
+
+
+def _evenly(count: int, most: int) -> NDArray[np.intp]:
+    """Indices of at most so many of `count` items, evenly, with both ends."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
+
+
+def _thinned_path(places: ArrayLike) -> Array:
+    found = np.asarray(places, float).reshape(-1, 2)
+    return found[_evenly(len(found), MOST_FRAMES)]
+
+
+def _packed(values: ArrayLike) -> dict[str, str]:
+    """Numbers as Plotly reads them: little-endian 32-bit floats in base 64."""
+    raw = np.ascontiguousarray(values, dtype="<f4").tobytes()
+    return {"dtype": "f4", "bdata": base64.b64encode(raw).decode("ascii")}

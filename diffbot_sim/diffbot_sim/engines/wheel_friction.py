@@ -1,0 +1,200 @@
+"""Equations of motion of a robot with friction of its wheels, and which of its wheels hold.
+
+A wheel at rest holds as long as the friction that this needs is within its limit. The wheel
+accelerations depend on the torques through a symmetric positive definite matrix, so exactly one
+choice of holding and slipping wheels is consistent (a linear complementarity problem).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from arc_odometry import Velocity
+from diffbot_description import DynamicParameters, FrictionLaw
+from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
+
+HOLDING = 0
+"""Mode of a wheel at rest; +1 and -1 are the directions of a turning one."""
+
+# Relative. Friction may exceed its limit by so much before a wheel counts as released, and a
+# coefficient below this part of what was added up to it is an exact zero.
+ROUNDING = 1e-12
+# A robot starts when its casters leave more than this part of the acceleration without them.
+STARTS = 1e-6
+
+
+@dataclass(frozen=True)
+class PlanarDynamics:
+    """Rows of v', omega' and of the friction torques (N m) that hold the wheels [left, right].
+
+    Rows in the basis of motion_series, with a column more for each of `functions`.
+    """
+
+    acceleration: tuple[list[float], list[float]]
+    holding: tuple[list[float], list[float]]
+
+
+class WheelFriction:
+    """Equations of motion for given modes of the wheels, and the choice of those modes.
+
+    Args:
+        parameters: K5..K8.
+        radius: wheel radius, m.
+        half_track: b, m.
+        laws: friction of the wheels [left, right].
+        drag: of the casters.
+
+    Attributes:
+        parameters: as given.
+        wheel_speed: rows of the wheel speeds [left, right], rad/s.
+        functions: of the state, which the equations hold besides its powers: the fall of static
+            to Coulomb friction of each wheel that has it, the direction of each caster that drags.
+        holds: whether a wheel has dry friction at all.
+    """
+
+    def __init__(
+        self,
+        parameters: DynamicParameters,
+        radius: float,
+        half_track: float,
+        laws: tuple[FrictionLaw[float], FrictionLaw[float]],
+        drag: CasterDrag,
+    ) -> None:
+        self.parameters = parameters
+        self.drag = drag
+        self._half_track = half_track
+        self._laws = laws
+        k7, k8 = parameters.k7, parameters.k8
+        self._input = np.array([[k7, k7], [k8, -k8]])  # wheel torques -> [v', omega']
+        self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / radius
+        self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in laws]
+        self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
+        self.functions: list[StateFunction] = [
+            Stribeck(*(self._wheels[i] / laws[i].stribeck_velocity).tolist()) for i in self._falling
+        ]
+        self.functions += [Slip(x, y) for x, y, _ in drag.casters]
+        self._columns = 5 + len(self._falling) + 2 * len(drag.casters)
+        self.wheel_speed = [
+            [0.0, 0.0, *speeds, *(0.0,) * (self._columns - 4)] for speeds in self._wheels.tolist()
+        ]
+
+    def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
+        """Equations of motion while the modes of the wheels [left, right] last."""
+        torques = np.zeros((2, self._columns))
+        for i, law in enumerate(self._laws):
+            torques[i, 2:4] = -law.viscous * self._wheels[i]
+            torques[i, 4] = torque[i] - law.sliding(modes[i]) * modes[i]
+        for column, i in enumerate(self._falling, start=5):
+            law = self._laws[i]
+            torques[i, column] = -modes[i] * (law.breakaway(modes[i]) - law.sliding(modes[i]))
+        drift = np.zeros_like(torques)
+        drift[0, 0], drift[1, 1] = self.parameters.k5, self.parameters.k6
+        first = 5 + len(self._falling)
+        for column, (x, y, limit) in enumerate(self.drag.casters):
+            along = first + 2 * column  # after it the column of the direction across
+            drift[0, along] = -limit / self.drag.mass
+            drift[1, along] = limit * y / self.drag.inertia
+            drift[1, along + 1] = -limit * x / self.drag.inertia
+        free = drift + self._input @ torques
+        holding = np.zeros_like(torques)
+        held = [i for i in range(2) if modes[i] == HOLDING]
+        if held:
+            gain = self._wheels[held] @ self._input[:, held]
+            holding[held] = -np.linalg.solve(gain, self._wheels[held] @ free)
+        rows = (free + self._input @ holding).tolist()
+        if len(held) == 2:
+            rows = [[0.0] * self._columns, [0.0] * self._columns]
+        left, right = holding.tolist()
+        return PlanarDynamics((rows[0], rows[1]), (left, right))
+
+    def choose_modes(
+        self, v: float, omega: float, torque: tuple[float, float], modes: list[int]
+    ) -> list[int]:
+        """Modes from now on: turning wheels keep theirs, wheels at rest hold or start to turn.
+
+        Args:
+            v, omega: body velocity, m/s and rad/s.
+            torque: acting from now on, N m.
+            modes: HOLDING for each wheel that is at rest now, else its direction.
+        """
+        if HOLDING not in modes:
+            return list(modes)
+        values = (value for function in self.functions for value in function.values(v, omega))
+        basis = np.array([omega * omega, v * omega, v, omega, 1.0, *values])
+        choices = [(HOLDING, 1, -1) if mode == HOLDING else (mode,) for mode in modes]
+        for candidate in map(list, product(*choices)):
+            dynamics = self.dynamics(torque, candidate)
+            wheel_acceleration = self._wheels @ (np.array(dynamics.acceleration) @ basis)
+            friction = np.array(dynamics.holding) @ basis
+            if all(
+                abs(friction[i]) <= self.limit(i, friction[i]) * (1.0 + ROUNDING)
+                if candidate[i] == HOLDING
+                else candidate[i] * wheel_acceleration[i] > 0.0
+                for i in range(2)
+                if modes[i] == HOLDING
+            ):
+                return candidate
+        return list(modes)  # only rounding on the limit of holding leads here
+
+    def limit(self, wheel: int, friction: float) -> float:
+        """Largest size of the torque that holds a wheel, N m.
+
+        Args:
+            wheel: 0 left, 1 right.
+            friction: of its sign; one that pushes backward keeps the wheel from turning forward.
+        """
+        return self._laws[wheel].breakaway(-friction)
+
+    def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
+        """How a robot at rest starts whose casters drag: accelerations and modes; None: it stays.
+
+        The friction of a caster has the direction of the acceleration, which depends on it. Of all
+        choices of wheels that hold only one is consistent, as in choose_modes.
+
+        Args:
+            torque: from now on, N m.
+        """
+        for modes in ([HOLDING, 1], [HOLDING, -1], [1, HOLDING], [-1, HOLDING]):
+            held = modes.index(HOLDING)
+            if self.holds[held]:
+                turn = self._pivoting(torque, held, modes[1 - held])
+                if turn is not None:
+                    return turn, modes
+        for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
+            free = self._input @ [
+                tau - mode * law.breakaway(mode)
+                for tau, mode, law in zip(torque, modes, self._laws, strict=True)
+            ]
+            start = self.drag.after(float(free[0]), float(free[1]), 1.0)
+            speeds = self._wheels @ start
+            if np.abs(speeds).max() > STARTS * np.abs(self._wheels @ free).max() and all(
+                mode * speed > 0.0
+                for mode, speed, holds in zip(modes, speeds, self.holds, strict=True)
+                if holds
+            ):
+                return start, modes
+        return None
+
+    def _pivoting(self, torque: tuple[float, float], held: int, mode: int) -> Velocity | None:
+        """Accelerations about the contact point of a held wheel, if it holds then."""
+        turning = 1 - held
+        b = self._half_track
+        v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
+        net = list(torque)
+        net[turning] -= mode * self._laws[turning].breakaway(mode)
+        mass, inertia = self.drag.mass, self.drag.inertia
+        force, moment = (self._input @ net * (mass, inertia)).tolist()
+        for x, y, limit in self.drag.casters:
+            forward, left = Slip(x, y).values(v, omega)
+            force -= limit * forward
+            moment -= limit * (x * left - y * forward)
+        size = (force * v + moment * omega) / (mass * v * v + inertia * omega * omega)
+        if size <= 0.0:
+            return None
+        start = Velocity(size * v, size * omega)
+        holding = (mass * start.v - force) / (mass * self.parameters.k7)
+        return start if abs(holding) <= self.limit(held, holding) else None

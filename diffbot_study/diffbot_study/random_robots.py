@@ -1,0 +1,304 @@
+"""Robots, sensors and motors drawn at random, and runs of them: for ensembles over robots.
+
+`draw` gives a robot of 0.5 to 500 kg that passes every check of the schema, together with what is
+no part of a robot file: control period, torque noise and torque delay. Its proportions are those of
+robots that stand and do not tip: the track grows with the mass, casters carry the side on which the
+centre of mass lies, and the excitation accelerates by 0.8 to 2 m/s^2.
+
+What is drawn, uniform unless said otherwise:
+
+    mass 0.5 to 500 kg (logarithmic); wheels 2 to 30 cm; centre of mass 0.1 to 0.75 of half the
+    track ahead of the axle or behind it; Coulomb friction up to 0.4 of the excitation's amplitude,
+    viscous up to a tenth of the amplitude per top speed; 500 to 16384 counts and periods of 2 to
+    40 ms (logarithmic); torque delay none, whole or broken, up to 3.5 periods; torque noise 1 to
+    5 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from arc_odometry import JointSample
+from diffbot_description import Robot, load_robot
+from diffbot_description.loading import robot_from
+from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.simulator import Simulator
+from diffbot_sim.virtual_robot import Actuator, Encoders
+from diffbot_study.recorded_runs import Run, make_run
+
+MILLISECOND = 1e-3
+"""Control periods and delays are whole multiples of it (s), as the engines' inner steps are."""
+
+
+ODDITIES = ("stribeck", "direction", "caster")
+
+
+@dataclass(frozen=True)
+class RandomRobot:
+    """A robot with its surroundings.
+
+    Attributes:
+        robot: passes all checks of the schema; its path is a file only if `written`.
+        seed: it was drawn from; also of excitation, noise and encoders in `record_random`.
+        period: control period, s.
+        delay: control periods between a torque's command and its action, 0 to 3.5.
+        noise: standard deviation of the acting torque, as a share of it.
+    """
+
+    robot: Robot
+    seed: int
+    period: float
+    delay: float
+    noise: float
+
+    @property
+    def coulomb_share(self) -> float:
+        """Larger Coulomb friction of the wheels as a share of the excitation's amplitude."""
+        return max(self.robot.friction.coulomb) / self.robot.excitation.amplitude
+
+    def written(self, folder: Path) -> RandomRobot:
+        """The same robot, read from a file in this folder, which engines with a URDF need."""
+        path = folder / f"random_{self.seed}.yaml"
+        path.write_text(yaml.safe_dump(_robot_data(self.seed), sort_keys=False))
+        return replace(self, robot=load_robot(path))
+
+    def without_friction(self) -> RandomRobot:
+        """The same robot with wheels that turn freely."""
+        free = replace(self.robot.friction, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
+        return replace(self, robot=replace(self.robot, friction=free))
+
+    def with_oddity(self, name: str) -> RandomRobot:
+        """The same robot with a friction that K5..K8, viscous and Coulomb friction cannot explain.
+
+        Args:
+            name: of ODDITIES: "stribeck", a breakaway torque of 1.5 times the Coulomb friction that
+                falls off within 5 % of the top speed; "direction", Coulomb friction 30 % less
+                backward; "caster", casters that drag with a coefficient of 0.02, for engines with
+                casters.
+
+        Raises:
+            ValueError: there is no such oddity.
+        """
+        robot = self.robot
+        left, right = robot.friction.coulomb
+        if name == "stribeck":
+            slow = 0.05 * robot.excitation.linear_velocity / robot.wheels.radius
+            friction = replace(
+                robot.friction, static=(1.5 * left, 1.5 * right), stribeck_velocity=(slow, slow)
+            )
+        elif name == "direction":
+            friction = replace(robot.friction, coulomb_backward=(0.7 * left, 0.7 * right))
+        elif name == "caster":
+            contact = replace(robot.contact, caster_friction=0.02)
+            return replace(self, robot=replace(robot, contact=contact))
+        else:
+            raise ValueError(f"oddity = {name!r}: must be one of {', '.join(ODDITIES)}")
+        return replace(self, robot=replace(robot, friction=friction))
+
+
+def draw(seed: int) -> RandomRobot:
+    """The robot of this seed, >= 0."""
+    generator = np.random.default_rng([seed, 1])
+    robot = robot_from(_robot_data(seed), Path(f"random_{seed}.yaml"))
+    period = _period(seed)
+    steps = round(period / MILLISECOND)
+    kind = generator.integers(3)
+    if kind == 0:
+        delay = 0.0
+    elif kind == 1:
+        delay = float(generator.integers(1, 4))
+    else:
+        delay = round(generator.uniform(0.0, 3.5) * steps) / steps
+    return RandomRobot(robot, seed, period, delay, float(generator.uniform(0.01, 0.05)))
+
+
+def _period(seed: int) -> float:
+    generator = np.random.default_rng([seed, 2])
+    return MILLISECOND * round(_logarithmic(generator, 2.0, 40.0))
+
+
+def _logarithmic(generator: np.random.Generator, low: float, high: float) -> float:
+    return math.exp(generator.uniform(math.log(low), math.log(high)))
+
+
+def _robot_data(seed: int) -> dict[str, Any]:
+    """Content of the robot file of this seed."""
+    generator = np.random.default_rng([seed, 0])
+    uniform = generator.uniform
+    mass = _logarithmic(generator, 0.5, 500.0)
+    # twil and agv lie on this line of track over mass.
+    track = 0.27 * (mass / 4.7) ** 0.28 * math.exp(uniform(-0.25, 0.25))
+    radius = min(max(track * uniform(0.1, 0.33), 0.02), 0.3)
+    wheels = _wheels(generator, mass, radius, track)
+    width = wheels["width"]
+    side = float(generator.choice([-1.0, 1.0]))
+    ahead = side * uniform(0.1, 0.75) * 0.5 * track
+    half_length = track * uniform(0.5, 0.8)
+    bottom, body_width = 0.4 * radius, track - 1.5 * width
+    height = max(radius, 0.15 * track) * uniform(0.8, 1.2)
+    body = _body(
+        (mass - 2.0 * wheels["mass"], ahead, height),
+        (half_length, body_width, bottom),
+        uniform(0.7, 1.1),
+    )
+    near, far = ahead + side * 0.7 * half_length, -side * 0.6 * half_length
+    limits, excitation = _limits(generator, mass, radius, track, _period(seed))
+    top_speed = excitation["linear_velocity"] / radius
+    amplitude = excitation["amplitude"]
+    coulomb = uniform(0.0, 0.4) * uniform(0.7, 1.0, 2)
+    viscous = uniform(0.0, 0.1) * uniform(0.7, 1.0, 2)
+    caster = {"radius": 0.3 * radius, "y": 0.3 * body_width}
+    return {
+        "name": f"random_{seed}",
+        "wheels": wheels,
+        "body": body,
+        "casters": [
+            {**caster, "x": near, "clearance": 0.0},
+            {**caster, "x": near, "y": -caster["y"], "clearance": 0.0},
+            {**caster, "x": far, "y": 0.0, "clearance": 0.02 * radius},
+        ],
+        "joints": {"left": "left_wheel_joint", "right": "right_wheel_joint"},
+        "friction": {
+            "viscous": (amplitude / top_speed * viscous).tolist(),
+            "coulomb": (amplitude * coulomb).tolist(),
+        },
+        "limits": limits,
+        "excitation": excitation,
+        "encoder": {"counts": round(_logarithmic(generator, 500.0, 16384.0))},
+        "contact": {
+            "stiffness": 2e6 * mass,
+            "damping": 1e3,
+            "wheel_friction": 10.0,
+            "caster_friction": 0.0,
+        },
+        "appearance": {"body": [0.5, 0.5, 0.5], "accent": [0.2, 0.6, 0.9]},
+    }
+
+
+def _wheels(
+    generator: np.random.Generator, mass: float, radius: float, track: float
+) -> dict[str, float]:
+    wheel_mass = mass * generator.uniform(0.02, 0.08)
+    width = min(radius * generator.uniform(0.2, 0.5), 0.2 * track)
+    spin = generator.uniform(0.5, 0.8) * wheel_mass * radius**2
+    return {
+        "radius": radius,
+        "separation": track,
+        "width": width,
+        "mass": wheel_mass,
+        "inertia_spin": spin,
+        "inertia_yaw": 0.5 * spin + wheel_mass * width**2 / 12.0,
+    }
+
+
+def _body(
+    body: tuple[float, float, float], box: tuple[float, float, float], spread: float
+) -> dict[str, Any]:
+    """Mass, x and z of its centre; half length, width and bottom; share of a box's inertia."""
+    mass, ahead, height = body
+    half_length, width, bottom = box
+    tall = 2.0 * (height - bottom) + 0.2 * height
+    length = 2.0 * half_length
+    return {
+        "mass": mass,
+        "center_of_mass": {"x": ahead, "z": height},
+        "inertia": {
+            "roll": spread * mass * (width**2 + tall**2) / 12.0,
+            "pitch": spread * mass * (length**2 + tall**2) / 12.0,
+            "yaw": spread * mass * (length**2 + width**2) / 12.0,
+        },
+        "shape": {
+            "front": ahead + half_length,
+            "rear": ahead - half_length,
+            "width": width,
+            "bottom": bottom,
+            "top": bottom + tall,
+        },
+    }
+
+
+def _limits(
+    generator: np.random.Generator, mass: float, radius: float, track: float, period: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Limits and excitation: accelerations that no wheel slips or lifts at."""
+    amplitude = 0.5 * mass * radius * generator.uniform(0.8, 2.0)
+    velocity = min(generator.uniform(0.6, 1.3) * math.sqrt(track / 0.27), 2.0)
+    yaw_rate = velocity / (0.5 * track) * generator.uniform(0.7, 1.2)
+    limits = {
+        "torque": 4.0 * amplitude,
+        "traction": 1.5 * amplitude,
+        "torque_rate": 2000.0 * amplitude,
+        "linear_velocity": 1.5 * velocity,
+        "angular_velocity": 1.5 * yaw_rate,
+    }
+    excitation = {
+        "amplitude": amplitude,
+        # A bit lasts 0.12 to 0.3 s, as with the robots that ship.
+        "hold": max(3, round(generator.uniform(0.12, 0.3) / period)),
+        "register": 10,
+        "linear_velocity": velocity,
+        "angular_velocity": yaw_rate,
+    }
+    return limits, excitation
+
+
+def record_random(drawn: RandomRobot, seconds: float, engine: str | Simulator = "ideal") -> Run:
+    """Excite a random robot at rest by guarded PRBS, as the suite does, within its limits.
+
+    Args:
+        drawn: the robot; `written` to a file for engines that need a URDF.
+        seconds: robot time, s.
+        engine: name of the engine, or one that simulates this robot: it goes on as it stands.
+    """
+    if isinstance(engine, str):
+        with closing(make_simulator(engine, drawn.robot)) as made:
+            return record_random(drawn, seconds, made)
+    robot, period, seed = drawn.robot, drawn.period, drawn.seed
+    own, wheels = robot.excitation, robot.wheels
+    limit = wheel_speed_limit(
+        own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
+    )
+    source = GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)
+    motors = _LateMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
+    encoders = Encoders(robot.encoder.counts, period, seed)
+    position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+    samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
+    speeds = (0.0, 0.0)
+    for step in range(1, round(seconds / period) + 1):
+        reported = motors.drive(engine, source.torque(speeds), period)
+        position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+        samples.append(JointSample(step * period, position, velocity, reported))
+        before = samples[-2].position
+        speeds = ((position[0] - before[0]) / period, (position[1] - before[1]) / period)
+    return make_run(robot, engine.parameters(), samples)
+
+
+class _LateMotors:
+    """Motors whose torques act late by any share of a control period."""
+
+    def __init__(self, actuator: Actuator, delay: float) -> None:
+        self._actuator = actuator
+        whole = int(delay)
+        self._part = delay - whole
+        self._under_way = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
+
+    def drive(
+        self, engine: Simulator, command: tuple[float, float], period: float
+    ) -> tuple[float, float]:
+        """Move an engine on by a period (s); returns the torque that is reported, N m."""
+        reported, acting = self._actuator.apply(command)
+        self._under_way.append(acting)
+        before, now = self._under_way[0], self._under_way[1]
+        if self._part > 0.0:
+            engine.step(before, self._part * period)
+        engine.step(now, (1.0 - self._part) * period)
+        return reported

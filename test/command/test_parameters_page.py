@@ -1,0 +1,38 @@
+"""docs/parameters.md has every parameter of every node, as the nodes declare them."""
+
+import re
+import runpy
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+ROOT = Path(__file__).resolve().parents[2]
+MADE = runpy.run_path(str(ROOT / "docs" / "parameters.py"))
+SOURCES = [
+    path
+    for package in ("arc_odometry", "pose2d_trajectories", "diffbot_*")
+    for path in ROOT.glob(f"{package}/*/**/*.py")
+    if "test" not in path.relative_to(ROOT).parts
+]
+
+
+def test_the_page_is_up_to_date():
+    written = MADE["PAGE"].read_text(encoding="utf-8")
+    assert written == MADE["page"](), "run: ./diffbot python docs/parameters.py"
+
+
+def test_the_page_has_every_table():
+    named = r"^class (\w+)(?:\([\w, ]*\))?:\n(?: {4}.*\n|\n)*? {4}\w+: [\w\[\], .]+ = parameter\("
+    there = {name for path in SOURCES for name in re.findall(named, path.read_text(), re.MULTILINE)}
+    shown = {table.__name__ for kind in MADE["NODES"].values() for table in kind.__mro__}
+    assert len(there) > 25
+    assert there <= shown
+
+
+@pytest.mark.parametrize("node", MADE["NODES"])
+def test_defaults_have_the_type_that_type_checkers_know(node):
+    for each in fields(MADE["NODES"][node]):
+        assert each.type.partition("[")[0] == type(each.default).__name__, each.name

@@ -1,0 +1,286 @@
+"""report.html: what it says, that it loads nothing, and that its charts hold the run's numbers."""
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import browser as chromium
+import numpy as np
+import pytest
+from drive_example import backstepping_example, linearizing_example
+from hypothesis import given
+from hypothesis import strategies as st
+from ident_example import TRUE, VERIFICATION, example_recording
+from rich.console import Console
+
+from diffbot_description import load_robot
+from diffbot_report import Ending, IdentRecording, Outcome, ReportWriter, RunDescription
+from diffbot_report.drawing import Drawing
+from diffbot_report.drive_results import drive_findings
+from diffbot_report.ident_page import predicted_motion
+from diffbot_report.ident_results import identification_findings
+from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text, peaks_kept
+from diffbot_report.run_end import IdentState, Phase
+from diffbot_report.summary import repeat_command
+
+ROBOT = load_robot("twil")
+# The key of a parameter's chart is its symbol.
+SYMBOLS = ("K5", "K6", "K7", "K8")
+needs_browser = pytest.mark.skipif(
+    chromium.program() is None, reason="no Chromium: install the Debian package chromium"
+)
+
+
+def no_pictures():
+    """A drawing of nothing: a page needs no matplotlib."""
+    drawing = Drawing("no_such_module")
+    drawing.start()
+    return drawing
+
+
+def written(findings, folder, run, ending=None):
+    """report.html of what a run found, and its summary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    writer = ReportWriter(run, folder, Console(quiet=True), no_pictures())
+    assert writer.write(findings, ending or Ending(Outcome.COMPLETED), 1.0, 0.0)
+    return folder / "report.html", json.loads((folder / "summary.json").read_text())
+
+
+def ident_report(recording, folder, **more):
+    findings = identification_findings(recording, ROBOT, 100, "twil")
+    return written(findings, folder, RunDescription("ident", "twil", "ideal", 1), **more)
+
+
+def drive_report(recording, folder, name="backstepping", node="backstep_controller"):
+    run = RunDescription(name, "twil", "ideal", 1, {"goal": "1,0,0", "watchdog": False})
+    findings = drive_findings(recording, run, node, {}, ROBOT, animation=False)
+    return written(findings, folder, run)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Pages of an identification, a pose drive and a velocity drive, with their summaries."""
+    folder = tmp_path_factory.mktemp("reports")
+    return {
+        "ident": ident_report(example_recording(verification=VERIFICATION), folder / "ident"),
+        "park": drive_report(backstepping_example((0.5, 0.3, 1.0), 6.0), folder / "park"),
+        "steps": drive_report(
+            linearizing_example(), folder / "steps", "linearizing", "linearizing_controller"
+        ),
+    }
+
+
+def data_of(page: Path):
+    text = page.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(found[1])
+
+
+def numbers(packed):
+    return np.frombuffer(base64.b64decode(packed["bdata"]), "<f4")
+
+
+def charts_of(page):
+    return {chart["key"]: chart for chart in data_of(page)["charts"]}
+
+
+def verdict_of(page):
+    text = page.read_text(encoding="utf-8")
+    tone = re.search(r'<header class="(\w+)">', text)[1]
+    return tone, re.search(r'<p class="verdict">(.*?)</p>', text)[1]
+
+
+def test_the_page_says_what_was_found(reports):
+    page, summary = reports["ident"]
+    tone, verdict = verdict_of(page)
+    assert tone == "good" and "another motion verifies" in verdict
+    charts = charts_of(page)
+    for i, symbol in enumerate(SYMBOLS):
+        estimate, truth = charts[symbol]["curves"]
+        value = summary["parameters"][symbol]["value"]
+        assert numbers(estimate["y"])[-1] == pytest.approx(value, rel=1e-6)
+        half = 1.96 * summary["parameters"][symbol]["std"]
+        assert numbers(estimate["band"])[-1] == pytest.approx(half, rel=1e-3)
+        assert set(numbers(truth["y"])) == {np.float32(TRUE[i])}
+    assert {"held_out_v", "residual_omega", "torque", "correlation", "path"} <= set(charts)
+
+
+def test_the_page_of_a_drive(reports):
+    page, summary = reports["park"]
+    tone, verdict = verdict_of(page)
+    tracking = summary["tracking"]["true"]
+    assert tone == "good"
+    assert verdict.startswith(f"Settled after {tracking['settling_time']:.2f} s")
+    charts = charts_of(page)
+    torque = max(np.abs(numbers(charts[f"command_{i}"]["curves"][0]["y"])).max() for i in range(2))
+    assert torque == pytest.approx(summary["peak_torque"], rel=1e-6)
+    assert charts["path"]["kind"] == "scene" and charts["path"]["reference"]
+    tone, verdict = verdict_of(reports["steps"][0])
+    assert tone == "good" and verdict == "All 3 steps of velocity settled."
+
+
+def test_it_repeats_the_run(reports):
+    text = reports["park"][0].read_text(encoding="utf-8")
+    assert (
+        "./diffbot launch backstepping robot:=twil sim:=ideal seed:=1 goal:=1,0,0 watchdog:=false"
+        in text
+    )
+    run = RunDescription("ident", "my robot.yaml", "", None, {"arena": "", "until": "k7 1%"})
+    assert repeat_command(run) == (
+        "./diffbot launch ident 'robot:=my robot.yaml' sim:=none 'until:=k7 1%'"
+    )
+
+
+def test_a_run_that_failed_or_found_nothing_has_a_page_that_says_so(tmp_path):
+    failed = Ending(Outcome.FAILED, "the <simulator> has gone")
+    page, _ = ident_report(IdentRecording(), tmp_path / "failed", ending=failed)
+    assert verdict_of(page) == ("bad", "The run failed: the &lt;simulator&gt; has gone")
+    page, _ = ident_report(IdentRecording(), tmp_path / "nothing")
+    assert verdict_of(page)[0] == "bad"
+    page, _ = ident_report(example_recording(unknown=(0, 1)), tmp_path / "open")
+    tone, verdict = verdict_of(page)
+    assert tone == "caution" and "K5, K6" in verdict
+    refuted = example_recording(verification=VERIFICATION.__class__(
+        False, "slips", *(getattr(VERIFICATION, name) for name in
+                          ("duration", "horizon", "one_step", "at_horizon"))
+    ))  # fmt: skip
+    tone, verdict = verdict_of(ident_report(refuted, tmp_path / "refuted")[0])
+    assert tone == "bad" and "refutes" in verdict
+
+
+def test_without_plotly_the_run_has_its_summary_and_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("diffbot_report.page.find_spec", lambda name: None)
+    console = Console(record=True, width=200)
+    findings = identification_findings(example_recording(), ROBOT, 100, "twil")
+    writer = ReportWriter(RunDescription(), tmp_path, console, no_pictures())
+    assert writer.write(findings, Ending(Outcome.COMPLETED), 1.0, 0.0)
+    assert "report.html left out: No module named 'plotly'; install plotly" in console.export_text()
+    assert (tmp_path / "summary.json").exists() and not (tmp_path / "report.html").exists()
+
+
+def test_text_from_a_run_cannot_become_script():
+    evil = "</script><script>alert(1)</script><b>"
+    chart = Chart("c", evil, evil, [Curve(evil, [0.0, 1.0], [0.0, 1.0])], note=evil)
+    page = Page(evil, Tone.GOOD, evil, evil, Table([evil], [[evil]]), [evil],
+                [Section(evil, evil, [chart])], {"reason": evil}, {evil: evil})  # fmt: skip
+    text = page_text(page)
+    # The page's own three and no other; Plotly's script has none in it.
+    assert "<script>alert" not in text and "<b></" not in text
+    assert len(re.findall(r"<script[ >]", text)) == text.count("</script>") == 3
+
+
+def test_a_long_run_stays_small_and_keeps_its_peaks():
+    """An hour at 100 Hz, with one sample that stands out."""
+    time = np.arange(360_000) * 0.01
+    values = np.sin(time)
+    values[123_456], values[234_567] = 5.0, -7.0
+    kept = peaks_kept(values, 6000)
+    assert len(kept) <= 6002
+    assert values[kept].max() == 5.0 and values[kept].min() == -7.0
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=200),
+    st.integers(4, 60),
+)
+def test_thinning_keeps_ends_order_and_extremes(values, most):
+    kept = peaks_kept(values, most)
+    assert kept[0] == 0 and kept[-1] == len(values) - 1
+    assert (np.diff(kept) > 0).all()
+    assert len(kept) <= max(most + 2, min(len(values), most))
+    array = np.array(values)
+    finite = array[np.isfinite(array)]
+    if len(finite) == len(array):
+        assert array[kept].max() == finite.max() and array[kept].min() == finite.min()
+
+
+def test_a_true_model_predicts_the_held_out_motion():
+    """From torques alone, but for a start every 2 s."""
+    from diffbot_ident.verification import Model
+
+    model = Model(TRUE)
+    times = np.arange(400) * 0.01
+    rng = np.random.default_rng(3)
+    torque = np.repeat(rng.choice([-0.3, 0.3], (20, 2)), 20, axis=0)
+    velocity = np.zeros((400, 2))
+    for k in range(1, 400):
+        # The torque of row k acted until its stamp; a velocity is that of its period's middle.
+        acting = 0.5 * (torque[k - 1] + torque[k])
+        step = model.predict(velocity[k - 1][:, None], acting[None, :, None], 0.01, ROBOT.geometry)
+        velocity[k] = step[:, 0]
+    motion = np.column_stack([velocity, torque])
+    predicted = predicted_motion(times, motion, model, ROBOT)
+    rest = motion[:, :2] - predicted
+    assert np.abs(rest[:199]).max() < 1e-9
+    wrong = predicted_motion(times, motion, Model((0.1, -4.0, 2.0, -12.0)), ROBOT)
+    assert np.sqrt(np.mean((motion[:, :2] - wrong) ** 2)) > 10 * np.sqrt(np.mean(rest**2))
+
+
+def test_held_out_states_are_kept_one_by_one():
+    recording = example_recording(verification=VERIFICATION)
+    times, motion = recording.held_out()
+    assert len(times) == round(100 * VERIFICATION.duration)
+    assert motion.shape == (len(times), 4)
+    state = IdentState(0, Phase.EXCITING)
+    assert state.phase is not Phase.VERIFYING
+
+
+@pytest.fixture(scope="module")
+def page_in_browser(tmp_path_factory):
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["ident", "park", "steps"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_a_browser_draws_every_chart_without_a_request(page_in_browser, reports, kind, width, dark):
+    page, summary = reports[kind]
+    page_in_browser.requests.clear()
+    page_in_browser.complaints.clear()
+    page_in_browser.open(page, width, dark)
+    asked = [url for url in page_in_browser.requests if not url.startswith(("data:", "blob:"))]
+    assert asked == [page.as_uri()]
+    assert page_in_browser.complaints == []
+    assert page_in_browser.value("diffbot.data.summary.outcome") == summary["outcome"]
+    for key, chart in charts_of(page).items():
+        if chart["kind"] == "chart":
+            shown = page_in_browser.value(
+                f"document.getElementById({json.dumps(key)}).data"
+                ".filter(t => t.name).map(t => Array.from(t.y).slice(-1)[0])"
+            )
+            kept = [float(numbers(curve["y"])[-1]) for curve in chart["curves"]]
+            assert shown == pytest.approx(kept, nan_ok=True)
+            drawn = f"document.querySelectorAll('#{key} .scatterlayer path.js-line').length"
+            assert page_in_browser.value(drawn) >= 1, key
+        elif chart["kind"] == "scene":
+            count = (
+                f"(() => {{ const c = document.querySelector('#{key} canvas');"
+                "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                "let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()"
+            )
+            assert page_in_browser.value(count) > 1000
+    # Nothing is wider than the screen.
+    assert page_in_browser.value("document.documentElement.scrollWidth") <= width
+    assert page_in_browser.value("document.documentElement.classList.contains('dark')") is dark
+
+
+@needs_browser
+def test_zoom_is_shared_play_moves_and_keys_work(page_in_browser, reports):
+    tab = page_in_browser
+    tab.open(reports["park"][0])
+    tab.value("Plotly.relayout('command_0', {'xaxis.range': [1, 2]}).then(() => 0)")
+    for key in ("command_1", "velocity_v", "error_heading"):
+        tab.wait(f"document.getElementById('{key}')._fullLayout.xaxis.range[1] === 2")
+    tab.value("Plotly.relayout('command_1', {'xaxis.autorange': true}).then(() => 0)")
+    tab.wait("document.getElementById('velocity_v')._fullLayout.xaxis.range[1] > 5")
+    assert tab.value("diffbot.scenes.path.state().running") is False
+    tab.press(" ")
+    tab.wait("diffbot.scenes.path.state().now > 0.2 && diffbot.scenes.path.state().running")
+    tab.press(" ")
+    assert tab.value("diffbot.scenes.path.state().running") is False
+    assert tab.value("document.documentElement.classList.contains('dark')") is False
+    tab.press("d")
+    assert tab.value("document.documentElement.classList.contains('dark')") is True
+    assert tab.complaints == []
