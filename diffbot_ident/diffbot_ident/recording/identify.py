@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -25,6 +26,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
+    EFFORT_UNITS,
     EFFORTS,
     KINDS,
     MOTOR,
@@ -33,6 +35,7 @@ from diffbot_ident.recording.options import (
     Options,
     needed_geometry,
     robot_of,
+    torque_scale,
 )
 from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
@@ -100,6 +103,18 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         default=AUTO,
         help="whose torques act: as the joint states report, or as commanded (default: the joint "
         "states' where they report any)",
+    )
+    group.add_argument(
+        "--effort-unit",
+        choices=EFFORT_UNITS,
+        default=Options.effort_unit,
+        help="of efforts and torque commands (default: %(default)s)",
+    )
+    group.add_argument(
+        "--torque-constant",
+        metavar="N_M",
+        type=_positive,
+        help="torque of the wheel for one ampere, or per cent, N m",
     )
     group = parser.add_argument_group("what to read of a table")
     group.add_argument(
@@ -293,6 +308,8 @@ class _Identify:
                 "give either"
             )
         recording = open_recording(options)
+        if recording.kind == TORQUE:
+            recording = replace(recording, torque_scale=torque_scale(options))
         for note in recording.notes:
             self._say(note)
         if recording.kind == MOTOR:
