@@ -85,7 +85,7 @@ def make_log(
     if fault == "three times the friction":
         left = Motor(**{**left.__dict__, "coulomb": 3.0 * left.coulomb})
     count = round(seconds / PERIOD)
-    columns: dict[str, Array] = {"time": PERIOD * np.arange(count)}
+    columns: dict[str, Array] = {"time": np.float64(PERIOD) * np.arange(count)}
     for side, motor in (("left", left), ("right", right)):
         voltage = _steps(rng, count)
         current, speed = _simulated(motor, voltage)

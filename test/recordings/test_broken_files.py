@@ -1,4 +1,4 @@
-"""`identify` answers broken files with a sentence; 200 of them are in benchmarks/broken_files.py."""
+"""`identify` answers broken files with a sentence; 200 are in benchmarks/broken_files.py."""
 
 import numpy as np
 import pytest

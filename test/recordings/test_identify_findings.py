@@ -185,3 +185,22 @@ def test_of_several_bags_with_and_without_load_the_loaded_one_is_named(tmp_path,
         folders.append(tmp_path / name)
     identify(tmp_path, *folders, *ROBOT)
     assert "loaded disagrees: its K7" in capsys.readouterr().out
+
+
+def test_motor_currents_stand_for_torques_by_the_torque_constant(run, tmp_path, capsys):
+    constant = 0.35
+    rows = [(s.stamp, *s.position, *(value / constant for value in s.effort)) for s in run.samples]
+    path = table(tmp_path / "log.csv", f"time,{WHEELS}", rows)
+    status, summary = identify(
+        tmp_path, path, *ROBOT, "--effort-unit", "ampere", "--torque-constant", constant
+    )
+    assert status == 0
+    assert summary["parameters"]["K7"]["value"] == pytest.approx(run.truth[2], rel=0.01)
+    capsys.readouterr()
+    for words, said in (
+        (("--effort-unit", "ampere"), "--torque-constant"),
+        (("--effort-unit", "volt"), "no torque"),
+        (("--torque-constant", "0.3"), "--effort-unit"),
+    ):
+        assert identify(tmp_path, path, *ROBOT, *words)[0] == 2
+        assert said in capsys.readouterr().err

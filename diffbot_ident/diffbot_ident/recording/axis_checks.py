@@ -99,7 +99,10 @@ def _factor(gain: float) -> str:
     if abs(math.log(size / factor)) > math.log(NEAR):
         return "give the factor with --columns CHANNEL=COLUMN*FACTOR"
     wrong = "the command" if up else "the velocity"
-    return f"is {wrong} in other units ({what})? Then --columns CHANNEL=COLUMN*{1.0 / factor:.4g} for it"
+    return (
+        f"is {wrong} in other units ({what})? Then --columns CHANNEL=COLUMN*{1.0 / factor:.4g} "
+        "for it"
+    )
 
 
 def _noise(verdict: Verdict, held_out: Prediction, _period: float) -> Verdict:
@@ -116,9 +119,9 @@ def _noise(verdict: Verdict, held_out: Prediction, _period: float) -> Verdict:
     return replace(
         verdict,
         outcome=Outcome.NOT_EXCITED,
-        reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and with "
-        f"the noise of single readings apart surely more than {max(surely, 0.0):.2g} only (must be "
-        f"{SURELY:g}); record for longer, or larger steps",
+        reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and "
+        f"apart from the noise of single readings surely more than {max(surely, 0.0):.2g} only "
+        f"(must be {SURELY:g}); record for longer, or larger steps",
     )
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -25,6 +26,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
+    EFFORT_UNITS,
     EFFORTS,
     KINDS,
     MOTOR,
@@ -33,6 +35,7 @@ from diffbot_ident.recording.options import (
     Options,
     needed_geometry,
     robot_of,
+    torque_scale,
 )
 from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
@@ -40,6 +43,7 @@ from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
 from diffbot_ident.recording.table_columns import CHANNELS, FACTORS
 from diffbot_ident.recording.verdict import show
+from diffbot_ident.recording.wpilog import read_wpilog
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.findings import Findings
@@ -51,7 +55,7 @@ _DESCRIPTION = """\
 Identify a robot's dynamics from a recording: no robot, no ROS graph.
 
 FILE is a rosbag2 recording (folder, .mcap or .db3, any ROS 2 distribution), a table (.csv), or a
-WPILib SysId drivetrain log (.json). Kinds of robots:
+SysId drivetrain log of WPILib (.json, .wpilog). Several files of one robot are one data set. Kinds:
   torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
@@ -99,6 +103,18 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         default=AUTO,
         help="whose torques act: as the joint states report, or as commanded (default: the joint "
         "states' where they report any)",
+    )
+    group.add_argument(
+        "--effort-unit",
+        choices=EFFORT_UNITS,
+        default=Options.effort_unit,
+        help="of efforts and torque commands (default: %(default)s)",
+    )
+    group.add_argument(
+        "--torque-constant",
+        metavar="N_M",
+        type=_positive,
+        help="torque of the wheel for one ampere, or per cent, N m",
     )
     group = parser.add_argument_group("what to read of a table")
     group.add_argument(
@@ -159,9 +175,10 @@ def _positive(text: str) -> float:
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 STATUS = {"all": 0, "none": 1, "some": 3}
+WPILOG = ".wpilog"
 # Columns of a terminal, where the result goes into a file.
 WIDTH = 110
-TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json",), (".mcap", ".db3")
+TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json", WPILOG), (".mcap", ".db3")
 # What counts as standing still, m/s and rad/s of body and wheels. Below it, stiction rules.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
 WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
@@ -207,7 +224,7 @@ def open_recording(options: Options) -> Recording:
         hint = "; give the folder with its metadata.yaml"
     raise RecordingError(
         f"{strange}: not a kind of file that can be read: must be a rosbag2 folder, .mcap, "
-        f".db3, .csv or .json, and all files of one kind{hint}"
+        f".db3, .csv, .json or .wpilog, and all files of one kind{hint}"
     )
 
 
@@ -287,9 +304,12 @@ class _Identify:
             return self._voltage()
         if any(logs):
             raise RecordingError(
-                "SysId logs (.json) hold voltages, the other files speeds or torques: give either"
+                "SysId logs (.json, .wpilog) hold voltages, the other files speeds or torques: "
+                "give either"
             )
         recording = open_recording(options)
+        if recording.kind == TORQUE:
+            recording = replace(recording, torque_scale=torque_scale(options))
         for note in recording.notes:
             self._say(note)
         if recording.kind == MOTOR:
@@ -357,7 +377,10 @@ class _Identify:
         return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
 
     def _voltage(self) -> Findings:
-        logs = [read_sysid(path) for path in self._options.files]
+        logs = [
+            read_wpilog(path) if path.suffix.lower() == WPILOG else read_sysid(path)
+            for path in self._options.files
+        ]
 
         from diffbot_ident.recording.findings import voltage_findings
 

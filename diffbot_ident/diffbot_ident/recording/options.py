@@ -15,6 +15,7 @@ AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"
 MOTOR = "motor"
 KINDS = (AUTO, TORQUE, VELOCITY, SYSID, MOTOR)
 EFFORTS = (AUTO, "joint_states", "commands")
+EFFORT_UNITS = ("newton_metre", "ampere", "volt", "percent")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Options:
         left_joint: name of the left wheel's joint; None: find it.
         right_joint: the same of the right one.
         effort_source: where torques come from, one of EFFORTS.
+        effort_unit: of efforts and torque commands, one of EFFORT_UNITS.
+        torque_constant: N m of the wheel for one ampere or per cent; None: not known.
         columns: of tables, see table.parse_columns.
         where: conditions on rows, see table.RowFilter.
         period: of the samples after resampling, s; None: as recorded.
@@ -49,6 +52,8 @@ class Options:
     left_joint: str | None = None
     right_joint: str | None = None
     effort_source: str = AUTO
+    effort_unit: str = "newton_metre"
+    torque_constant: float | None = None
     columns: Sequence[str] = ()
     where: Sequence[str] = ()
     period: float | None = None
@@ -56,6 +61,35 @@ class Options:
     keep: float = 900.0
     output: Path | None = None
     pictures: bool = True
+
+
+def torque_scale(options: Options) -> float:
+    """N m of a unit of efforts and torque commands.
+
+    Raises:
+        RecordingError: the unit alone does not say.
+    """
+    unit, constant = options.effort_unit, options.torque_constant
+    if unit == "newton_metre":
+        if constant is not None:
+            raise RecordingError(
+                f"--torque-constant {constant:g}: efforts in N m need none; say what they are by "
+                "--effort-unit ampere or percent"
+            )
+        return 1.0
+    if unit == "volt":
+        raise RecordingError(
+            "--effort-unit volt: a voltage is no torque, as the motor's speed takes part of it: "
+            "record the current, too, and identify the motor with a table of voltages, currents "
+            "and speeds; or run the four tests of SysId"
+        )
+    if constant is None:
+        raise RecordingError(
+            f"--effort-unit {unit}: give --torque-constant, N m of the wheel for one {unit}: Ke of "
+            "the motor (V s/rad) times the gear's ratio, from its data sheet or from `identify` "
+            "with a table of voltages, currents and speeds of the wheels"
+        )
+    return constant
 
 
 def robot_of(options: Options) -> Robot | None:

@@ -96,6 +96,7 @@ class Recording:
         notes: what was decided, for people.
         runs: names of the sources where each is a recording of its own; None: they are parts of
             one, joined by their clocks.
+        torque_scale: N m of a unit of efforts and torque commands.
     """
 
     kind: str
@@ -106,10 +107,11 @@ class Recording:
     from_wheels: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     runs: tuple[str, ...] | None = None
+    torque_scale: float = 1.0
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, with the body's velocity where wheels tell it."""
-        for block in self._recorded():
+        """All blocks, torques in N m, with the body's velocity where wheels tell it."""
+        for block in map(self._scaled, self._recorded()):
             if self.geometry is None or not self.from_wheels or not {*WHEELS} <= {*block.channels}:
                 yield block
             else:
@@ -117,6 +119,16 @@ class Recording:
                 body = body_velocity(self.geometry, left, right)
                 added = {name: body[name] for name in self.from_wheels}
                 yield replace(block, channels={**block.channels, **added})
+
+    def _scaled(self, block: Block) -> Block:
+        if self.torque_scale == 1.0:
+            return block
+        torques = {
+            name: self.torque_scale * block.channels[name]
+            for name in (*EFFORTS, *TORQUE_COMMANDS)
+            if name in block.channels
+        }
+        return replace(block, channels={**block.channels, **torques})
 
     def _recorded(self) -> Iterator[Block]:
         if self.runs is None:

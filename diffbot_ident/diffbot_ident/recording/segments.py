@@ -35,7 +35,7 @@ from diffbot_ident.recording.samples import (
 FINEST = 20
 # Samples with which a segment is long enough, however short it is.
 ENOUGH = 200
-# Time before and after an instant in which a wheel turns, s, and the largest flicker of counts, rad.
+# Time before and after an instant in which a wheel turns, s; largest flicker of counts, rad.
 AROUND, FLICKER = 0.25, 0.05
 # Share of repeated samples beyond which a sensor is slower than its recording.
 REPEATED = 0.3

@@ -1,4 +1,4 @@
-"""SysId logs of WPILib: four tests of a drivetrain, with voltages, positions, velocities and yaw."""
+"""SysId logs of WPILib: four tests of a drivetrain; voltages, positions, velocities and yaw."""
 
 from __future__ import annotations
 

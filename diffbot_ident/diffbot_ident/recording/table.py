@@ -88,7 +88,11 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     tables = [CsvSource(path, chosen, rows) for path in paths]
     _check_chosen(tables, chosen)
     have = {name for table in tables for name in table.channels}
-    understood = [line for table in tables for line in table.understood]
+    understood: list[str] = []
+    for table in tables:
+        first, second = table.understood
+        # Of several tables that are alike, one is told.
+        understood += [first, second] if second not in understood else [f"{first}, as above"]
     kind = options.kind
     if kind == AUTO:
         torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have

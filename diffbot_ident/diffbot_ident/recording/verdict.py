@@ -223,22 +223,37 @@ MARKS = {True: "green", False: "red", None: "dim"}
 
 
 def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) -> None:
-    """Print all."""
+    """Print the answers with how far they can be trusted, then the evidence for each."""
     for verdict in verdicts:
         console.print()
         style = f"bold {STYLES[verdict.outcome]}"
         console.print(Text(verdict.summary(), style), soft_wrap=True)
         if verdict.values:
             console.print(_table(verdict), markup=False, highlight=False)
-        if math.isfinite(verdict.r_squared_held_out):
-            _print(console, _told(verdict))
-        for item in verdict.evidence:
-            _print(console, str(item), MARKS[item.passed])
+        _print(console, _trust(verdict))
         for note in verdict.notes:
             _print(console, note)
     console.print()
     for note in notes:
         console.print(Text(note), soft_wrap=True)
+    for verdict in verdicts:
+        if verdict.evidence:
+            console.print()
+            console.print(Text(f"evidence, {verdict.subject}:"), soft_wrap=True)
+        for item in verdict.evidence:
+            _print(console, str(item), MARKS[item.passed])
+    console.print()
+
+
+def _trust(verdict: Verdict) -> str:
+    """How many tests the model passed, and how well it tells what was measured, noise and all."""
+    results = [item.passed for item in verdict.evidence]
+    passed = f"{results.count(True)} of {len(results)} tests of the model passed"
+    if None in results:
+        passed += f", {results.count(None)} not decided"
+    if not math.isfinite(verdict.r_squared_held_out):
+        return passed
+    return f"{passed}; {_told(verdict)}"
 
 
 def _print(console: Console, text: str, style: str = "") -> None:

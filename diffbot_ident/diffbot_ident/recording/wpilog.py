@@ -1,0 +1,299 @@
+"""WPILOG files: data logs of WPILib, in which the newer SysId and AdvantageKit write tests.
+
+A file begins with "WPILOG", its version, and a header text. Then come records: a byte with the
+lengths of the three numbers that follow (entry, size of the content, time in us), and the content.
+Entry 0 is control: it says name, type and metadata of an entry before its first record.
+
+What SysId takes: a text entry that says which test runs, such as sysid-test-state-drive, or
+AdvantageKit's …/SysIdState, with quasistatic-forward, dynamic-reverse and so on; and numbers of
+both sides, found by their names: voltage, position and velocity of what has left or right in it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_ident.recording.samples import Array, RecordingError
+from diffbot_ident.recording.sysid_log import DRIVETRAINS, LARGEST, SysIdLog, SysIdTest
+
+MAGIC = b"WPILOG"
+# States of SysId, and the tests that they are.
+STATES = {
+    "quasistatic-forward": "slow-forward",
+    "quasistatic-reverse": "slow-backward",
+    "dynamic-forward": "fast-forward",
+    "dynamic-reverse": "fast-backward",
+}
+# Words in the names of entries, by what they hold.
+QUANTITIES = {
+    "voltage": ("voltage", "volts"),
+    "position": ("position",),
+    "velocity": ("velocity", "speed"),
+}
+SIDES = ("left", "right")
+YAW, YAW_RATE = ("yaw", "heading"), ("yawrate", "yawvelocity", "yaw_rate", "yaw-rate")
+# Records of a test below which it is none.
+LEAST = 20
+
+
+@dataclass
+class Entry:
+    """What one entry of a log holds.
+
+    Attributes:
+        name: of the entry.
+        kind: its type, such as "double".
+        metadata: its unit, where SysId wrote it.
+        times: of its records, s.
+        values: numbers or texts.
+    """
+
+    name: str
+    kind: str
+    metadata: str
+    times: list[float] = field(default_factory=list)
+    values: list[float | str] = field(default_factory=list)
+
+    def numbers(self) -> tuple[Array, Array]:
+        """Times and values, shape (n,) each; of numbers."""
+        return np.array(self.times), np.array(self.values, dtype=float)
+
+
+def read_wpilog(path: Path) -> SysIdLog:
+    """The SysId tests in a log.
+
+    Raises:
+        RecordingError: it is no such log, or holds no tests of a drivetrain; says what it holds.
+    """
+    entries = read_entries(path)
+    state = next(
+        (e for e in entries if e.kind == "string" and _is_state(e.name) and e.values), None
+    )
+    if state is None:
+        listed = ", ".join(entry.name for entry in entries[:12]) or "nothing"
+        raise RecordingError(
+            f"{path.name}: no entry says which SysId test runs (sysid-test-state-… or SysIdState); "
+            f"the log has: {listed}"
+        )
+    signals = {
+        (side, quantity): _signal(path, entries, side, quantity)
+        for side in SIDES
+        for quantity in QUANTITIES
+    }
+    unit = _unit(path, signals["left", "position"])
+    tests = {}
+    for name, begin, end in _intervals(state):
+        test = _test(name, begin, end, signals, entries, unit[0])
+        if test is not None:
+            tests[name] = test
+    if not tests:
+        raise RecordingError(
+            f"{path.name}: {state.name} names no test that lasts {LEAST} records of the voltage; "
+            f"it says {', '.join(dict.fromkeys(map(str, state.values)))}"
+        )
+    return SysIdLog(path.name, _kind(tests), unit[1], tests)
+
+
+def _is_state(name: str) -> bool:
+    text = name.lower()
+    return "sysid" in text and "state" in text
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """All entries of a log; one that was cut off, as far as it goes.
+
+    Raises:
+        RecordingError: the file is no WPILOG.
+    """
+    if not path.is_file():
+        raise RecordingError(f"{path}: is no regular file; give a .wpilog file")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise RecordingError(f"{path}: holds more than {LARGEST} bytes; cut it to the tests")
+    if data[: len(MAGIC)] != MAGIC or len(data) < 12:
+        raise RecordingError(f"{path.name}: no WPILOG file: it must begin with {MAGIC.decode()}")
+    (extra,) = struct.unpack_from("<I", data, 8)
+    entries: dict[int, Entry] = {}
+    for number, time, content in _records(data, 12 + extra):
+        if number == 0:
+            _control(content, entries)
+        elif number in entries:
+            value = _value(entries[number].kind, content)
+            if value is not None:
+                entries[number].times.append(1e-6 * time)
+                entries[number].values.append(value)
+    return list(entries.values())
+
+
+def _records(data: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
+    """Entry, time in us and content of each record; what is not whole ends them."""
+    while at < len(data):
+        lengths = data[at]
+        sizes = ((lengths & 3) + 1, (lengths >> 2 & 3) + 1, (lengths >> 4 & 7) + 1)
+        at += 1
+        numbers = []
+        for size in sizes:
+            numbers.append(int.from_bytes(data[at : at + size], "little"))
+            at += size
+        entry, size, time = numbers
+        if at + size > len(data):
+            return
+        yield entry, time, data[at : at + size]
+        at += size
+
+
+def _control(content: bytes, entries: dict[int, Entry]) -> None:
+    """A record of entry 0; only the beginning of an entry matters here."""
+    if len(content) < 5 or content[0] != 0:
+        return
+    (number,) = struct.unpack_from("<I", content, 1)
+    at, texts = 5, []
+    for _ in range(3):
+        if at + 4 > len(content):
+            return
+        (size,) = struct.unpack_from("<I", content, at)
+        texts.append(content[at + 4 : at + 4 + size].decode("utf-8", "replace"))
+        at += 4 + size
+    name, kind, metadata = texts
+    entries[number] = Entry(name, kind, metadata)
+
+
+def _value(kind: str, content: bytes) -> float | str | None:
+    """The value of a record; None for kinds that are not needed."""
+    if kind == "string":
+        return content.decode("utf-8", "replace").strip('"')
+    form = {"double": "<d", "float": "<f", "int64": "<q"}.get(kind)
+    if form is None or len(content) != struct.calcsize(form):
+        return None
+    return float(struct.unpack(form, content)[0])
+
+
+def _signal(path: Path, entries: Sequence[Entry], side: str, quantity: str) -> Entry:
+    """The entry of a quantity of a side, by its name.
+
+    Raises:
+        RecordingError: there is none, or it holds no numbers.
+    """
+    found = [
+        entry
+        for entry in entries
+        if entry.kind != "string"
+        and entry.values
+        and side in entry.name.lower()
+        and any(word in entry.name.lower() for word in QUANTITIES[quantity])
+    ]
+    if not found:
+        listed = ", ".join(entry.name for entry in entries if entry.values)[:400]
+        raise RecordingError(
+            f"{path.name}: no entry with numbers has {side} and {QUANTITIES[quantity][0]} in its "
+            f"name; a drivetrain needs both sides. The log has: {listed or 'nothing'}"
+        )
+    # Of several, such as a follower's or a setpoint, the one that says most, then the shortest.
+    return min(found, key=lambda entry: (-len(entry.values), len(entry.name)))
+
+
+def _unit(path: Path, position: Entry) -> tuple[float, str]:
+    """Factor into SI, and the unit, of a position.
+
+    Raises:
+        RecordingError: nothing says the unit.
+    """
+    text = f"{position.metadata} {position.name}".lower()
+    if "meter" in text:
+        return 1.0, "m"
+    for word, factor in (("rot", math.tau), ("deg", math.pi / 180.0), ("rad", 1.0)):
+        if word in text:
+            return factor, "rad"
+    raise RecordingError(
+        f"{path.name}: {position.name}: its unit is not said (metadata {position.metadata!r}); it "
+        "must hold meter, rotation, radian or degree"
+    )
+
+
+def _intervals(state: Entry) -> Iterator[tuple[str, float, float]]:
+    """Name, begin and end of each test, s; the last run of each counts."""
+    found: dict[str, tuple[float, float]] = {}
+    ends = [*state.times[1:], math.inf]
+    open_tests: dict[str, float] = {}
+    for time, end, text in zip(state.times, ends, state.values, strict=True):
+        name = STATES.get(str(text).lower())
+        if name is None:
+            open_tests.clear()
+            continue
+        # SysId writes the state again and again while a test runs.
+        begin = open_tests.setdefault(name, time)
+        for other in [other for other in open_tests if other != name]:
+            del open_tests[other]
+        found[name] = (begin, end)
+    for name, (begin, end) in found.items():
+        yield name, begin, end
+
+
+def _test(
+    name: str,
+    begin: float,
+    end: float,
+    signals: Mapping[tuple[str, str], Entry],
+    entries: Sequence[Entry],
+    scale: float,
+) -> SysIdTest | None:
+    """One test, on the clock of the left velocity; None where there are too few records."""
+    clock, _ = signals["left", "velocity"].numbers()
+    times = np.unique(clock[(clock >= begin) & (clock <= end)])
+    if len(times) < LEAST:
+        return None
+    columns: dict[str, Array] = {}
+    for (side, quantity), entry in signals.items():
+        own, values = entry.numbers()
+        factor = 1.0 if quantity == "voltage" else scale
+        if quantity == "voltage":
+            # A voltage holds until it is said anew.
+            index = np.searchsorted(own, times, side="right") - 1
+            columns[side + quantity] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
+        else:
+            columns[side + quantity] = factor * np.interp(times, own, values)
+    finite = np.all([np.isfinite(values) for values in columns.values()], axis=0)
+    if np.count_nonzero(finite) < LEAST:
+        return None
+    times = times[finite]
+    columns = {key: values[finite] for key, values in columns.items()}
+    yaw, rate = (_gyro(entries, words, times) for words in (YAW, YAW_RATE))
+    return SysIdTest(
+        name=name,
+        times=times,
+        left_voltage=columns["leftvoltage"],
+        right_voltage=columns["rightvoltage"],
+        left_position=columns["leftposition"],
+        right_position=columns["rightposition"],
+        left_velocity=columns["leftvelocity"],
+        right_velocity=columns["rightvelocity"],
+        yaw=np.zeros(len(times)) if yaw is None else yaw,
+        yaw_rate=np.full(len(times), math.nan) if rate is None else rate,
+    )
+
+
+def _gyro(entries: Sequence[Entry], words: Sequence[str], times: Array) -> Array | None:
+    """A signal of the gyro, rad or rad/s; None where there is none."""
+    for entry in entries:
+        text = entry.name.lower()
+        is_rate = any(word in text for word in YAW_RATE)
+        if entry.kind == "string" or not entry.values or is_rate != (words is YAW_RATE):
+            continue
+        if any(word in text for word in words):
+            own, values = entry.numbers()
+            degrees = "deg" in f"{entry.metadata} {text}".lower()
+            return np.interp(times, own, values) * (math.pi / 180.0 if degrees else 1.0)
+    return None
+
+
+def _kind(tests: Mapping[str, SysIdTest]) -> str:
+    """Whether both sides were driven alike, or against each other."""
+    product = sum(float(test.left_voltage @ test.right_voltage) for test in tests.values())
+    return DRIVETRAINS[0 if product >= 0.0 else 1]
