@@ -50,7 +50,10 @@ def run(checkout, *words, **variables):
 @pytest.mark.parametrize(
     ("words", "lists"),
     [
-        (["lanch"], "launch, run, echo, identify, reproduce, faults, test, python, setup, clean"),
+        (
+            ["lanch"],
+            "launch, run, echo, identify, describe, reproduce, faults, test, python, setup, clean",
+        ),
         (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean 'drive'?"),
         (["launch", "speed:=1"], "NAME is missing; the launch files are: both, drive"),
