@@ -19,7 +19,7 @@ from diffbot_report.ident_recording import (
     estimate_limits,
     variance_limits,
 )
-from diffbot_report.ident_results import confidence_notes, state_notes
+from diffbot_report.ident_results import FRICTION, confidence_notes, state_notes
 from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Scene, Section, Table, Tone
 from diffbot_report.quantity import (
     MISSING,
@@ -39,12 +39,6 @@ TIME = "robot time since the excitation began, s"
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
 # A parameter's correlation with another beyond which more data of the same kind teach little.
 ENTANGLED = 0.95
-FRICTION = {
-    "c_l": "viscous friction, left wheel",
-    "c_r": "viscous friction, right wheel",
-    "f_l": "Coulomb friction, left wheel",
-    "f_r": "Coulomb friction, right wheel",
-}
 
 
 def ident_page(
