@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.recording.segments import new_readings
-from diffbot_ident.velocity.dead_time import fit_dead_time, fit_with_friction, power_law
+from diffbot_ident.velocity.dead_time import fit_dead_time, power_law
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
 T = 0.05
@@ -77,32 +77,3 @@ def test_noise_is_not_taken_for_a_slow_sensor():
     # An encoder's steps come when the wheel moves by one, not by a clock.
     masks, hold = new_readings([np.round(0.3 * np.cumsum(rng.standard_normal(600)))])
     assert hold == 0.0
-
-
-def test_friction_voltage_and_inertia_are_found_from_four_tests():
-    rng = np.random.default_rng(6)
-    found = fit_with_friction(four_tests(rng, 0.6, 2.5, 0.4, 0.03), longest=0.1)
-    assert found.friction == pytest.approx(0.6, abs=min(4.0 * found.friction_std, 0.05))
-    assert found.fit.model.drag == pytest.approx(2.5, abs=min(4.0 * found.fit.std[1], 0.05))
-    assert found.fit.model.inertia == pytest.approx(0.4, abs=min(4.0 * found.fit.std[0], 0.03))
-    assert found.fit.dead_time == pytest.approx(0.03, abs=0.004)
-
-
-def four_tests(rng, ks, kv, ka, dead_time, period=0.01):
-    """Ramps and steps of voltage, integrated with friction in steps of a quarter of a period."""
-    tests = []
-    rest, decay = 30, np.exp(-0.25 * period * kv / ka)
-    for voltage in [
-        np.r_[np.zeros(rest), sign * 0.5 * period * np.arange(800)] for sign in (1.0, -1.0)
-    ] + [np.r_[np.zeros(rest), np.full(200, sign * 6.0)] for sign in (1.0, -1.0)]:
-        v, velocity = 0.0, []
-        for k in range(len(voltage)):
-            velocity.append(v)
-            for part in range(4):
-                late = k + (part + 0.5) / 4.0 - dead_time / period
-                effort = voltage[max(int(np.floor(late)), 0)]
-                push = np.sign(effort) * max(abs(effort) - ks, 0.0)
-                v = push / kv + (v - push / kv) * decay
-        velocity = np.array(velocity) + 0.005 * rng.standard_normal(len(voltage))
-        tests.append(AxisSegment(period, voltage, velocity))
-    return tests

@@ -204,3 +204,21 @@ def test_motor_currents_stand_for_torques_by_the_torque_constant(run, tmp_path, 
     ):
         assert identify(tmp_path, path, *ROBOT, *words)[0] == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_voltage_against_dry_friction_is_no_power_law(tmp_path):
+    """V = 0.6 sign(v) + 2.4 v + 0.35 dv/dt, both ways: what friction takes is told as such."""
+    rng = np.random.default_rng(3)
+    rows, v, volts, period, parts = [], 0.0, 0.0, 0.02, 4
+    for k in range(1500):
+        if k % 40 == 0:
+            volts = float(rng.uniform(-6.0, 6.0))
+        rows.append((k * period, volts, v + 0.01 * rng.standard_normal()))
+        for _ in range(parts):
+            free = v + period / parts * (volts - 2.4 * v) / 0.35
+            v = float(np.copysign(max(abs(free) - period / parts * 0.6 / 0.35, 0.0), free))
+    _, summary = identify(tmp_path, table(tmp_path / "log.csv", "time,command_v,v", rows))
+    found = summary["axes"]["v"]["parameters"]
+    assert "exponent" not in found
+    assert found["drag"]["value"] == pytest.approx(2.4, rel=0.06)
+    assert found["smallest command that moves the robot"]["value"] == pytest.approx(0.6, rel=0.2)

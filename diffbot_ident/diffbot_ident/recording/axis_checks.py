@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from diffbot_ident.recording.repeats import combined
-from diffbot_ident.recording.velocity_analysis import AxisAnalysis, values_of
+from diffbot_ident.recording.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_ident.recording.verdict import Evidence, Outcome, Verdict
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.dead_time import fit_dead_time
+from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 
 # Gains of a velocity over its command beyond these mean another unit, or another scale.
@@ -54,19 +54,22 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
     return replace(analysis, verdict=verdict)
 
 
-def over_runs(analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]]) -> AxisAnalysis:
+def over_runs(
+    analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]], refresh: float = 0.0
+) -> AxisAnalysis:
     """The analysis with intervals that hold over several recordings, and which one disagrees.
 
     Args:
         analysis: of all recordings as one.
         runs: segments of each, by its name.
+        refresh: see analyse_axis.
     """
     if analysis.fit is None or len(runs) < 2:
         return analysis
     each = {}
     for name, segments in runs.items():
         try:
-            fit = fit_dead_time(segments, with_exponent=analysis.fit.exponent != 1.0)
+            fit = _of_its_kind(analysis.fit, prepared(segments, refresh)[0])
         except ValueError:
             continue
         each[name] = values_of(fit, analysis.verdict.error_unit)
@@ -75,6 +78,13 @@ def over_runs(analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]])
     return replace(
         analysis, verdict=replace(verdict, values=values, notes=(*verdict.notes, *notes))
     )
+
+
+def _of_its_kind(found: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTimeFit:
+    """A fit of the same model to other segments."""
+    if found.dead_band > 0.0:
+        return fit_dead_band(segments, kind=found.kind)
+    return fit_dead_time(segments, with_exponent=found.exponent != 1.0)
 
 
 def _units(verdict: Verdict, _held_out: Prediction, _period: float) -> Verdict:

@@ -368,7 +368,7 @@ def analyse_axes(
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:
                     runs.setdefault(segment.run, []).append(piece)
-            found[axis] = over_runs(analysis, runs)
+            found[axis] = over_runs(analysis, runs, refresh)
     return found
 
 

@@ -351,7 +351,7 @@ def analyse_axis(
         refresh: time between two readings of a sensor that repeats itself, s, where the segments
             say which samples are fresh; 0: as these say.
     """
-    segments, notes = _prepared(segments, refresh)
+    segments, notes = prepared(segments, refresh)
     try:
         _check_excitation(segments, unit)
         plain = CrossValidation(segments, longest_dead_time)
@@ -436,10 +436,15 @@ def values_of(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _prepared(
+def prepared(
     segments: Sequence[AxisSegment], refresh: float
 ) -> tuple[list[AxisSegment], list[str]]:
-    """Segments with stale readings marked, not too many, and what there is to say of it."""
+    """Segments with stale readings marked, not too many, and what there is to say of it.
+
+    Args:
+        segments: of one axis and one period.
+        refresh: see analyse_axis.
+    """
     notes: list[str] = []
     total = sum(len(segment.velocity) for segment in segments)
     keep = max(1, math.ceil(total / MOST))

@@ -4,11 +4,6 @@
                                                c = sign(u) |u|^p            a static power law
                                                c = sign(u) max(|u| - b, 0)  dead band, an offset
                                                c = u where |u| > b, else 0  dead band, a threshold
-                                               c = sign(V) max(|V| - ks, 0) Coulomb friction
-
-Friction: ka dv/dt + kv v + ks sign(v) = V(t - d). An effort V, such as a voltage, that does not
-brake moves the axis its own way from the moment at which it exceeds friction, which makes it an
-axis of first order with inertia ka, drag kv and what friction leaves of the effort.
 
 d is scanned in whole samples, as the residual may have several minima; from the best one, all
 parameters are sought together. The residuals of all d rest on the same samples: those for which
@@ -40,13 +35,10 @@ from diffbot_ident.velocity.first_order import (
 LONGEST = 1.0
 """Dead times up to this are tried, s."""
 
-# Step of the derivative by the dead time, in samples; by the exponent; by friction, as a share of
-# the largest effort, where it enters linearly.
-DEAD_TIME_STEP, EXPONENT_STEP, FRICTION_STEP = 0.2, 0.01, 0.02
+# Step of the derivative by the dead time, in samples, and by the exponent.
+DEAD_TIME_STEP, EXPONENT_STEP = 0.2, 0.01
 # Exponents that are tried first, and their bounds.
 EXPONENTS, LOWEST, HIGHEST = (0.6, 1.5, 2.0), 0.3, 4.0
-# Frictions tried first, as shares of the largest effort, and the dead times, each so many samples.
-FRICTIONS, FRICTION_EVERY = (0.03, 0.08, 0.15), 6
 # Dead bands tried first, as shares of the largest command, and the derivative's step, likewise.
 BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
 # Largest dead band that can be fitted, as a share of the largest command.
@@ -113,38 +105,6 @@ class DeadTimeFit:
         command = self.bent(segment.command)
         start = float(segment.velocity[0])
         return self.fit.model.simulate(command, segment.period, start, self.dead_time)
-
-
-@dataclass(frozen=True)
-class FrictionFit:
-    """An axis with friction.
-
-    Attributes:
-        fit: inertia is ka (V s^2/m for volts and m/s), drag is kv (V s/m); intervals allow for
-            friction and dead time being estimates.
-        friction: ks, in the effort's unit.
-        friction_std: of it.
-        dead_time_std: s; infinite: not identifiable.
-    """
-
-    fit: FirstOrderFit
-    friction: float
-    friction_std: float
-    dead_time_std: float
-
-    def simulate(self, segment: AxisSegment) -> Array:
-        """Velocity by the effort alone, from the first measured sample that counts, shape (n,).
-
-        Samples before it are 0: the axis did not move yet.
-        """
-        first = int(np.argmax(segment.counts))
-        moved = _with_friction(segment, self.friction)
-        free = self.fit.model.simulate(moved.command, segment.period, 0.0, self.fit.dead_time)
-        since = np.arange(len(free) - first)
-        decay = np.exp(-segment.period / self.fit.model.time_constant * since)
-        found = np.zeros(len(free))
-        found[first:] = free[first:] + (float(segment.velocity[first]) - free[first]) * decay
-        return found
 
 
 def fit_dead_time(
@@ -223,7 +183,7 @@ def fit_dead_band(
     if kind is DeadBandKind.THRESHOLD:
         return _fit_threshold(segments, plain, late)
     step = BAND_STEP * most
-    search = _Search(segments, plain.longest, _with_friction, (-most, MOST_BAND * most), step)
+    search = _Search(segments, plain.longest, _with_offset, (-most, MOST_BAND * most), step)
     lates = sorted({0, late // 2, late})
     tried = {share * most: search.scan(lates, share * most) for share in BANDS}
     band = min(tried, key=lambda width: float(tried[width][0].min()))
@@ -286,34 +246,6 @@ def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> Dead
     return replace(found, errors=search.scan(lates)[0])
 
 
-def fit_with_friction(segments: Sequence[AxisSegment], longest: float) -> FrictionFit:
-    """Fit ka, kv, ks and the dead time.
-
-    Args:
-        segments: efforts from rest on that do not brake. Samples at rest may count where the
-            effort jumps over friction, not where it creeps through it: static friction is larger.
-        longest: end of the dead time's scan, s.
-
-    Raises:
-        ValueError: nothing to fit, see fit_first_order.
-    """
-    if not segments:
-        raise ValueError("segments is empty: must hold at least one")
-    period = segments[0].period
-    samples = int(longest / period + 1e-9)
-    most = max(float(np.abs(s.command).max(initial=0.0)) for s in segments)
-    search = _Search(
-        segments, samples * period, _with_friction, (-most, most), FRICTION_STEP * most or 1.0
-    )
-    # A wrong friction hides the time constant behind another one: several are tried.
-    tried = []
-    for share in FRICTIONS:
-        errors, theta, late = search.scan(range(0, samples + 1, FRICTION_EVERY), share * most)
-        tried.append((float(errors.min()), np.array([*theta, late, share * most])))
-    fit, x, stds = search.solve(min(tried, key=lambda entry: entry[0])[1])
-    return FrictionFit(fit, float(x[3]), float(stds[1]), float(stds[0]))
-
-
 def power_law(command: Array, exponent: float) -> Array:
     """sign(u) |u|^p, shape (n,)."""
     return command if exponent == 1.0 else np.sign(command) * np.abs(command) ** exponent
@@ -323,9 +255,9 @@ def _bent(segment: AxisSegment, exponent: float) -> AxisSegment:
     return replace(segment, command=power_law(segment.command, exponent))
 
 
-def _with_friction(segment: AxisSegment, friction: float) -> AxisSegment:
-    """A segment whose effort is what friction leaves of it: nothing, below friction."""
-    return replace(segment, command=passed_of(segment.command, friction))
+def _with_offset(segment: AxisSegment, width: float) -> AxisSegment:
+    """A segment whose commands are what a dead band leaves of them."""
+    return replace(segment, command=passed_of(segment.command, width))
 
 
 def _with_threshold(segment: AxisSegment, width: float) -> AxisSegment:
