@@ -109,7 +109,7 @@ def made(executable, monkeypatch):
         created.append(OdometryNode)
     else:
         for module in (diffbot_node, diffbot_node.running, pose_nodes):
-            monkeypatch.setattr(module, "run_node", lambda create, *_, **__: created.append(create))
+            monkeypatch.setattr(module, "run_node", lambda new, *_, **__: created.append(new) or 0)
         # What an executable does to its own process is not for this one.
         monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
         monkeypatch.setattr(signal, "signal", lambda *_: None)
