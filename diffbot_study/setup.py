@@ -12,7 +12,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    install_requires=["setuptools", "numpy"],
+    install_requires=["setuptools", "numpy", "pyyaml"],
     extras_require={"recordings": ["rosbags"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
