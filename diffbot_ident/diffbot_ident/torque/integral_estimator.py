@@ -9,7 +9,6 @@ integral_rows makes the rows, axis_fit the values, wiring and judgement say if t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,11 +20,11 @@ from diffbot_ident.torque.axis_fit import (
     LINEAR,
     AxisFit,
     AxisPrior,
+    DelayedResiduals,
     ResidualCorrelation,
     fit,
     friction_terms,
     fuse_friction,
-    residual_sums,
     solutions,
 )
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
@@ -400,8 +399,8 @@ class _Regression:
         linear, angular = self._with_uncertain(delay, self._fit(delay.value))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
-        covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
-        covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
+        covariance[::2, ::2] = linear.covariance[:2, :2]
+        covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
         if any(not oddity.exact for oddity in self._oddities):
@@ -436,14 +435,15 @@ class _Regression:
     def _best_delay(self) -> _Delay:
         """The delay of the torque with the least residuals."""
         fine = self._rows.fine
+        residuals = DelayedResiduals(self.sums, LINEAR), DelayedResiduals(self.sums, ANGULAR)
         whole = np.arange((DELAYS - 1) * fine + 1) / fine
-        cost = self._cost(whole)
+        cost = self._cost(residuals, whole)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # Parts of a sample have to be likely: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
             around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
-            costs = self._cost(around)
+            costs = self._cost(residuals, around)
             if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
                 break
             lowest = float(costs.min())
@@ -452,19 +452,20 @@ class _Regression:
         sure = bool((others - lowest > SURE_GAIN).all())
         step = 0.1 / fine
         at = min(max(found, step), DELAYS - 1.0 - step)
-        before, middle, after = self._cost((at - step, at, at + step))
+        near = self._cost(residuals, np.array((at - step, at, at + step)))
         # Minus twice the logarithm of a normal likelihood is a parabola.
-        bend = float(before - 2.0 * middle + after) / step**2
+        bend = float(near[0] - 2.0 * near[1] + near[2]) / step**2
         std = math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
         return _Delay(found, found if least - lowest > SURE_GAIN_PART else told, sure, std)
 
-    def _cost(self, delays: Sequence[float] | Array) -> Array:
+    def _cost(self, axes: tuple[DelayedResiduals, DelayedResiduals], delays: Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
         n = self.sums.rows / self._length
         cost = np.zeros(len(delays))
-        for axis in (LINEAR, ANGULAR):
-            left = residual_sums(self.sums, axis, delays)
-            cost += n * np.log(left + 1e-12 * self.sums.moments[axis.output, axis.output] + 1e-300)
+        late = delays.tolist()
+        for residuals, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
+            power = self.sums.moments[axis.output, axis.output]
+            cost += n * np.log(residuals.at(late) + 1e-12 * power + 1e-300)
         return cost
 
     def _with_uncertain(
