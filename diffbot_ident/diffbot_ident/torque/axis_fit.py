@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Friction
@@ -151,29 +150,30 @@ def _weights(delays: tuple[float, ...], fine: int) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _block(columns: tuple[int, ...]) -> tuple[Any, Any]:
+def _block(columns: tuple[int, ...]) -> tuple[Any, ...]:
     """Index of the rows and columns of a matrix that belong to these columns."""
     return np.ix_(columns, columns)
 
 
-def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
-    """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
-    return _solved(sums.moments, np.array([[*axis.regressors, *extra]]), axis.output)[0]
+def solution(sums: RowSums, axis: Axis) -> Array:
+    """Parameters of an axis as of `fit`, without their covariance, shape (6,)."""
+    found: Array = solutions(sums.moments, axis, (0,))[0]
+    return found
 
 
-def solutions(
-    sums: RowSums, axis: Axis, delays: Sequence[float], extra: Sequence[int] = ()
-) -> Array:
-    """As `solution` for each of n delays in control periods, shape (n, 6 + extra)."""
-    columns = np.array([[*axis.regressors, *extra]] * len(delays))
-    columns[:, 1] += 2 * np.arange(len(delays))
-    return _solved(sums.moments_at(delays), columns, axis.output)
+def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[int] = ()) -> Array:
+    """As `solution` for n of several delays, shape (n, 6 + extra).
 
-
-def _solved(moments: Array, columns: NDArray[np.intp], output: int) -> Array:
-    """Parameters for each row of columns, shape (n, p)."""
+    Args:
+        moments: as of `RowSums.moments_at`.
+        axis: LINEAR or ANGULAR.
+        which: of the delays.
+        extra: columns of regressors beside those of the axis.
+    """
+    columns = np.array([[*axis.regressors, *extra]] * len(which))
+    columns[:, 1] += 2 * np.array(which)
     information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
-    b = moments[columns, output] / scale
+    b = moments[columns, axis.output] / scale
     found: Array = np.linalg.solve(information, b[:, :, None])[:, :, 0] / scale
     return found
 
@@ -345,8 +345,8 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
 
 @lru_cache
 def _inverse_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    linear, angular = friction_terms(geometry)
-    return np.linalg.inv(linear), np.linalg.inv(angular)
+    linear, angular = (np.asarray(np.linalg.inv(terms)) for terms in friction_terms(geometry))
+    return linear, angular
 
 
 def _inverse(matrix: Array, min_scale: float) -> Array | None:

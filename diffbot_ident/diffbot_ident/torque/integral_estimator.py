@@ -48,6 +48,8 @@ from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
 from diffbot_ident.torque.torque_delay import DELAYS, Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
+# Numbers of a sample: stamp, angles and torques [left, right].
+FIELDS = 5
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12
 # Samples that are worked off together where nobody asks for an estimate.
@@ -151,9 +153,11 @@ class IntegralEstimator:
     def reset(self) -> None:
         """Forget everything."""
         self._check.reset()
-        self._pending: list[tuple[float, float, float, float, float]] = []
-        # Samples to wait for before they are worked off.
-        self._block = PERIOD_SAMPLES
+        # Stamps, angles and torques, one after another: an array of these is made four times as
+        # fast as of tuples.
+        self._pending: list[float] = []
+        # Numbers to wait for before they are worked off.
+        self._block = FIELDS * PERIOD_SAMPLES
         self._regression: _Regression | None = None
         self._samples = 0
         self._estimate: Estimate | None = None
@@ -161,12 +165,12 @@ class IntegralEstimator:
     @property
     def velocity(self) -> tuple[float, float] | None:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
-        newest = self._pending[-2:]
-        if len(newest) < 2 and self._regression is not None:
-            newest = [*self._regression.tail[-2:].tolist(), *newest][-2:]
-        if len(newest) < 2:
+        newest = self._pending[-2 * FIELDS :]
+        if len(newest) < 2 * FIELDS and self._regression is not None:
+            newest = [*self._regression.tail[-2:].ravel().tolist(), *newest][-2 * FIELDS :]
+        if len(newest) < 2 * FIELDS:
             return None
-        before, after = newest
+        before, after = newest[:FIELDS], newest[FIELDS:]
         period = after[0] - before[0]
         left, right = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
         return self._geometry.body_velocity(left, right)
@@ -178,7 +182,7 @@ class IntegralEstimator:
         (left, right), (torque_left, torque_right) = sample.position, sample.effort
         self._samples += 1
         pending = self._pending
-        pending.append((sample.stamp, left, right, torque_left, torque_right))
+        pending += (sample.stamp, left, right, torque_left, torque_right)
         if len(pending) < self._block:
             return False
         self._work_off()
@@ -196,7 +200,7 @@ class IntegralEstimator:
             self._check.follows(sample)
         except ValueError:
             self._interrupt()
-            self._pending.append((sample.stamp, *sample.position, *sample.effort))
+            self._pending += (sample.stamp, *sample.position, *sample.effort)
             raise
 
     def _interrupt(self) -> None:
@@ -208,7 +212,7 @@ class IntegralEstimator:
     def _work_off(self) -> None:
         if not self._pending:
             return
-        samples = np.array(self._pending)
+        samples = np.array(self._pending).reshape(-1, FIELDS)
         self._pending.clear()
         if self._regression is None:
             if len(samples) < PERIOD_SAMPLES:
@@ -223,7 +227,8 @@ class IntegralEstimator:
         period *= decimation.factor
         window = max(2, round(self._window / period))
         smoothing = min(window, max(1, round(self._smoothing / period)))
-        self._block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        self._block = FIELDS * block
         slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
         return _Regression(
             IntegralRows(self._geometry, window, smoothing, decimation.fine, period, slow),
@@ -475,19 +480,19 @@ class _Regression:
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, 0.0)
+        moments = self.sums.moments_at((early, late, delay.value))
+        roughly = any(not oddity.exact for oddity in self._oddities)
         found = []
         for fitted, axis, extra in zip(
             axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True
         ):
-            before, after = solutions(self.sums, axis, (early, late), extra)
+            before, after = solutions(moments, axis, (0, 1), extra)
             slope = (after - before) / (late - early) * delay.std
-            covariance = fitted.covariance + np.outer(slope, slope)
-            if any(not oddity.exact for oddity in self._oddities):
+            covariance = fitted.covariance + slope[:, None] * slope
+            if roughly:
                 # A pattern that is known roughly leaves a part of what it took away.
-                taken = fitted.theta.copy()
-                taken[:6] -= solutions(self.sums, axis, (delay.value,))[0]
-                taken[6:] = 0.0
-                covariance = covariance + np.outer(taken, taken)
+                taken = fitted.theta[:6] - solutions(moments, axis, (2,))[0]
+                covariance[:6, :6] += taken[:, None] * taken
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
 
