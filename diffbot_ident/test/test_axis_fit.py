@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisPrior, fit, residual_sums
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisPrior, DelayedResiduals, fit
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -84,7 +84,7 @@ def test_noise_variances_are_recovered_and_errors_are_as_stated(noise):
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
 def test_residuals_are_least_at_the_true_delay(axis, delay):
     sums = simulated(axis, (0.02, 0.02), 5, delay=delay)
-    assert np.argmin(residual_sums(sums, axis)) == delay
+    assert np.argmin(DelayedResiduals(sums, axis).at()) == delay
 
 
 def test_missing_motion_leaves_a_huge_variance_and_nothing_else():

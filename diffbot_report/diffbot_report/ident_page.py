@@ -19,7 +19,12 @@ from diffbot_report.ident_recording import (
     estimate_limits,
     variance_limits,
 )
-from diffbot_report.ident_results import FRICTION, confidence_notes, state_notes
+from diffbot_report.ident_results import (
+    FRICTION,
+    confidence_notes,
+    friction_notes,
+    state_notes,
+)
 from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Scene, Section, Table, Tone
 from diffbot_report.quantity import (
     MISSING,
@@ -64,7 +69,7 @@ def ident_page(
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
-    notes = [*state_notes(parameters)]
+    notes = [*state_notes(parameters), *friction_notes(recording, robot.model)]
     notes += confidence_notes(estimate, recording.verdict, recording.verification)
     notes += [f"not complete: {sentence}" for sentence in summary["missing"]]
     sections = [

@@ -18,6 +18,7 @@ from diffbot_description import Robot, RobotModel
 from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
+from diffbot_report.friction_effect import FrictionEffect
 from diffbot_report.ident_recording import IdentRecording, Verdict, Verification
 from diffbot_report.page import Page
 from diffbot_report.quantity import (
@@ -54,7 +55,11 @@ def identification_table(
         parameters,
         meanings(parameters, physical_quantities(estimate, model)),
         title,
-        [*state_notes(parameters), *confidence_notes(estimate, verdict, recording.verification)],
+        [
+            *state_notes(parameters),
+            *friction_notes(recording, model),
+            *confidence_notes(estimate, verdict, recording.verification),
+        ],
         width,
         tuple(friction_quantities(estimate).values()),
     )
@@ -79,6 +84,8 @@ def identification_findings(
     estimate, truth = recording.estimate, recording.true_parameters.last
     parameters = parameter_quantities(estimate, truth)
     more: dict[str, Any] = {} if estimate is None else confidence_keys(estimate)
+    if effect := FrictionEffect.of(recording, model):
+        more |= effect.keys()
     if state := recording.state:
         achieved, predicted = state.information
         more["information"] = {"achieved": achieved, "predicted": predicted}
@@ -161,6 +168,13 @@ def state_notes(parameters: Sequence[Quantity]) -> list[str]:
             word = "invalid" if quantity.state is State.INVALID else NOT_IDENTIFIABLE
             found.setdefault(f"{word}: {quantity.reason}", []).append(quantity.symbol)
     return [f"{', '.join(symbols)} {text}" for text, symbols in found.items()]
+
+
+def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
+    """A line that says what friction did in the run, where that is known."""
+    estimate, effect = recording.estimate, FrictionEffect.of(recording, model)
+    note = effect.note(estimate) if effect and estimate else None
+    return [] if note is None else [note]
 
 
 def _is_open(quantity: Quantity) -> bool:
@@ -246,22 +260,10 @@ def identification_keys(
         found = asdict(verification)
         verified |= {name: found[name] for name in names}
     return {
-        "parameters": {quantity.symbol: _entry(quantity) for quantity in parameters},
-        "friction": {key: _entry(quantity) for key, quantity in friction.items()},
-        "physical": {key: _entry(quantity) for key, quantity in physical.items()},
+        "parameters": {quantity.symbol: quantity.entry() for quantity in parameters},
+        "friction": {key: quantity.entry() for key, quantity in friction.items()},
+        "physical": {key: quantity.entry() for key, quantity in physical.items()},
         "verification": verified,
-    }
-
-
-def _entry(quantity: Quantity) -> dict[str, Any]:
-    return {
-        "value": quantity.value,
-        "std": quantity.std,
-        "interval95": list(quantity.interval95),
-        "closed_form": quantity.closed_form,
-        "state": quantity.state.name.lower(),
-        "reason": quantity.reason,
-        "unit": quantity.unit,
     }
 
 

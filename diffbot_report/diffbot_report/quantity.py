@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Friction, State
 from diffbot_ident.torque.physical import PhysicalQuantity
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
+from diffbot_ident.torque.physical import smallest_torque as identified_smallest_torque
 
 UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
 
@@ -48,6 +50,18 @@ class Quantity:
     closed_form: float | None = None
     state: State = State.ESTIMATED
     reason: str = ""
+
+    def entry(self) -> dict[str, Any]:
+        """As summary.json has it."""
+        return {
+            "value": self.value,
+            "std": self.std,
+            "interval95": list(self.interval95),
+            "closed_form": self.closed_form,
+            "state": self.state.name.lower(),
+            "reason": self.reason,
+            "unit": self.unit,
+        }
 
     @property
     def half_width(self) -> float | None:
@@ -130,6 +144,16 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
         return {}
     found = identified_friction(estimate.friction.values, estimate.friction.variances)
     return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
+
+
+def smallest_torque(friction: Friction, state: State) -> Quantity:
+    """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
+
+    Args:
+        friction: as identified; both Coulomb frictions need an interval.
+        state: of the estimate.
+    """
+    return _reported(identified_smallest_torque(friction.values, friction.variances), state)
 
 
 def _reported(quantity: PhysicalQuantity, state: State, true: float | None = None) -> Quantity:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Friction
@@ -43,6 +43,9 @@ from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
 STD_INFLATION = 1.05
 # Information of the weakest prior, as a share of what the rows hold about each regressor alone.
 WEAK_PRIOR = 1e-9
+# Share of a product of two squares below which their determinant is rounding.
+MIN_DETERMINANT = 1e-12
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -107,51 +110,86 @@ class AxisFit:
     noise: tuple[float, float]
 
 
-def residual_sums(
-    sums: RowSums, axis: Axis, delays: Sequence[float] | Array = range(DELAYS)
-) -> Array:
-    """Weighted sum of squared residuals for each torque delay in control periods, shape (n,)."""
-    late = [float(delay) for delay in delays]
-    moments = sums.moments_at(late)
-    columns = np.array([axis.regressors] * len(late))
-    columns[:, 1] += 2 * np.arange(len(late))
-    information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
-    b = moments[columns, axis.output] / scale
-    explained = np.einsum("di,di->d", b, np.linalg.solve(information, b[:, :, None])[:, :, 0])
-    left: Array = np.maximum(sums.moments[axis.output, axis.output] - explained, 0.0)
-    return left
+class DelayedResiduals:
+    """What an axis leaves unexplained, for any delay of the torque.
+
+    The regressors but the torque are eliminated once; a delay costs two small products then.
+
+    Args:
+        sums: of the rows, with the torques of all delays.
+        axis: LINEAR or ANGULAR.
+    """
+
+    def __init__(self, sums: RowSums, axis: Axis) -> None:
+        moments, rest = sums.moments, sums.moments.shape[0]
+        columns = [*range(axis.torque.start, rest, 2), axis.output]
+        others = [column for column in axis.regressors if column != axis.torque.start]
+        every = _block((*others, *columns))
+        own, count = moments[every], len(others)
+        information, scale = _scaled(own[:count, :count])
+        known = own[:count, count:] / scale[:, None]
+        left = own[count:, count:] - known.T @ np.linalg.solve(information, known)
+        self._fine = sums.fine
+        # The weak prior on the torque itself: a share of what its columns hold.
+        self._power = left[:-1, :-1] + WEAK_PRIOR * own[count:-1, count:-1]
+        self._along = left[:-1, -1]
+        self._output = float(left[-1, -1])
+
+    def at(self, delays: Sequence[float] = tuple(range(DELAYS))) -> Array:
+        """Weighted sum of squared residuals for each delay in control periods, shape (n,)."""
+        weights = _weights(tuple(delays), self._fine)
+        power = np.sum((weights @ self._power) * weights, axis=1)
+        power[power <= 0.0] = 1.0
+        left: Array = np.maximum(self._output - np.square(weights @ self._along) / power, 0.0)
+        return left
 
 
-def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
-    """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
-    return _solved(sums.moments, [*axis.regressors, *extra], axis.output)
+@lru_cache(maxsize=1024)
+def _weights(delays: tuple[float, ...], fine: int) -> Array:
+    return np.array([delay_weights(delay, fine) for delay in delays])
 
 
-def solutions(
-    sums: RowSums, axis: Axis, delays: Sequence[float], extra: Sequence[int] = ()
-) -> list[Array]:
-    """As `solution` for each of some delays in control periods."""
-    moments = sums.moments_at(delays)
-    columns = [*axis.regressors, *extra]
-    found = []
-    for i in range(len(delays)):
-        columns[1] = axis.torque.start + 2 * i
-        found.append(_solved(moments, columns, axis.output))
+@lru_cache(maxsize=256)
+def _block(columns: tuple[int, ...]) -> tuple[Any, ...]:
+    """Index of the rows and columns of a matrix that belong to these columns."""
+    return np.ix_(columns, columns)
+
+
+def solution(sums: RowSums, axis: Axis) -> Array:
+    """Parameters of an axis as of `fit`, without their covariance, shape (6,)."""
+    found: Array = solutions(sums.moments, axis, (0,))[0]
     return found
 
 
-def _solved(moments: Array, columns: list[int], output: int) -> Array:
-    information, scale = _scaled(moments[np.ix_(columns, columns)])
-    found: Array = np.linalg.solve(information, moments[columns, output] / scale) / scale
+def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[int] = ()) -> Array:
+    """As `solution` for n of several delays, shape (n, 6 + extra).
+
+    Args:
+        moments: as of `RowSums.moments_at`.
+        axis: LINEAR or ANGULAR.
+        which: of the delays.
+        extra: columns of regressors beside those of the axis.
+    """
+    columns = np.array([[*axis.regressors, *extra]] * len(which))
+    columns[:, 1] += 2 * np.array(which)
+    information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
+    b = moments[columns, axis.output] / scale
+    found: Array = np.linalg.solve(information, b[:, :, None])[:, :, 0] / scale
     return found
 
 
 def _scaled(a: Array) -> tuple[Array, Array]:
     """Matrices (..., p, p) with a unit diagonal and a weak prior, and the scale of each column."""
-    scale = np.sqrt(np.einsum("...ii->...i", a))
+    scale = np.sqrt(a.diagonal(0, -2, -1))
     scale[scale == 0.0] = 1.0
     scaled = a / (scale[..., :, None] * scale[..., None, :])
-    return scaled + WEAK_PRIOR * np.eye(a.shape[-1]), scale
+    return scaled + _weak_prior(a.shape[-1]), scale
+
+
+@lru_cache
+def _weak_prior(size: int) -> Array:
+    prior: Array = WEAK_PRIOR * np.eye(size)
+    return prior
 
 
 def fit(
@@ -165,23 +203,22 @@ def fit(
         prior: what is known beforehand; None: next to nothing.
         extra: columns of regressors beside those of the axis, without a prior.
     """
-    columns = [*axis.regressors, *extra]
-    block = np.ix_(columns, columns)
-    information, scale = _scaled(sums.moments[block])
-    b = sums.moments[columns, axis.output] / scale
-    shape = np.outer(scale, scale)
-    weak = WEAK_PRIOR * np.eye(len(columns))
-    torque, reading = sums.torque[block] / shape, sums.reading[block] / shape
+    columns = (*axis.regressors, *extra)
+    size = len(columns)
+    seen = sums.products[(slice(None), *_block((*columns, axis.output)))]
+    information, scale = _scaled(seen[0, :-1, :-1])
+    b = seen[0, :-1, -1] / scale
+    shape = scale[:, None] * scale
+    weak = _weak_prior(size)
+    spread = seen[4:, :-1, :-1] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(
-        sums, [*columns, axis.output], theta / scale, (torque, reading), p, scale
-    )
-    omega = (noise[0] * torque + noise[1] * reading) * _small_sample(sums, len(columns))
+    noise, variance = _noise(sums, seen[1:4], theta / scale, p @ spread @ p, shape)
+    omega = (noise[0] * spread[0] + noise[1] * spread[1]) * _small_sample(sums, size)
     # Variance of the noise that rows without correlation would need for the same precision.
-    per_row = max(float(np.trace(p @ omega)) / len(columns), np.finfo(float).tiny)
+    per_row = max(float(np.sum(p * omega)) / size, TINY)
     if prior is not None:
-        known = np.zeros((len(columns), len(columns)))
+        known = np.zeros((size, size))
         own = slice(len(prior.mean))
         known[own, own] = np.diag(per_row / (prior.variance * scale[own] ** 2))
         weak = weak + known
@@ -203,45 +240,56 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
 
 def _noise(
-    sums: RowSums,
-    both: list[int],
-    theta: Array,
-    spread: tuple[Array, Array],
-    p: NDArray[np.floating[Any]],
-    scale: Array,
+    sums: RowSums, lagged: Array, theta: Array, spread: Array, shape: Array
 ) -> tuple[tuple[float, float], float]:
-    """Variances of the two noises from the residuals' autocovariances, and the residuals' own."""
-    columns, window = both[:-1], sums.window
+    """Variances of the two noises from the residuals' autocovariances, and the residuals' own.
+
+    Args:
+        sums: of the rows.
+        lagged: of the regressors and the output, shape (3, p + 1, p + 1).
+        theta: parameters, shape (p,).
+        spread: what a unit of either noise makes of scaled parameters, shape (2, p, p).
+        shape: products of the parameters' scales, shape (p, p).
+    """
     full = np.append(-theta, 1.0)
-    shape = np.outer(scale, scale)
-    found, expected = np.empty(len(sums.lags)), np.empty((len(sums.lags), 2))
-    for i, lag in enumerate(sums.lags):
-        found[i] = full @ sums.lagged[i][np.ix_(both, both)] @ full
-        own = p @ (sums.lagged[i][np.ix_(columns, columns)] / shape)
-        for j, kernel in enumerate(kernels(window, sums.smoothing)):
-            correlation = kernel[lag:] @ kernel[: len(kernel) - lag]
-            # The second term is what the fit has taken out of the residuals.
-            expected[i, j] = correlation * sums.pairs[i] - np.trace(p @ spread[j] @ own)
-    variance = float(found[0] / sums.pairs[0]) if sums.pairs[0] else np.inf
+    found = lagged @ full @ full
+    # What the fit has taken out of the residuals: tr(spread_j lagged_i).
+    own = (lagged[:, :-1, :-1] / shape).reshape(len(lagged), -1)
+    taken = own @ spread.transpose(0, 2, 1).reshape(2, -1).T
+    pairs = sums.pairs
+    expected = _correlations(sums.window, sums.smoothing, sums.lags) * pairs[:, None] - taken
+    variance = float(found[0] / pairs[0]) if pairs[0] else np.inf
     return _nonnegative(expected, found), max(variance, 0.0)
 
 
+@lru_cache
+def _correlations(window: int, smoothing: int, lags: tuple[int, ...]) -> Array:
+    """Of the two noises' kernels with themselves at these lags, shape (lags, 2)."""
+    return np.array(
+        [
+            [kernel[lag:] @ kernel[: len(kernel) - lag] for kernel in kernels(window, smoothing)]
+            for lag in lags
+        ]
+    )
+
+
 def _nonnegative(matrix: Array, found: Array) -> tuple[float, float]:
-    """Least squares with two unknowns that are not negative."""
-    best = np.linalg.lstsq(matrix, found, rcond=None)[0]
-    if (best < 0.0).any():
-        alone = [
-            max(float(column @ found) / max(float(column @ column), 1e-300), 0.0)
-            for column in matrix.T
-        ]
-        errors = [
-            float(np.sum((found - value * column) ** 2))
-            for value, column in zip(alone, matrix.T, strict=True)
-        ]
-        keep = int(np.argmin(errors))
-        best = np.zeros(2)
-        best[keep] = alone[keep]
-    return float(best[0]), float(best[1])
+    """Least squares with two unknowns that are not negative.
+
+    Args:
+        matrix: shape (n, 2).
+        found: shape (n,).
+    """
+    (aa, ab), (_, bb) = (matrix.T @ matrix).tolist()
+    ay, by = (matrix.T @ found).tolist()
+    determinant = aa * bb - ab * ab
+    if determinant > MIN_DETERMINANT * aa * bb:
+        best = (bb * ay - ab * by) / determinant, (aa * by - ab * ay) / determinant
+        if min(best) >= 0.0:
+            return best
+    # One of them alone: the one that explains more.
+    first, second = (max(y, 0.0) / max(square, TINY) for y, square in ((ay, aa), (by, bb)))
+    return (first, 0.0) if first * first * aa >= second * second * bb else (0.0, second)
 
 
 # Least eigenvalue of the correlations of friction coefficients that are told apart.
@@ -277,31 +325,35 @@ def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
 def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> Friction:
     """Friction from both axes, each weighted by its precision; infinite variances where unknown."""
     information, weighted = np.zeros((4, 4)), np.zeros(4)
-    for fit, terms in zip((linear, angular), friction_terms(geometry), strict=True):
-        gain = fit.theta[1]
-        inverse = np.linalg.inv(terms)
-        with np.errstate(all="ignore"):
+    jacobian = np.empty((4, 5))
+    with np.errstate(all="ignore"):
+        for fit, inverse in zip((linear, angular), _inverse_terms(geometry), strict=True):
+            gain = fit.theta[1]
             values = inverse @ fit.theta[2:6] / gain
-            jacobian = np.column_stack((-values / gain, inverse / gain))
-            spread = fit.covariance[1:6, 1:6]
-            own = _inverse(jacobian @ spread @ jacobian.T, NO_NOISE_STD)
-        # A wheel that did not turn, or no torque: this axis has nothing to say.
-        if own is not None:
-            information += own
-            weighted += own @ values
-    covariance = _inverse(information, 0.0)
+            jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
+            own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
+            # A wheel that did not turn, or no torque: this axis has nothing to say.
+            if own is not None:
+                information += own
+                weighted += own @ values
+        covariance = _inverse(information, 0.0)
     if covariance is None:
         return UNKNOWN_FRICTION
     values = covariance @ weighted
     return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))
 
 
+@lru_cache
+def _inverse_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
+    linear, angular = (np.asarray(np.linalg.inv(terms)) for terms in friction_terms(geometry))
+    return linear, angular
+
+
 def _inverse(matrix: Array, min_scale: float) -> Array | None:
     """Inverse by way of the correlations; None where that would be rounding."""
-    with np.errstate(all="ignore"):
-        scale = np.sqrt(np.diag(matrix))
-        shape = np.outer(scale, scale)
-        correlation = matrix / shape
+    scale = np.sqrt(matrix.diagonal())
+    shape = scale[:, None] * scale
+    correlation = matrix / shape
     if not (np.isfinite(correlation).all() and (scale > min_scale).all()):
         return None
     if np.linalg.eigvalsh(correlation)[0] < MIN_EIGENVALUE:

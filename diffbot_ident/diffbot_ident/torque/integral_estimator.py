@@ -9,7 +9,6 @@ integral_rows makes the rows, axis_fit the values, wiring and judgement say if t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,11 +20,11 @@ from diffbot_ident.torque.axis_fit import (
     LINEAR,
     AxisFit,
     AxisPrior,
+    DelayedResiduals,
     ResidualCorrelation,
     fit,
     friction_terms,
     fuse_friction,
-    residual_sums,
     solutions,
 )
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
@@ -49,6 +48,8 @@ from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
 from diffbot_ident.torque.torque_delay import DELAYS, Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
+# Numbers of a sample: stamp, angles and torques [left, right].
+FIELDS = 5
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12
 # Samples that are worked off together where nobody asks for an estimate.
@@ -152,9 +153,11 @@ class IntegralEstimator:
     def reset(self) -> None:
         """Forget everything."""
         self._check.reset()
-        self._pending: list[tuple[float, float, float, float, float]] = []
-        # Samples to wait for before they are worked off.
-        self._block = PERIOD_SAMPLES
+        # Stamps, angles and torques, one after another: an array of these is made four times as
+        # fast as of tuples.
+        self._pending: list[float] = []
+        # Numbers to wait for before they are worked off.
+        self._block = FIELDS * PERIOD_SAMPLES
         self._regression: _Regression | None = None
         self._samples = 0
         self._estimate: Estimate | None = None
@@ -162,12 +165,12 @@ class IntegralEstimator:
     @property
     def velocity(self) -> tuple[float, float] | None:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
-        newest = self._pending[-2:]
-        if len(newest) < 2 and self._regression is not None:
-            newest = [*self._regression.tail[-2:].tolist(), *newest][-2:]
-        if len(newest) < 2:
+        newest = self._pending[-2 * FIELDS :]
+        if len(newest) < 2 * FIELDS and self._regression is not None:
+            newest = [*self._regression.tail[-2:].ravel().tolist(), *newest][-2 * FIELDS :]
+        if len(newest) < 2 * FIELDS:
             return None
-        before, after = newest
+        before, after = newest[:FIELDS], newest[FIELDS:]
         period = after[0] - before[0]
         left, right = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
         return self._geometry.body_velocity(left, right)
@@ -179,7 +182,7 @@ class IntegralEstimator:
         (left, right), (torque_left, torque_right) = sample.position, sample.effort
         self._samples += 1
         pending = self._pending
-        pending.append((sample.stamp, left, right, torque_left, torque_right))
+        pending += (sample.stamp, left, right, torque_left, torque_right)
         if len(pending) < self._block:
             return False
         self._work_off()
@@ -197,7 +200,7 @@ class IntegralEstimator:
             self._check.follows(sample)
         except ValueError:
             self._interrupt()
-            self._pending.append((sample.stamp, *sample.position, *sample.effort))
+            self._pending += (sample.stamp, *sample.position, *sample.effort)
             raise
 
     def _interrupt(self) -> None:
@@ -209,7 +212,7 @@ class IntegralEstimator:
     def _work_off(self) -> None:
         if not self._pending:
             return
-        samples = np.array(self._pending)
+        samples = np.array(self._pending).reshape(-1, FIELDS)
         self._pending.clear()
         if self._regression is None:
             if len(samples) < PERIOD_SAMPLES:
@@ -224,7 +227,8 @@ class IntegralEstimator:
         period *= decimation.factor
         window = max(2, round(self._window / period))
         smoothing = min(window, max(1, round(self._smoothing / period)))
-        self._block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
+        self._block = FIELDS * block
         slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
         return _Regression(
             IntegralRows(self._geometry, window, smoothing, decimation.fine, period, slow),
@@ -400,8 +404,8 @@ class _Regression:
         linear, angular = self._with_uncertain(delay, self._fit(delay.value))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
-        covariance[np.ix_([0, 2], [0, 2])] = linear.covariance[:2, :2]
-        covariance[np.ix_([1, 3], [1, 3])] = angular.covariance[:2, :2]
+        covariance[::2, ::2] = linear.covariance[:2, :2]
+        covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
         if any(not oddity.exact for oddity in self._oddities):
@@ -436,14 +440,15 @@ class _Regression:
     def _best_delay(self) -> _Delay:
         """The delay of the torque with the least residuals."""
         fine = self._rows.fine
+        residuals = DelayedResiduals(self.sums, LINEAR), DelayedResiduals(self.sums, ANGULAR)
         whole = np.arange((DELAYS - 1) * fine + 1) / fine
-        cost = self._cost(whole)
+        cost = self._cost(residuals, whole)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # Parts of a sample have to be likely: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
             around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
-            costs = self._cost(around)
+            costs = self._cost(residuals, around)
             if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
                 break
             lowest = float(costs.min())
@@ -452,19 +457,20 @@ class _Regression:
         sure = bool((others - lowest > SURE_GAIN).all())
         step = 0.1 / fine
         at = min(max(found, step), DELAYS - 1.0 - step)
-        before, middle, after = self._cost((at - step, at, at + step))
+        near = self._cost(residuals, np.array((at - step, at, at + step)))
         # Minus twice the logarithm of a normal likelihood is a parabola.
-        bend = float(before - 2.0 * middle + after) / step**2
+        bend = float(near[0] - 2.0 * near[1] + near[2]) / step**2
         std = math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
         return _Delay(found, found if least - lowest > SURE_GAIN_PART else told, sure, std)
 
-    def _cost(self, delays: Sequence[float] | Array) -> Array:
+    def _cost(self, axes: tuple[DelayedResiduals, DelayedResiduals], delays: Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
         n = self.sums.rows / self._length
         cost = np.zeros(len(delays))
-        for axis in (LINEAR, ANGULAR):
-            left = residual_sums(self.sums, axis, delays)
-            cost += n * np.log(left + 1e-12 * self.sums.moments[axis.output, axis.output] + 1e-300)
+        late = delays.tolist()
+        for residuals, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
+            power = self.sums.moments[axis.output, axis.output]
+            cost += n * np.log(residuals.at(late) + 1e-12 * power + 1e-300)
         return cost
 
     def _with_uncertain(
@@ -474,19 +480,19 @@ class _Regression:
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, 0.0)
+        moments = self.sums.moments_at((early, late, delay.value))
+        roughly = any(not oddity.exact for oddity in self._oddities)
         found = []
         for fitted, axis, extra in zip(
             axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True
         ):
-            before, after = solutions(self.sums, axis, (early, late), extra)
+            before, after = solutions(moments, axis, (0, 1), extra)
             slope = (after - before) / (late - early) * delay.std
-            covariance = fitted.covariance + np.outer(slope, slope)
-            if any(not oddity.exact for oddity in self._oddities):
+            covariance = fitted.covariance + slope[:, None] * slope
+            if roughly:
                 # A pattern that is known roughly leaves a part of what it took away.
-                taken = fitted.theta.copy()
-                taken[:6] -= solutions(self.sums, axis, (delay.value,))[0]
-                taken[6:] = 0.0
-                covariance = covariance + np.outer(taken, taken)
+                taken = fitted.theta[:6] - solutions(moments, axis, (2,))[0]
+                covariance[:6, :6] += taken[:, None] * taken
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
 

@@ -235,9 +235,21 @@ def _halves(per_period: Array) -> Array:
 
 def moving_sum(columns: Array, length: int) -> Array:
     """Sums over `length` successive rows, shape (n - length + 1, columns)."""
-    sums = np.cumsum(columns, axis=0)
-    sums[length:] -= sums[:-length].copy()
-    return sums[length - 1 :]
+    count = max(len(columns) - length + 1, 0)
+    # By sums over 1, 2, 4, ... rows: quicker than differences of a cumulative sum, and they do not
+    # drift.
+    power, size = columns, 1
+    while not length & size:
+        power = power[size:] + power[:-size]
+        size *= 2
+    found, first = power[:count], size
+    while first < length:
+        power = power[size:] + power[:-size]
+        size *= 2
+        if length & size:
+            found = found + power[first : first + count]
+            first += size
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -278,15 +290,9 @@ class RowSums:
         fine: samples in a control period.
 
     Attributes:
-        moments: weighted sum of z z' over the rows z, shape (columns, columns).
+        products: moments, lagged (3), torque and reading, shape (6, columns, columns).
         lags: lags in rows at which `lagged` is kept: 0, half a window, a window.
-        lagged: sums of z(k) z(k + lag)' over rows times the roots of their weights, shape
-            (3, columns, columns).
-        pairs: sums of these roots' products, shape (3,).
-        torque: sum of psi_t psi_t', shape (columns, columns), for a unit of v or omega
-            gained in one period.
-        reading: sum of psi_r psi_r', the same for a unit of the mean path or turn at one reading,
-            over one period.
+        pairs: sums of the products of weights' roots at these lags, shape (3,).
         rows: number of rows, forgotten ones less.
     """
 
@@ -297,13 +303,37 @@ class RowSums:
         self._turning_weight = TURNING_WEIGHT * min(1.0, TURNING_PERIOD / period) ** 2
         self.lags = (0, window // 2, window)
         size = self._columns = TORQUES + 2 * delay_columns(fine)
-        self.moments = np.zeros((size, size))
-        self.lagged = np.zeros((3, size, size))
+        self.products = np.zeros((6, size, size))
         self.pairs = np.zeros(3)
-        self.torque = np.zeros((size, size))
-        self.reading = np.zeros((size, size))
         self.rows = 0.0
         self.interrupt()
+
+    @property
+    def moments(self) -> Array:
+        """Weighted sum of z z' over the rows z, shape (columns, columns)."""
+        moments: Array = self.products[0]
+        return moments
+
+    @property
+    def lagged(self) -> Array:
+        """Sums of z(k) z(k + lag)' over rows times their weights' roots, (3, columns, columns)."""
+        lagged: Array = self.products[1:4]
+        return lagged
+
+    @property
+    def torque(self) -> Array:
+        """Sum of psi_t psi_t', (columns, columns), for a unit gained in v or omega in a period."""
+        torque: Array = self.products[4]
+        return torque
+
+    @property
+    def reading(self) -> Array:
+        """Sum of psi_r psi_r', for a unit of the mean path or turn at one reading, over a period.
+
+        Shape (columns, columns).
+        """
+        reading: Array = self.products[5]
+        return reading
 
     def interrupt(self) -> None:
         """The next rows do not follow those before."""
@@ -318,10 +348,7 @@ class RowSums:
         """
         shift = _shift((delay,), self.fine)
         seen = copy(self)
-        seen.moments = shift.T @ self.moments @ shift
-        seen.lagged = shift.T @ self.lagged @ shift
-        seen.torque = shift.T @ self.torque @ shift
-        seen.reading = shift.T @ self.reading @ shift
+        seen.products = shift.T @ self.products @ shift
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:
@@ -332,11 +359,10 @@ class RowSums:
 
     def forget(self, factor: float) -> None:
         """Let everything so far count by this factor (0 to 1) only."""
-        for sums in (self.moments, self.lagged, self.pairs):
-            sums *= factor
+        self.products[:4] *= factor
         # Sums of squares of weighted rows: a weight counts twice.
-        self.torque *= factor * factor
-        self.reading *= factor * factor
+        self.products[4:] *= factor * factor
+        self.pairs *= factor
         self.rows *= factor
 
     def add(self, rows: Array, turning: Flags) -> None:
@@ -348,7 +374,7 @@ class RowSums:
         """
         weight = np.where(turning, 1.0, self._turning_weight)[:, None]
         weighted = weight * rows
-        self.moments += weighted.T @ rows
+        self.products[0] += weighted.T @ rows
         self.rows += len(rows)
         root = np.sqrt(weight)
         self._add_lagged(root * rows, root[:, 0])
@@ -360,7 +386,7 @@ class RowSums:
         first = self.window
         for i, lag in enumerate(self.lags):
             before = slice(first - lag, len(plain) - lag)
-            self.lagged[i] += plain[before].T @ rows
+            self.products[1 + i] += plain[before].T @ rows
             self.pairs[i] += roots[before] @ root
         self._plain, self._roots = plain[-self.window :], roots[-self.window :]
 
@@ -372,12 +398,12 @@ class RowSums:
         for length in (self.window, self.smoothing):
             through = moving_sum(through, length)
         through = through[-len(weighted) :] / self.smoothing
-        self.torque += through.T @ through
+        self.products[4] += through.T @ through
         count = len(weighted)
         p, m = self.smoothing, self.window
         seen = x[tail:] - x[tail - p : tail - p + count] - x[tail - m : tail - m + count]
         seen = (seen + x[:count]) / p
-        self.reading += seen.T @ seen
+        self.products[5] += seen.T @ seen
 
 
 @lru_cache

@@ -22,6 +22,7 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_LEFT,
     SIGN_RIGHT,
     SUM,
+    TORQUES,
     RowSums,
     V,
 )
@@ -298,25 +299,24 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
         return Wiring.RIGHT
-    moments = _without_friction(sums.moments_at(range(DELAYS)))
-    found = {
-        (output, sign + name): likelihoods
-        for output in (DV, DOMEGA)
-        for name, columns in (("s", SUM), ("d", DIFFERENCE))
-        for sign, likelihoods in _log_likelihoods(moments, output, columns).items()
-    }
-    opposite = {"+": "-", "-": "+"}
-    likelihood = {
-        # Wheels as they should be gain v by the sum, and lose omega by the difference.
-        wiring: max(
-            found[DV, wiring.total]
-            + found[DOMEGA, opposite[wiring.difference[0]] + wiring.difference[1]]
-        )
-        for wiring in Wiring
-    }
-    best = max(likelihood, key=lambda wiring: likelihood[wiring])
-    gain = 0.5 * windows * (likelihood[best] - likelihood[Wiring.RIGHT])
-    return best if gain > (EVIDENCE_RUNAWAY if runaway else EVIDENCE) else Wiring.RIGHT
+    found = _log_likelihoods(_without_friction(sums.moments_at(range(DELAYS))))
+    likelihood = (found[0][_LINEAR] + found[1][_ANGULAR]).max(axis=1)
+    best = int(np.argmax(likelihood))
+    gain = 0.5 * windows * (likelihood[best] - likelihood[_WIRINGS.index(Wiring.RIGHT)])
+    return _WIRINGS[best] if gain > (EVIDENCE_RUNAWAY if runaway else EVIDENCE) else Wiring.RIGHT
+
+
+_WIRINGS = tuple(Wiring)
+# Of each wiring, the sign of the gain and the torque in `_log_likelihoods`. Wheels as they should
+# be gain v by the sum, and lose omega by the difference.
+_LINEAR = (
+    ["+-".index(wiring.total[0]) for wiring in _WIRINGS],
+    ["sd".index(wiring.total[1]) for wiring in _WIRINGS],
+)
+_ANGULAR = (
+    ["-+".index(wiring.difference[0]) for wiring in _WIRINGS],
+    ["sd".index(wiring.difference[1]) for wiring in _WIRINGS],
+)
 
 
 def _without_friction(moments: Array) -> Array:
@@ -324,25 +324,25 @@ def _without_friction(moments: Array) -> Array:
     columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
     own = moments[np.ix_(columns, columns)]
     own = own + np.diag(NO_FRICTION * np.diag(own) + np.finfo(float).tiny)
-    return moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
+    left: Array = moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
+    return left
 
 
-def _log_likelihoods(moments: Array, output: int, columns: slice) -> dict[str, Array]:
+def _log_likelihoods(moments: Array) -> Array:
     """Twice the log likelihood per independent row, but for what all wirings share.
 
     Returns:
-        For the sign of the gain, "+" and "-": one for each delay, shape (DELAYS,).
+        For the outputs DV and DOMEGA, gains of sign + and -, and the torques' sum and difference:
+        one for each delay, shape (2, 2, 2, DELAYS).
     """
-    power = np.diag(moments)[columns] * moments[output, output]
-    along = moments[columns, output]
-    tiny = np.finfo(float).tiny
-    return {
-        sign: -np.log(
-            np.clip(1.0 - np.maximum(direction * along, 0.0) ** 2 / (power + tiny), 0.0, 1.0)
-            + UNEXPLAINED
-        )
-        for sign, direction in (("+", 1.0), ("-", -1.0))
-    }
+    outputs = [DV, DOMEGA]
+    power = moments.diagonal()
+    product = power[outputs, None] * power[TORQUES:]
+    along = moments[outputs, TORQUES:]
+    share = np.maximum(np.stack((along, -along), axis=1), 0.0) ** 2
+    share /= product[:, None] + np.finfo(float).tiny
+    found: Array = -np.log(np.clip(1.0 - share, 0.0, 1.0) + UNEXPLAINED)
+    return found.reshape(2, 2, DELAYS, 2).swapaxes(2, 3)
 
 
 def standing_wheel(sums: RowSums) -> str | None:

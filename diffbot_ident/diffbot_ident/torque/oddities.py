@@ -115,6 +115,8 @@ def _statistic(sums: RowSums, found: tuple[Oddity, ...], more: tuple[Oddity, ...
 def _wald(fitted: AxisFit, count: int) -> float:
     """Squared size of the last parameters, in standard deviations."""
     own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
+    if count == 1:
+        return float(own[0] ** 2 / spread[0, 0]) if spread[0, 0] > 0.0 else 0.0
     scale = np.sqrt(np.diag(spread))
     if not (scale > 0.0).all():
         return 0.0

@@ -9,8 +9,10 @@ K8 and the friction are roughly known, and the angles say at which level.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Four
@@ -70,15 +72,23 @@ def wheel_speeds(
     linear, angular = response.k7 / radius, geometry.half_track * response.k8 / radius
     # From a wheel's own torque and from the other's to its acceleration.
     own, other = linear - angular, linear + angular
-    torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
-    found = WheelSpeeds.smoothed(speed, np.zeros_like(speed), period, side, 0.0)
+    # A wheel whose angle stays stands, whatever its torque would do to a free one.
+    level, size = np.hsplit(_centred_mean(np.hstack((speed, np.abs(speed))), side), 2)
+    moves = size > 0.0
+    found = WheelSpeeds.risen(level, np.zeros_like(speed), moves, period, 0.0)
     if not own > 0.0:
         return found
+    torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
+    torque -= viscous * speed * period[:, None]
     for _ in range(2):
-        rising, falling = found.sign_integrals()
-        acting = torque - coulomb * (rising + falling) - viscous * speed * period[:, None]
+        acting = torque
+        if coulomb.any():
+            rising, falling = found.sign_integrals()
+            acting = torque - coulomb * (rising + falling)
         gained = own * acting + other * acting[:, ::-1]
-        found = WheelSpeeds.smoothed(speed, gained, period, side, own * coulomb)
+        after = np.cumsum(gained, axis=0)
+        level = _centred_mean(speed - after + 0.5 * gained, side) + after
+        found = WheelSpeeds.risen(level, gained, moves, period, own * coulomb)
         if not (coulomb.any() and (found.begin * found.end < 0.0).any()):
             break
     return found
@@ -105,30 +115,26 @@ class WheelSpeeds:
     period: Array
 
     @classmethod
-    def smoothed(
-        cls, speed: Array, gained: Array, period: Array, side: int, friction: Array | float
+    def risen(
+        cls,
+        end: Array,
+        gained: Array,
+        moves: NDArray[np.bool_],
+        period: Array,
+        friction: Array | float,
     ) -> WheelSpeeds:
-        """Course of the speeds that the torques make, at the level that the angles tell.
+        """Course of the speeds that rise evenly over each period.
 
         Args:
-            speed: means over the periods by the angles, rad/s, shape (n, 2).
+            end: at the end of the periods, rad/s, shape (n, 2).
             gained: in each period, by all torques, rad/s, shape (n, 2).
+            moves: whether the wheels move at all, shape (n, 2).
             period: s, shape (n,).
-            side: periods on either side that the level is taken from.
             friction: Coulomb friction as an acceleration, rad/s^2.
         """
-        after = np.cumsum(gained, axis=0)
-        middle = after - 0.5 * gained
-        level = _centred_mean(speed - middle, side)
-        # A wheel whose angle stays stands, whatever its torque would do to a free one.
-        moves = _centred_mean(np.abs(speed), side) > 0.0
-        return cls(
-            moves * (after - gained + level),
-            moves * (after + level),
-            moves * (middle + level),
-            np.broadcast_to(friction, speed.shape) * period[:, None],
-            period,
-        )
+        end, gained = moves * end, moves * gained
+        change = np.broadcast_to(friction, end.shape) * period[:, None]
+        return cls(end - gained, end, end - 0.5 * gained, change, period)
 
     def sign_integrals(self) -> tuple[Array, Array]:
         """Of the signs, under a weight that rises over a period to 1 and one that falls, s."""
@@ -152,8 +158,19 @@ class WheelSpeeds:
 
 def _centred_mean(values: Array, side: int) -> Array:
     """Means over as many rows on either side, shape (n, m); at the ends of what is there."""
-    sums = np.concatenate((np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)))
-    index = np.arange(len(values))
-    low, high = np.maximum(index - side, 0), np.minimum(index + side + 1, len(values))
-    mean: Array = (sums[high] - sums[low]) / (high - low)[:, None]
+    count = len(values)
+    # Sums up to each row, with the first and the last repeated beyond the ends.
+    sums = np.empty((count + 2 * side + 1, values.shape[1]))
+    sums[: side + 1] = 0.0
+    np.cumsum(values, axis=0, out=sums[side + 1 : side + 1 + count])
+    sums[side + 1 + count :] = sums[side + count]
+    mean: Array = (sums[2 * side + 1 :] - sums[:count]) / _rows_near(count, side)
     return mean
+
+
+@lru_cache(maxsize=64)
+def _rows_near(count: int, side: int) -> Array:
+    """How many of `count` rows lie within `side` of each, shape (count, 1)."""
+    index = np.arange(count)
+    near = np.minimum(index + side + 1, count) - np.maximum(index - side, 0)
+    return near[:, None].astype(float)

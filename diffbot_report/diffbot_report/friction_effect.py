@@ -1,0 +1,109 @@
+"""What friction did in an identification: its share of the torque, and from which on robots move.
+
+The friction is what was identified, the torques and velocities are those of the run. A wheel that
+stands counts without friction: what holds it there is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_description import RobotModel
+from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
+
+Array = NDArray[np.float64]
+Share = float | None
+
+
+@dataclass(frozen=True)
+class FrictionEffect:
+    """What friction did in a run.
+
+    Attributes:
+        left: rms of the left wheel's friction torque over rms of its torque; None where the
+            friction is not known or there was no torque.
+        right: the same of the right wheel.
+        both: the same of both wheels together.
+        smallest_torque: of each of two wheels with equal torques, from which on they move the
+            robot: (f_l + f_r) / 2, N m.
+        coulomb: [left, right] Coulomb friction, N m.
+    """
+
+    left: Share
+    right: Share
+    both: Share
+    smallest_torque: Quantity
+    coulomb: tuple[Quantity, Quantity]
+
+    @classmethod
+    def of(cls, recording: IdentRecording, model: RobotModel) -> FrictionEffect | None:
+        """The effect in a run so far; None where the estimator does not model friction.
+
+        Args:
+            recording: of the run.
+            model: the robot's description, for its wheels and track.
+        """
+        estimate = recording.estimate
+        if estimate is None or estimate.friction is None:
+            return None
+        taken, given = _mean_squares(estimate.friction, recording.motion()[1], model)
+        found = friction_quantities(estimate)
+        return cls(
+            _share(taken[0], given[0]),
+            _share(taken[1], given[1]),
+            _share(float(taken.sum()), float(given.sum())),
+            smallest_torque(estimate.friction, estimate.state),
+            (found["coulomb_left"], found["coulomb_right"]),
+        )
+
+    def keys(self) -> dict[str, Any]:
+        """The keys of summary.json that it has."""
+        return {
+            "friction_share": {"left": self.left, "right": self.right, "both": self.both},
+            "smallest_torque": self.smallest_torque.entry(),
+        }
+
+    def note(self, estimate: Estimate) -> str | None:
+        """A line below the table; None where there is nothing to say for sure.
+
+        Args:
+            estimate: that the effect is of.
+        """
+        if estimate.state is not State.ESTIMATED:
+            return None
+        found = []
+        if self.both is not None:
+            found.append(f"friction takes {100.0 * self.both:.0f} % of the torque (rms)")
+        values = [q.value for q in self.coulomb if q.value is not None and q.std is not None]
+        # An interval that holds 0 is no friction to speak of.
+        low, _ = self.smallest_torque.interval95
+        if len(values) == len(self.coulomb) and low is not None and low > 0.0:
+            both = " + ".join(significant(value, 2) for value in values)
+            found.append(f"the robot moves from {both} N m on")
+        return "; ".join(found) or None
+
+
+def _mean_squares(friction: Friction, motion: Array, model: RobotModel) -> tuple[Array, Array]:
+    """Mean squares of friction torques and of torques [left, right], (N m)^2; NaN where unknown."""
+    motion = motion[np.isfinite(motion).all(axis=1)]
+    if not len(motion):
+        return np.full(2, math.nan), np.full(2, math.nan)
+    turn = model.half_track * motion[:, 1]
+    speed = np.column_stack((motion[:, 0] - turn, motion[:, 0] + turn)) / model.wheel_radius
+    known = np.isfinite(friction.variances)
+    viscous, coulomb = np.where(known, friction.values, math.nan).reshape(2, 2)
+    torque = viscous * speed + coulomb * np.sign(speed)
+    return np.mean(np.square(torque), axis=0), np.mean(np.square(motion[:, 2:4]), axis=0)
+
+
+def _share(taken: float, given: float) -> Share:
+    """Ratio of the roots; None where it is none."""
+    share = math.sqrt(taken / given) if given > 0.0 and taken >= 0.0 else math.nan
+    return share if math.isfinite(share) else None
