@@ -44,15 +44,25 @@ def errors(estimate, recorded):
     return np.abs(np.array(estimate.values) / recorded.truth - 1.0)
 
 
-def test_exact_data_with_friction_give_the_truth():
-    """6 s: K5..K8 to 0.5 %, 0.5 %, 0.1 %, 0.1 %, friction to 3 % of the largest."""
-    recorded = run()
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_data_with_friction_give_the_truth(seed):
+    """6 s: K5..K8 to 0.5 %, 0.5 %, 0.1 %, 0.1 %, friction to 3 % of the largest.
+
+    The first rows are made while nobody knows when a wheel turns round; they are made anew. Left
+    as they were, they cost up to 1.7 % of K6, and a friction was named that is not there.
+    """
+    recorded = run(seed=seed)
     estimate = fed(recorded).estimate()
+    assert estimate.warnings == ()
     assert estimate.state is State.ESTIMATED and estimate.parameter_states == (State.ESTIMATED,) * 4
     assert (errors(estimate, recorded) < (5e-3, 5e-3, 1e-3, 1e-3)).all()
     np.testing.assert_allclose(estimate.friction.values[:2], (0.008, 0.012), atol=4e-4)
     np.testing.assert_allclose(estimate.friction.values[2:], (0.04, 0.05), atol=1.5e-3)
-    assert estimate.samples == len(recorded.samples) and min(estimate.coverage) > 0.5
+    assert estimate.samples == len(recorded.samples)
+
+
+def test_six_seconds_cover_half_of_the_needed_motion():
+    assert min(fed(run()).estimate().coverage) > 0.5
 
 
 @pytest.mark.parametrize("seed", range(2))

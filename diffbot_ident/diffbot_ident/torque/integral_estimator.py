@@ -58,6 +58,9 @@ BLOCK_SAMPLES = 2048
 MIN_PERIOD = 0.008
 # Windows that share nothing after which the response to the torques is first taken from the rows.
 RESPONSE_WINDOWS = 5
+# Windows of the opening. Its rows were made while the response was hardly known, and a wheel that
+# turns round was then placed badly: they are made anew each time that the response is updated.
+OPENING_WINDOWS = 20
 # Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
 # whole number of samples, and that makes such a one likely enough to be used.
 SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
@@ -317,15 +320,22 @@ class _Regression:
         self._scale = scale
         self._forgetting = forgetting
         self._priors = (None, None) if prior is None else prior.of_axes(geometry)
-        self._coverage = Coverage(scale)
-        self._residuals = ResidualCorrelation()
         self._length = rows.window + rows.smoothing
-        self._seen = 0  # rows, forgotten ones too
         self._oddities: tuple[Oddity, ...] = ()
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
-        self.sums = RowSums(rows.window, rows.smoothing, period, rows.fine)
+        # Samples of the opening, in segments; None once it is over.
+        self._opening: list[list[Array]] | None = [[]] if prior is None else None
+        self._clear()
+
+    def _clear(self) -> None:
+        """Begin without rows."""
+        rows = self._rows
+        self.sums = RowSums(rows.window, rows.smoothing, self._period, rows.fine)
+        self._coverage = Coverage(self._scale)
+        self._residuals = ResidualCorrelation()
+        self._seen = 0  # rows, forgotten ones too
         self.tail = np.empty((0, 5))
 
     @property
@@ -340,8 +350,13 @@ class _Regression:
 
     def interrupt(self) -> None:
         """The next sample does not follow those before."""
-        self.tail = self.tail[:0]
         self._decimation.interrupt()
+        self._end_segment()
+        if self._opening is not None:
+            self._opening.append([])
+
+    def _end_segment(self) -> None:
+        self.tail = self.tail[:0]
         self.sums.interrupt()
         self._residuals.interrupt()
 
@@ -356,6 +371,8 @@ class _Regression:
             part, samples = samples[:now], samples[now:]
             self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
+            if self._opening is not None:
+                self._opening[-1].append(part)
             if not self._until_update:
                 self._update_response()
         return learnt
@@ -393,9 +410,23 @@ class _Regression:
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction = _known_friction(fuse_friction(*axes, self._geometry))
             self._response = TorqueResponse(k7, k8, delay, friction)
+            if self._opening is not None and k7 > 0.0:
+                self._learn_opening_anew(self._opening)
             if self._forgetting == 1.0:
                 self._update_every *= 2
         self._until_update = self._update_every
+
+    def _learn_opening_anew(self, opening: list[list[Array]]) -> None:
+        """Make the rows of all samples so far with the response that is known by now."""
+        over = self.windows >= OPENING_WINDOWS
+        self._clear()
+        for number, segment in enumerate(opening):
+            if number:
+                self._end_segment()
+            for part in segment:
+                self._learn(part)
+        if over:
+            self._opening = None
 
     def estimate(self, samples: int) -> Estimate:
         """What the rows say; not judged yet."""
