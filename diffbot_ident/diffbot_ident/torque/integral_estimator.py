@@ -75,8 +75,6 @@ DELAY_TOLERANCE = 0.75
 # FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
 # square for K5 and K6 (benchmarks/trust.py).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
-# The same with a friction whose pattern is known roughly only.
-ODD_FLOOR = 1.5e-3
 
 
 @dataclass(frozen=True)
@@ -439,8 +437,7 @@ class _Regression:
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
-        if any(not oddity.exact for oddity in self._oddities):
-            floor = np.maximum(floor, ODD_FLOOR)
+        floor = np.maximum(floor, max((oddity.floor for oddity in self._oddities), default=0.0))
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         return Estimate(
@@ -512,7 +509,7 @@ class _Regression:
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, 0.0)
         moments = self.sums.moments_at((early, late, delay.value))
-        roughly = any(not oddity.exact for oddity in self._oddities)
+        roughly = any(oddity.floor > 0.0 for oddity in self._oddities)
         found = []
         for fitted, axis, extra in zip(
             axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True

@@ -37,13 +37,14 @@ class Oddity:
         linear: columns that explain it in dv/dt.
         angular: the same in domega/dt.
         warning: what it is and what to do.
-        exact: whether its columns describe it exactly.
+        floor: relative standard deviation that it leaves in K5..K8, as its columns describe it
+            roughly; 0 where they do so exactly.
     """
 
     linear: tuple[int, ...]
     angular: tuple[int, ...]
     warning: str
-    exact: bool = False
+    floor: float = 0.0
 
 
 DIRECTION = Oddity(
@@ -51,19 +52,20 @@ DIRECTION = Oddity(
     (ONE,),
     "friction differs by direction, or a torque acts that is not reported: the estimate takes it "
     "into account; check the zero of the torques, and gears that run harder one way",
-    exact=True,
 )
 BREAKAWAY = Oddity(
     (SLOW_LEFT, SLOW_RIGHT),
     (SLOW_LEFT, SLOW_RIGHT),
     "friction differs at low speed (stiction): the estimate holds for wheels that turn; describe "
     "it by friction.static and friction.stribeck_velocity",
+    floor=3e-3,
 )
 DRAG = Oddity(
     (DRAG_V,),
     (DRAG_OMEGA,),
     "something drags over the floor, such as a caster: the estimate takes it into account; check "
     "the casters, and describe them by contact.caster_friction",
+    floor=1.5e-3,
 )
 ODDITIES = (DIRECTION, BREAKAWAY, DRAG)
 # Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
