@@ -323,8 +323,10 @@ class _Regression:
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
-        # Samples of the opening, in segments; None once it is over.
-        self._opening: list[list[Array]] | None = [[]] if prior is None else None
+        # Samples of the opening, in segments; None once it is over. With a prior the response is
+        # known from the start, and what is forgotten need not be made anew.
+        afresh = prior is None and forgetting == 1.0
+        self._opening: list[list[Array]] | None = [[]] if afresh else None
         self._clear()
 
     def _clear(self) -> None:
