@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
 
 Tests that ask for a time by the wall clock get the marker `wall_time`: a machine that does other

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tracking of a figure of 8 whose robot gets +50 % mass and inertia, with and without adaptation.
 
 x = sin 2Wt, y = -0.5 cos Wt, W = 2 pi / 40 s, by the standard backstepping law. The robot starts at

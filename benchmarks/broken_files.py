@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`identify` on broken tables, SysId logs and bags: a sentence each, no traceback, 10 s at most.
 
     ./diffbot python benchmarks/broken_files.py [--files 200] [--seed 1000]

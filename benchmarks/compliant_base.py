@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Identification of a compliant base, Sujan and Dubowsky (2002): every measure of an excitation.
 
 First: the largest error of the regression without noise, %. Then for the constant excitation (24)

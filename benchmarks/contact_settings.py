@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How near identification from an engine with contacts comes to the closed form, by its settings.
 
     ./diffbot python benchmarks/contact_settings.py [--engine gazebo] [--robot twil]

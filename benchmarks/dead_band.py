@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The dead band of velocity robots: is it found, and does a robot that is told to creep creep?
 
 Robots are drawn at random: time constants 0.1 to 2 s, drags 0.4 to 1.6, dead times 0 to 0.2 s, dead

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """URDF and xacro files: which become robots, and whether these are identified on both engines.
 
 Printed is one row per file: wheels found, radius, track, mass, centre of mass ahead of the axle;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The engines side by side: identification, parking and a figure-8 of one robot.
 
 Each engine does the same with the same seeds: the robot's own encoders, torque up to its traction

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Time that excitations need for a precision of K5..K8, in a room that they must not leave.
 
 All kinds have the same torque, speed limits and arena, and predict with K5..K8 that are off by up

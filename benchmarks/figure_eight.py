@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Errors on figures of 8, over the second lap, of the standard and the published backstepping law.
 
 The figures are x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / Tp, nine of them, forwards and backwards,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The numbers that a change of the structure must not change: stored once, compared after it.
 
     ./diffbot python benchmarks/freeze.py store|compare [--only TEXT] [--tolerance 1e-9] [--list]

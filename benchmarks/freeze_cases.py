@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What freeze.py freezes: the cases, by group, and the numbers that each gives."""
 
 from __future__ import annotations

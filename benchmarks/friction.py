@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whether the engines do what a robot file says of friction: coast-down, breakaway, steady speed.
 
 A robot of 27 kg runs straight, both wheels with the same friction, in steps of 1 ms. The reference

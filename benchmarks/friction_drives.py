@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Robots with friction on figures of 8 and parking: errors, settling, and how the torque chatters.
 
 Robots are drawn at random: 2 to 100 kg, wheels of 4 to 15 cm, the centre of mass ahead of the axle

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Coverage-guided fuzzing of the parsers that read what others wrote.
 
     ./diffbot python benchmarks/fuzz.py [--parser NAME ...] [--seconds 60]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parsers of the suite that read what others wrote, as fuzz.py calls them.
 
 Each is called with a file (or its text) and may answer, or raise ValueError. None starts a program:

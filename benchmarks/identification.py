@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Errors of the identified K5..K8 against the closed form, over robots, engines and sensors.
 
 agv is run with its friction and, as agv-, without. Prints one row per setting: over the seeds, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identification from long recordings: time and memory, and agreement with the on-line result.
 
     ./diffbot python benchmarks/identify_recordings.py [--minutes 10 120] [--storage mcap sqlite3]

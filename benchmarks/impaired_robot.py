@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives of robots that are not as their YAML says, or whose wheels are wired wrongly."""
 
 from __future__ import annotations

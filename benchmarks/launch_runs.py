@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Short seeded runs of the launch files, for repeat.py and freeze.py: what is run, what it says.
 
 All are in lock-step on an embedded simulator, so that equal seeds give equal figures.

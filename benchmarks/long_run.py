@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """10 hours of robot time in process: does anything wear out?
 
 Three robots, each with encoders, noise, and troubles of its samples (see long_run_watch.Troubles);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot of long_run.py that is driven by laws with live parameters."""
 
 from __future__ import annotations

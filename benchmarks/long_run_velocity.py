@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot of long_run.py that takes velocity commands."""
 
 from __future__ import annotations

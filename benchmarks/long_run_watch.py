@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What long_run.py looks at, and what it does to the samples on their way."""
 
 from __future__ import annotations

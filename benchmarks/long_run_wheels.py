@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the torque-driven robots of long_run.py share: the way from samples to torques."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many runs of one setting at once, for ensembles: 50 times as fast as one after the other.
 
 The closed-form model with friction of the wheels for all seeds together, by the midpoint rule with

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Launches that are started in the same second, in pairs: each is right, or is refused at once.
 
 All pairs of the launch files that drive an embedded robot, in the order of a seed. By default each

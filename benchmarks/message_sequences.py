@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A million random messages through the cores of the nodes: no torque is unsafe.
 
 The checks are those of the tests named below, whose plans come from a random generator here and

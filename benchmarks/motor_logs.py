@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Motors from made logs of 0.7 s at 1 kHz: resistance and Ke, and faults by name; truth is known.
 
     ./diffbot python benchmarks/motor_logs.py [--robots 100] [--seed 1000]

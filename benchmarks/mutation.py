@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Do the tests notice every small change of the code that keeps torques within limits?
 
 Makes all mutants of the limiter, the state machine and the watchdog, one at a time: operators,

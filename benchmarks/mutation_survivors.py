@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why mutants that no test notices make no difference: (file, line, change) -> reason."""
 
 EMPTY = "no reason is given by None as well as by an empty text: only its truth is asked for"

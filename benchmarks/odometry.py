@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Odometry by exact arcs against straight-line (Euler) and midpoint odometry, and its cost.
 
 The robot drives arcs of a circle whose end is known in closed form; printed is the distance of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Identification of the omnidirectional robot of Conceicao and others (2006), their data and ours.
 
 First what follows from the paper's Tables 1 and 4. Then its three experiments as simulations of the

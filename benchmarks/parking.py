@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Parking times of the standard backstepping law, the polar pose law over PI loops, and Listing 3.
 
 From rest at the origin, perturbed by up to 1 mm and 1 mrad, uniformly, from --seed. Settled: the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates of robots drawn at random: coverage and bias by parameter and kind of robot.
 
 `benchmarks/trust.py --random N` prints `table`.

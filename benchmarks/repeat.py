@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Equal runs of each launch file, alone and beside busy processes: are all their figures equal?
 
 Every summary and parameter file is compared whole, but for the keys of wall time that

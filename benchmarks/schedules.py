@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lock-step under random schedules: processes that start late, messages late or lost, kills.
 
     ./diffbot python benchmarks/schedules.py --schedules 500 --processes 30

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A robot driven for a long time over DDS, in real time, while things go wrong every few seconds.
 
 The adaptive backstep_controller drives figures of 8 on engine mujoco, with dynamics_estimator,

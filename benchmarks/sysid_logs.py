@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Gains from made SysId logs with backlash, slip, 20 ms filters and dead time; truth is known.
 
     ./diffbot python benchmarks/sysid_logs.py [--robots 200] [--seed 1000]

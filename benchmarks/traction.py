@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Up to which wheel torque the wheels of a robot neither slip nor lift, on engine mujoco.
 
 This is how `limits.traction` of the robots' files was found; run it for a robot of your own. The

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """All trajectories in one picture: their shapes, and their speeds and yaw rates over time.
 
 Arrows show where the robot looks; a circle marks the start, a square the end.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Can the estimates be trusted? Errors, coverage, identifiability, delay and wiring over seeds.
 
 Runs of the ideal engine with friction of the wheels, PRBS10 with a hold of 20 control periods of

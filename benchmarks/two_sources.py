@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How soon a node stops whose robot's states come from two sources, and whether it lets one drive.
 
 First table: the real nodes on the bus of the fault table, with engine, speed, encoder counts, the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Cost of one update of each estimator, side by side on the same recorded samples.
 
 CPU time per sample, the median of several rounds in which all take their turns, and its ratio to a

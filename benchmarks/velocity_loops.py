@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Settling time and overshoot of feedback linearization with PI, Lages (2017), (61)-(72).
 
 Steps of v and omega from rest, small enough for the torque limit, on engine ideal; settled: within

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Identification and tracking of velocity-commanded robots, Siwek et al. (2023).
 
 Simulated robot with the average of the paper's Table 1 as its true sigma; see

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How soon the wheel watch stops a robot with wrong wheels, and whether it lets others drive.
 
 First table, faults: what stood between the fault and the stop, medians and worst of all runs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build file of the package diffbot_bringup (ament_python)."""
 
 from glob import glob

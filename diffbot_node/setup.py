@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build file of the package diffbot_node (ament_python)."""
 
 from setuptools import find_packages, setup

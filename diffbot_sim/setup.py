@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Installs the package; colcon runs it."""
 
 from glob import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/parameters.md from the tables that the nodes declare.
 
 ./diffbot python docs/parameters.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identify K5 to K8 from NumPy arrays of wheel angles and torques.
 
 Here a simulated robot with friction, encoders of 4096 counts and 1 % torque noise stands for your

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Use the exact arc odometry alone: pose and covariance from wheel angles.
 
 A lap of a circle of 1 m radius, read only 40 times: arcs are exact however long they are. The

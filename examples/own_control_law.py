@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write a control law and drive the simulated robot with it.
 
 The law steers towards a point and slows down on the way. It gets pose and velocity from the wheels'

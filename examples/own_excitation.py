@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Excite the simulated robot with a signal of your own and see what it identifies.
 
 The signal is a chirp: both wheels together, and against each other with another sweep. Nothing

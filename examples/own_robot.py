@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Define a robot in code, without any file, and compute its closed form K5 to K8.
 
 ./diffbot python examples/own_robot.py

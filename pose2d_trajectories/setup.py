@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build file of the package pose2d_trajectories (ament_python)."""
 
 from setuptools import find_packages, setup

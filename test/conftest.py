@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared fixtures: a made-up ament prefix whose nodes are small scripts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gazebo and ros_gz_bridge as the simulator node sees them, with the ideal engine as Gazebo.
 
 The first torques are lost, as where two programs have just met; states come in the middle of a

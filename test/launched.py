@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launches as a user starts them, and who watches them; for the tests of whole graphs."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differential-drive robots: geometry of the wheels, their samples, and exact arc odometry."""
 
 from arc_odometry.geometry import REST, Arc, Pose, Velocity, WheelGeometry, sinc, sinc_derivative

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wheels and body of a differential-drive robot; poses, velocities and arcs in the plane.
 
 With wheel radius r (m), half track b (m) and wheel speeds w (rad/s), rolling without slip gives

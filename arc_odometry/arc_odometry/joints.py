@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two wheels' samples: picked by name from joint states, unwrapped, decimated by stamp."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Odometry of a differential-drive robot from the angles of its wheels; Lages (2018), (35)-(38).
 
 DiffOdometry has the mathematics, JointOdometry what is done about joint samples that come late,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses and velocities in the plane as ROS messages, and back."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The odometry_publisher node: where the robot is, from the angles of its wheels.
 
 Subscribes to `joint_states` (the two wheels by name; other joints may be among them or come in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sinc and its derivative against their exact power series in rational numbers."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses: against circles, against numerical integration, and what symmetry demands."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wheel <-> body maps: against rigid-body kinematics, virtual work and each other."""
 
 import math

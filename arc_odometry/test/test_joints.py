@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints are matched by name, and what is missing or not finite is refused by name."""
 
 import math

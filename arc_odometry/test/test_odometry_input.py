@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings that wrap, jump, come late or are no numbers."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The odometry_publisher node on a real ROS graph, in a domain of the test's own."""
 
 import math

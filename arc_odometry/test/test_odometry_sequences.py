@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Long sequences of good, late, repeated, wrapped, jumping and senseless joint samples.
 
 Hypothesis draws a plan of segments, troubles and a seed; each plan becomes thousands of samples.

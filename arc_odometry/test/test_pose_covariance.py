@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariances: against ensembles of noisy robots, and what must hold for every one."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of `diffbot`, and the dispatch to them inside an environment.
 
 Only the standard library is imported at the top: ./diffbot reads the table before any environment

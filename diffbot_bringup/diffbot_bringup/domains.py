@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DDS domains for runs that are to meet nobody, and the list of the runs that live on this machine.
 
 A domain is taken by binding a UDP port of it that DDS never uses, on the loopback interface. The

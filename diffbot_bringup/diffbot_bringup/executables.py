@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The executables of this package; see diffbot_node/executables.py."""
 
 from __future__ import annotations

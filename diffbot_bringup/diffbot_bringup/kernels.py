@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernel families: which linear algebra and SIMD code the numbers of a run come from.
 
 OpenBLAS, which NumPy and SciPy bring along, has a set of kernels per family of processors; NumPy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder node: writes topics into a rosbag2 folder, without rosbag2 and as they come.
 
 Messages are never unpacked. They are logged in the order and at the time in which they were sent,

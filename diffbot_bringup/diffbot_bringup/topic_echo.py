@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Subscribes to a topic of the running graph, and writes its messages, as `ros2 topic echo` does.
 
 The quality of service is one that matches the publishers; messages become YAML, or values with

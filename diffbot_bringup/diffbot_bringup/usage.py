@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A command line, or a file that it names, is wrong: the error, and the word that was meant.
 
 Standard library only: ./diffbot refuses what is wrong before any environment exists.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Control laws of differential-drive robots that command wheel torque.
 
 The names below are loaded from their modules when they are first used: the executables of this

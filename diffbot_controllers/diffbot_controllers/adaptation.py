@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From live estimates to the parameters that a control law uses, through gates.
 
 An estimate of [K5, K6, K7, K8] has to be good as a whole (finite, estimated, physical, verified),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From live estimates to the wheels' friction that a law uses, through gates like K5..K8's.
 
 Each of [viscous left, right, Coulomb left, Coulomb right] has a gate of its own behind those of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of K5..K8: reading what was identified, and keeping what an adaptive run has learnt.
 
 They are ROS parameter files. What they hold is checked before a law may use it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gains that suit a robot's strength."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A law and a simulated robot in one process, without a ROS graph."""
 
 from __future__ import annotations

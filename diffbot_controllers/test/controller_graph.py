@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A controller's node and a simulated robot in one process, for tests of what is commanded."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plant with any K5..K8, the papers' unphysical ones too, integrated by RK4; for the tests."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Invariants of the gates between live estimates and the parameters that a law uses."""
 
 import math

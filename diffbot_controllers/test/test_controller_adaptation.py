@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Controllers' nodes with live parameters: what they follow, tell, keep and wait for."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs that go wrong while a controller drives: what is commanded, and what is said."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What comes into a controller: joint samples and references, at any pace and of any quality."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands over a dead band: exact, within limits, still at rest; and robots that creep."""
 
 import math

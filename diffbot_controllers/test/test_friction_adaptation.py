@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What of live friction estimates reaches a law, and friction from parameter files."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction in the laws: the feed-forward, breakaway, friction over a period, and rest."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bad input of the standard law and of the pose law: refused by name, torque always finite."""
 
 import math

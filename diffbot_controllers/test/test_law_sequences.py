@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws, feedback and guard together under any sequence of joint samples and references.
 
 What goes out is what ControllerNode would send. Hypothesis draws plans of segments with troubles,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The motion observer: how much of the counts' rounding it lets through, and what else it must."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file of adapted parameters: checked before it is trusted, never half written."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jumps of the pose that an odometry tells: found, waited out; and motions that are none."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which parameter files a controller takes, and what it says of the others."""
 
 import math

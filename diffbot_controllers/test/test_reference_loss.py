@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams of references that stop: noticed in time, whatever is stamped; and streams that do not.
 
 Times of a run are counted in steps of 1 ms, so that what comes first is exact.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identified sigma comes from a file as it is, or is refused by name."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The velocity_tracking_controller node on a ROS graph: what is commanded for what comes in."""
 
 import math

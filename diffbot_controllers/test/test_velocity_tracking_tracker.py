@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematic and dynamic law on the simulated robot, from many starts and within limits."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differential-drive robots: one YAML file each, their URDF and their closed-form dynamics."""
 
 from diffbot_description.dynamics import (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dead band of a velocity command: what a robot's driver makes of commands that are small.
 
 A command whose size is not above the band moves nothing. Above it there are two kinds of drivers:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a URDF to the content of a robot file: what it tells, what it cannot, what is implausible.
 
 `describe` finds the wheels, lumps all else into the body, and derives the limits. What a URDF

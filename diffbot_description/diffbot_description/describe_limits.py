@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits, friction and excitation of a robot that a URDF describes.
 
 From the wheel joints where they tell and are plausible; else from what the wheels carry.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot file made from a URDF or xacro file, with a comment on where each value comes from.
 
 `robot_file_for` makes one where only the URDF is named, in a folder for such files; it says what

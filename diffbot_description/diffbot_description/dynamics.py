@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models of a robot's motion: by wheel torques, K5 to K8, and by velocity commands, sigma.
 
 **Wheel torques.** (41) of Lages (2017), (61) u' = f(u) + G tau, with u = [v, omega] of the axle's

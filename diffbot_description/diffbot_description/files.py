@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that people write and name: read within limits, written whole or not at all.
 
 YAML that somebody else wrote is read without silent surprises, and a word that is not known is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a description of a robot leaves to say: sources, what was replaced, what was assumed."""
 
 from __future__ import annotations

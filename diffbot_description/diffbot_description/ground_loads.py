@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each wheel and each caster of a robot at rest carries.
 
 Three supports share a weight in one way only. Where more casters than one touch the ground, those

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot's description with the body that was identified: the closed form, backwards.
 
 Only the body's mass, yaw inertia and centre of mass (x) and the wheels' friction change; wheels,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots by name or by file: finding, reading and checking of robot files, and their URDF."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertias of URDF links that no such part can have, and a better guess for each.
 
 Many descriptions carry inertias that were copied, rounded up for a simulator's stability or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The schema of a robot file: every key, its unit, its meaning and its limits.
 
 SI units; x forward from the wheel axle, y to the left, z up from the ground (REP-103). Pairs are

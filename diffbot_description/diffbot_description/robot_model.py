@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lumped model of a differential-drive robot: one body and two equal wheels."""
 
 from __future__ import annotations

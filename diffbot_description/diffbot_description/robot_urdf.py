@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command `robot_urdf`: print the URDF of a robot, for launch files and for people."""
 
 from __future__ import annotations

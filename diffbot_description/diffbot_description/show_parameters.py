@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command `show_parameters`: print a robot's closed-form dynamic parameters and its friction."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The look of a robot from its own URDF: its shapes and meshes on the generated links.
 
 The generated URDF keeps its masses, joints and contacts, which K5 to K8 and the engines need as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URDF and xacro files: expanded with their arguments, and the packages that they name.
 
 A package of `$(find ...)` or `package://` is looked for where ROS has it (AMENT_PREFIX_PATH,

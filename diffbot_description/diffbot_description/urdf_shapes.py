@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shapes of a URDF's links: boxes around them, and what is round about an axle.
 
 Primitive shapes are exact; of a mesh (STL, OBJ, Collada) the box around its vertices counts.

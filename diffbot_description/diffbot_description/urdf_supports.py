@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What else than the wheels touches the ground: the casters of a URDF.
 
 A caster is a ball, a roller or a pad whose lowest point is at the height of the wheels' lowest

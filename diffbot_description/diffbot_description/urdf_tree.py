@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tree of links and joints of a URDF, and the rigid groups in it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which joints of a URDF are the driven wheels: found by what they are, names as a hint.
 
 A wheel turns without end about the root link's y axis, hangs on the body without a swivel in

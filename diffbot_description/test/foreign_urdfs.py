@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Descriptions for tests with what real ones are like: one robot, written in many ways.
 
 The robot: body of 6 kg, wheels of 0.3 kg with radius 0.06 m at y = +-0.15 m, casters in front and

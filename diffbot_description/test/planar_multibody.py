@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A differential-drive robot as three separate rigid bodies held together by constraints.
 
 This knows nothing of the closed form, of M_e or of I_e. Coordinates (11): body x, y, theta; left

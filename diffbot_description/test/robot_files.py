@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robot files for the tests: the data of twil.yaml, changed in places."""
 
 from __future__ import annotations

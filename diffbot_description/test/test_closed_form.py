@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed form of K5 to K8 against a numerical multibody that does not know it."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What passes a dead band, of both kinds."""
 
 import math

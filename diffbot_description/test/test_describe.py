@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Descriptions of URDFs: wheels, body, casters and limits, and what is implausible in them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robot files made from URDFs: their text, the command, and robots made on the fly."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model (41) with friction: one robot or many, and its inverse."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading of foreign URDFs: lumping of links, and what a wrong URDF is told."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What wheels and casters carry: equilibrium of forces and moments."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Patched descriptions: their closed form is what was identified, or they are refused."""
 
 import copy

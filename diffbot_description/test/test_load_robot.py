@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robot files: what is accepted, and what a wrong file is told."""
 
 import dataclasses

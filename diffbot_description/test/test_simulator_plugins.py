@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the URDF holds for each simulator, and nothing else."""
 
 from xml.etree import ElementTree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed form against MuJoCo's mass matrix of the URDF, in space.
 
 MuJoCo reads the URDF by its own means and gives the mass matrix and the velocity forces of the

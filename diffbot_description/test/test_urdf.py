@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The generated URDF: frames, contact shapes, control interfaces, and one source of numbers."""
 
 from xml.etree import ElementTree

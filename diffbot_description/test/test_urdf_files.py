@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URDF and xacro files: arguments, packages beside the file, and what is missing."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boxes around shapes and meshes."""
 
 import math

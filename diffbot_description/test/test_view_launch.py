@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The launch file for RViz: its command makes the same URDF as the library."""
 
 import shlex

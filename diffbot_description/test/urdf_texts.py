@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URDF texts for the tests: a small robot of somebody else's, with parts to exchange."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dynamics_estimator node: K5..K8 of a robot that somebody else drives.
 
 Subscribes to `joint_states` only, and publishes `ident/dynamic_parameters`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One look for all pictures: colours that colour-blind readers tell apart, quiet frames."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ident node: excites the robot, identifies K5..K8 on line, verifies and publishes them.
 
 Lages (2017), section 5.3. Subscribes to `joint_states`; publishes `effort_controller/commands`,

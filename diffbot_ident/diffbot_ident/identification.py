@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The course of an identification: excite and estimate, drive on and verify, brake, done.
 
 Knows no ROS: joint samples in, torques out. A node and a simulation run the same course.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files that an identification leaves for others: parameters, patched robot, xacro.
 
 The parameters are a ROS parameter file. ROS parameters are numbers, texts and flat lists of one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates and verifications as messages, and what `diagnostics` says of them."""
 
 from __future__ import annotations

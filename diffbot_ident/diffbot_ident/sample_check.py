@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a joint sample has to be before an estimator may learn from it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do identified parameters predict a motion that they were not identified from?
 
 The motion is driven by another excitation; where samples are lost it falls into segments. From

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that an identification drives, and what its course may say at any moment."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arena: what the midpoint may do, and where the body's corners are."""
 
 import math

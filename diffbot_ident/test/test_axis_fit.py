@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Least squares of an axis: known parameters and known noise come back."""
 
 import math

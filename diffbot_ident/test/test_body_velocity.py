@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wheels whose speeds are refreshed in turn, more slowly than they are recorded."""
 
 import numpy as np

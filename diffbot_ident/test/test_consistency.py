@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What energy and geometry demand of K5..K8."""
 
 import numpy as np

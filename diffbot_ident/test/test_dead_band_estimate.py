@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dead band of both axes while the robot drives, beside sigma.
 
 The bounds hold for the seeds here; benchmarks/dead_band.py prints coverage over random robots.

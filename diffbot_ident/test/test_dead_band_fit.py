@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dead band of an axis from a recording: found with its interval, or named as not identifiable.
 
 The bounds hold for the seeds here; benchmarks/dead_band.py prints coverage over random robots.

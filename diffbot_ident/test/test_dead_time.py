@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dead times in fractions of a sample, the power law, and slow sensors."""
 
 import numpy as np

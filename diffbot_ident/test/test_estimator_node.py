@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dynamics_estimator node: what it says of a robot that somebody else drives."""
 
 import math

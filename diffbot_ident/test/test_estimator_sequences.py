@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimators under any sequence of good, late, repeated, missing and senseless samples.
 
 Hypothesis draws the troubles and a seed; each plan becomes a thousand samples of a robot that obeys

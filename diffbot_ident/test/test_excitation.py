@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guarded PRBS: amplitude, hold, independence of the wheels, and the speed guard."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of an identification: read back by YAML, by ROS and by load_robot."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """First-order axes: exact simulation, known parameters back, intervals that cover."""
 
 import time

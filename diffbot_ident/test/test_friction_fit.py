@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction of the wheels from the terms of both axes."""
 
 import numpy as np

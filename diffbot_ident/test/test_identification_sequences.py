@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The course of an identification under any sequence of joint samples of a robot that it drives.
 
 Hypothesis draws courses, wires, troubles and a seed; each plan becomes hundreds of messages.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Information in bits: known cases, additivity, monotony, invariance."""
 
 import math

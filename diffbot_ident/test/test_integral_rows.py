@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of the integrated model: exact in the torque, nearly so in the products of velocities."""
 
 import numpy as np

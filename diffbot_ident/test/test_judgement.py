@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """May the values be used? States and reasons."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An estimator that is held while the motion says nothing, and when that is."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Multisine: peak, crest factor, lines, independence of the wheels."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Patterns of other frictions in the residuals are found, and only those."""
 
 import numpy as np

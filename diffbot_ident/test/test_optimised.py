@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Excitations by name: what they promise, and that the optimised one tells more."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Physical quantities against the robots they belong to, and how often their intervals hold."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRBS generator: maximal length, balance, whiteness; against scipy's generator."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prediction of velocities: what a model takes from an estimate, and late torques."""
 
 import math

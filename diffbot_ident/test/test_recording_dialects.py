@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables as people have them: encodings, decimal commas, units, order, comments; what is asked."""
 
 import codecs

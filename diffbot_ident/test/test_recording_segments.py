@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples become segments: right values, nothing across gaps, columns in memory and no more."""
 
 import tracemalloc

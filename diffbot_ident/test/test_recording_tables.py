@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables: columns by name and by choice, filters, units, damage."""
 
 import math

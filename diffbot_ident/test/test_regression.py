@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of the regressions: their times, signs and body velocities."""
 
 import math

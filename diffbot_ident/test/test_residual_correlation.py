@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Residuals: white where the model is right, not where something unknown moves the robot."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recursive least squares: equals the batch solution, and its variances are honest."""
 
 import numpy as np

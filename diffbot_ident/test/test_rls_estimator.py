@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The estimator's states, its refusals, and that nothing bad stays in it."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robot time of messages that carry no stamp."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sums over rows: blocks, forgetting, and the kernels that noise is seen through."""
 
 import numpy as np

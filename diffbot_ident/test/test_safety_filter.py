@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safety filter: predictions against scipy; never outside nor too fast with wrong priors."""
 
 import math

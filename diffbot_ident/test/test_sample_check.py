@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What joint samples have to be."""
 
 import math

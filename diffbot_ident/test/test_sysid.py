@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SysId logs: reading, known gains back with intervals, clear refusals."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques that act late by any share of a period, and the groups of a fast robot's samples."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Axes of known kinds: those of first order are estimated, all others refused with the reason."""
 
 import json

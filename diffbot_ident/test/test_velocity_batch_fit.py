@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batch fit of sigma: one minimum from any start, and its axes by name."""
 
 import numpy as np

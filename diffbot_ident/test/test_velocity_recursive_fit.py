@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On-line fit of sigma: against the truth of simulated motion, its own intervals, and gates."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Held-out motion: right models pass, wrong ones do not, gaps cost no more than themselves.
 
 The motion is integrated here by Runge-Kutta steps of 1 ms, independently of the predictions.

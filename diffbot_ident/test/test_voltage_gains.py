@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ks, kv and ka from stretches whose start is left out: truth within intervals, whatever began."""
 
 from dataclasses import replace

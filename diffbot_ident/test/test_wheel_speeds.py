@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When wheels turn round, by the angles and by the torques."""
 
 import numpy as np

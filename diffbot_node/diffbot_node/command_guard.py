@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What of a wanted command goes out, and which states may be answered by one; knows no ROS.
 
 PairLimiter keeps commands inside their limits. StateAge and StateClock know when a state is too old

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop of every node that commands a robot: a state comes, the command that answers it goes.
 
 CommandLoop puts together parts with one topic each:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The base of every node that commands a robot; it keeps the suite's promises on commands.
 
 - What is sent is finite and inside its limits and rate limits.

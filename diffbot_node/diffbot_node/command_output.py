@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way of commands out of a node: what the guard allows, zero on every way out, diagnostics."""
 
 from __future__ import annotations

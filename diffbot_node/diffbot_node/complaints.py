@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which of many complaints are worth a line in the log."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which wheel torques are fit to be passed on to the wheels; whatever is not becomes zero.
 
 It shares nothing with the limiter of the nodes that command, and does not repair what they say: a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The effort_watchdog node: between the controllers and the wheels, for when a controller fails.
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;

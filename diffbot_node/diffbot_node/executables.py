@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The executables of this package, and how those of all packages start."""
 
 from __future__ import annotations

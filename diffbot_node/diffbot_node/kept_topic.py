@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Topics whose every message a reader must have, such as those that a report is made of.
 
 The writer, a KeptTopic, keeps many messages for readers that are late. A reader sends receipts on

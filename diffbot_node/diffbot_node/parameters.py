@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROS parameters of a node: one frozen dataclass has their types, defaults, meanings and limits.
 
     @dataclass(frozen=True)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who a node works with: how long it waits for them, and that they have left; by wall time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running one node in a process, leaving it cleanly on every way out, and who else has failed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether two sources tell the states of one robot; knows no ROS.
 
 Two who tell different states of the same wheels make a law see speeds that no wheel has. A single

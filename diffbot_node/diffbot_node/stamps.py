@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Message stamps: as seconds, which state a command answers by them, and the clocks of a node.
 
 A simulator in lock-step says a state, and says it again until the command that answers it has come;

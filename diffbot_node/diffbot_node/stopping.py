@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How people and other programs stop a commanding node, and let it go on."""
 
 from __future__ import annotations

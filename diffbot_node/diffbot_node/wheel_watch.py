@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the wheels contradict the torque: stuck encoders, flipped torque, swapped wheels.
 
 Two tests, each with its equations: EnergyBalance finds flipped and swapped torque, as the wheels

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node that always asks for the same torque, and a robot for it, in one process."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state machine of commanding nodes: what goes out in each state, and what leads where."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a commanding node does while something is missing, and how it ends."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The effort node's promises on a real ROS graph: what goes out for what comes in."""
 
 import math

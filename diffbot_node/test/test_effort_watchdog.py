@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The watchdog passes what is fit, as it came, and says zero otherwise."""
 
 import ast

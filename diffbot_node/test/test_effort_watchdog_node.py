@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The watchdog on a real ROS graph: what reaches the wheels for what is commanded."""
 
 import math

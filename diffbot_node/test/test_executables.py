@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Executables start quickly, and names of the package are found when they are asked for."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The core of every commanding node under any sequence of messages: what goes out is safe.
 
 Hypothesis draws plans of segments with troubles, and a seed; each plan becomes thousands of

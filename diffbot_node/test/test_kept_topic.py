@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On a kept topic nothing is lost in lock-step, whenever a reader comes and however slow it is."""
 
 from __future__ import annotations

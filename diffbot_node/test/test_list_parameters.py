@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of numbers from command lines and parameter files, through ROS itself."""
 
 import subprocess

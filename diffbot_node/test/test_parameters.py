@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters are checked with messages that say name, value, limit and meaning."""
 
 import array

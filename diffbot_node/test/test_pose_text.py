@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses as people write them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long partners are waited for, and when they have left."""
 
 import pytest

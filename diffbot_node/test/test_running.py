@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node that is interrupted while it is made: it waits for other programs, which may take long."""
 
 import signal

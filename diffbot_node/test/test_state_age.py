@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which stamps may be answered, and what is said of the others."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two sources of one robot's states are found, and one alone with its troubles is not blamed."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """States are heard whatever reliability the robot's driver offers."""
 
 import time

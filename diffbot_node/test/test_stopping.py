@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a commanding node is stopped for good, how it goes on, and what it tells of that."""
 
 import pytest

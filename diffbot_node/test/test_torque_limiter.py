@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No torque leaves the limiter that is not finite, too large or too fast."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A commanding node whose robot's states come from two, with bad stamps, or after a stop."""
 
 import pytest

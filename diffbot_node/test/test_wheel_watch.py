@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wheel watch on motions that are calculated by hand: no law, no simulator."""
 
 import math

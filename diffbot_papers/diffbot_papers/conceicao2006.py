@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conceicao, Moreira, Costa (2006): friction and inertia of an omnidirectional robot.
 
 What follows from the data that the paper prints, its three experiments simulated many times over,

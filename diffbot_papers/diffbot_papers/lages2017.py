@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lages (2017): identification of K5..K8 by split RLS, and feedback linearization with PI.
 
 Table 1 beside ours, and what it really holds: the paper's Listing 4 takes the joint velocities for

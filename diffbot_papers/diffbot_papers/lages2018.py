@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lages (2018): non-smooth backstepping with arc odometry.
 
 The paper's figures have no numbers: each claim that they carry is tested by a simulated run. What

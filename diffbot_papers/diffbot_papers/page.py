@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of `diffbot reproduce`: published values beside ours, one section per paper.
 
 A row holds a published value, ours, and what follows from the two. No verdict is typed in:

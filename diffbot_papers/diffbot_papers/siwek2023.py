@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Siwek et al. (2023): Tables 1 to 4 beside ours."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulated stand-ins for the experiments of Siwek et al. (2023); its recordings are not public."""
 
 from __future__ import annotations

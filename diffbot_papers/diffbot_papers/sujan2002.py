@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm.
 
 The paper's Tables 1 and 2 and Figs. 6 to 9 beside ours, and two tables that it has not: the

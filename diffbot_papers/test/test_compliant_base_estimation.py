@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates of the compliant base: exact without noise, and intervals that hold with it."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole experiments: optimised against constant excitation, same seed same result, settings."""
 
 from dataclasses import replace

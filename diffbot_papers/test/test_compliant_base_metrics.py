@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures of an excitation: the published mutual information and what replaces it."""
 
 import numpy as np

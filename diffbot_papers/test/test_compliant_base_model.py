@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base, arm and regression against independent derivations."""
 
 from dataclasses import replace

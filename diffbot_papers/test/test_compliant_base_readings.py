@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings of the 2002 paper's text: drawn from a seed; what the paper says is in all of them."""
 
 from dataclasses import replace

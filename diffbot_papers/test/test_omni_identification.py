@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction and inertia of the omnidirectional robot: the paper's numbers, and simulations."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematics, friction, motors and simulation of the four-wheel omnidirectional robot."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a person sees of a run: live table, pictures, animation and summary.json.
 
     topics -> messages -> a recording (IdentRecording, DriveRecording: buffers of samples)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of a run with live parameters: K5..K8 or sigma, and errors with the gates, over time."""
 
 from __future__ import annotations

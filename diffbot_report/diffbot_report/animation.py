@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An animation of the robot on its path, drawn with Pillow: some hundred times as fast as plots.
 
 A frame is the ground, seen from above, with the robot, its trail and the ghost of its reference;

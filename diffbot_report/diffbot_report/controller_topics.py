@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which fields of the controllers' and the simulators' messages are what in a DriveRun."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run shows while it goes on: a live view on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations

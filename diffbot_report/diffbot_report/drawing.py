@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawing the pictures of a run, with matplotlib loaded in the background."""
 
 from __future__ import annotations

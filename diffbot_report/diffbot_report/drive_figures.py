@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of a driving run, after Lages (2018): path, pose, velocities, commands and errors."""
 
 from __future__ import annotations

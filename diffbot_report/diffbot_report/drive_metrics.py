@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well a run followed its reference, answered steps of velocity, and bore a changed robot."""
 
 from __future__ import annotations

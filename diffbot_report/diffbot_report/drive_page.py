@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What report.html shows of a drive: how the robot followed, with what torque, and its path."""
 
 from __future__ import annotations

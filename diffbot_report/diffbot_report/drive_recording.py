@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report remembers of a driving run, and the run as arrays for metrics and pictures."""
 
 from __future__ import annotations

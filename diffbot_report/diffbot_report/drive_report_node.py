@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drive_report node: shows a driving run and writes its report.
 
 Subscribes to `<controller>/status`, `<controller>/state` and, where a simulator publishes it,

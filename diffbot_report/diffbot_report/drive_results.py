@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a driving run found: the tables, and its keys of summary.json."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What friction did in an identification: its share of the torque, and from which on robots move.
 
 The friction is what was identified, the torques and velocities are those of the run. A wheel that

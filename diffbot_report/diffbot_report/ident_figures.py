@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of an identification run, after Figs. 10-17 of Lages (2017).
 
 Only matplotlib's objects are used, never pyplot, so drawing works in any thread and leaves no

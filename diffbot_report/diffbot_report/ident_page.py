@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What report.html shows of an identification: the answer, its trust, and the evidence."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report remembers of an identification run, in bounded memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ident_report node: shows an identification run and writes its report.
 
 Subscribes to `ident/dynamic_parameters`, `ident/status`, `ident/verification` and, where a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an identification run found: the table, and its keys of summary.json.
 
 Both say K5..K8, what follows from them, and how far they may be trusted.

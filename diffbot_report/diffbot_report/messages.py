@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From messages to what a report keeps: the one place that reads their fields."""
 
 from __future__ import annotations

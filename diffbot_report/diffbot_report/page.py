@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.html: a run on one page that needs nothing else.
 
 The page holds its style, its script, the plotting library (Plotly) and the run's numbers; it loads

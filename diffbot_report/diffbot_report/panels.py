@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the figures of all runs share, beside the style that diffbot_ident gives all pictures."""
 
 from __future__ import annotations

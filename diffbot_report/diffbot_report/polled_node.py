@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node that takes its messages when it wants them, a batch at a time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A number with its unit, its uncertainty and what it should be; in numbers and in words.
 
 K5..K8 with their 95 % intervals, the masses, inertias and friction that follow from them (their

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot as seen from above, as polygons in its own frame, for figures, pages and animation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time series of a run in bounded memory, and which of a topic's numbered messages have come.
 
 All stamps are whole nanoseconds of robot time: those of two topics can be compared, and stay exact

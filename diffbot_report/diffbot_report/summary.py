@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """summary.json: what was run, how it ended and what it found, for scripts."""
 
 from __future__ import annotations

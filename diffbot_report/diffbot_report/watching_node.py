@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node that watches another one through a run, and leaves a report of it."""
 
 from __future__ import annotations

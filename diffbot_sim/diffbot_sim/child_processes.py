@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that a node starts, watches, and ends with itself: one (`ChildProcess`), or a run's.
 
 A `Launch` starts programs that last as long as the run, and then steps: programs that have to end

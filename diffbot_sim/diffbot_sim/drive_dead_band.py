@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dead band and static friction of the drive of a robot that takes velocity commands.
 
 Two places lose small commands, and a robot may have both:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the simulator nodes share that move a robot themselves: its time, and who commands it.
 
 In lock-step a node publishes a state, waits for the command that answers it, and advances by one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface that every physics engine offers, and what the engines share."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulator node: an engine behind the topics that ros2_control speaks.
 
 Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters that the simulator nodes have in common, and what is made of them."""
 
 from __future__ import annotations

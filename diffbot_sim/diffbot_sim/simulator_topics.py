@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What simulators of robots that take torques publish and obey, and what is true of any robot."""
 
 from __future__ import annotations

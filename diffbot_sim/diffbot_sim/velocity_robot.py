@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that takes velocity commands, (1) and (3) of Siwek et al. (2023), and its odometry.
 
     x' = v cos theta     y' = v sin theta     theta' = omega

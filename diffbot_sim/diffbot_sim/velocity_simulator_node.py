@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The velocity_simulator node: a robot that takes velocity commands, (3) of Siwek et al. (2023).
 
 Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per control period,

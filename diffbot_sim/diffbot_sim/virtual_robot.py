@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated robot as its driver sees it: commands in, joint samples out, period by period.
 
 Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` count, and a load may be

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots that the tests share; hypothesis draws the same examples in each run."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of Gazebo share: who runs, and installations with another server."""
 
 import math

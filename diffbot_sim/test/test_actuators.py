@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actuators: limit, delay, noise, bad input."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drag of casters over one step: within its limits, against the motion, exactly to rest."""
 
 from dataclasses import replace

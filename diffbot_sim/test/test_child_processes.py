@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that a node starts and ends, also when it is itself killed."""
 
 import os

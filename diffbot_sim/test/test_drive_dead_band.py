@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots whose drive has a dead band: what moves them, and how fast, by the closed form."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encoders: quantisation, velocities, phases, bad input."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each kind of fault does what it says; what holds for all faults holds for any of them."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fault_injector node between a publisher and a subscriber."""
 
 import time

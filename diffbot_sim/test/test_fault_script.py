@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripts of faults: what they hold, and what is said of those that are wrong."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Window and camera where there is no display: what to do is said; the camera makes its own."""
 
 import pytest

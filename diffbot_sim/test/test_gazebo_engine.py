@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gazebo engine: against the closed form and the ideal engine, friction, payload, bad input."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gazebo's server is killed, late, or cannot start: a clear error, nothing hangs or stays."""
 
 import os

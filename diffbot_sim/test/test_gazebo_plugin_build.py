@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plugin is built once for a Gazebo; a compiler that refuses it is heard."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The messages between engine and plugin: nothing gets lost, and both ends agree on the sizes."""
 
 import struct

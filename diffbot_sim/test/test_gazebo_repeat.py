@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs in Gazebo repeat bit for bit, whatever else goes on."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The world that Gazebo loads: the robot's settings arrive, and nothing is there twice."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """True motion from the poses of a physics whose positions are half a step ahead."""
 
 import math

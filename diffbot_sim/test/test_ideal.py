@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ideal engine without friction: exactness, energy, payload, bad input."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction of the ideal engine: holding, stopping, reversing, one wheel dragged by the other."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mujoco engine: against the closed form, repeatability, payload, loads."""
 
 import math

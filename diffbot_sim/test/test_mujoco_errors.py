@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the mujoco engine refuses, and how it says so."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pacing against a clock that the test moves."""
 
 import math

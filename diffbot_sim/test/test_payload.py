@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A load from its text, and at its time."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safe root finding, against roots that are known beforehand."""
 
 import numpy as np

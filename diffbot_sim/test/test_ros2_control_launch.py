@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The order in which a simulator with ros2_control is started, with stand-ins for its programs."""
 
 import sys

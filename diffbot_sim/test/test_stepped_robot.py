@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which torque acted when, in a simulator that is advanced period by period."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The velocity-commanded robot against scipy's integrator, and its driver and sensors."""
 
 import math

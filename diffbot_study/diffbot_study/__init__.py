@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole runs in one process, without ROS: identify a robot, drive it, record it.
 
 What benchmarks, papers, tests and examples/ are made with.

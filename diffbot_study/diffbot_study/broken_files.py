@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings and how they break: what a parser has to answer with a sentence, whatever comes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A torque-driven robot under a control law in one process, without a ROS graph.
 
 `simulate_drive` is launch/backstepping.launch.xml: the same odometry, torque limits, actuators and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identification of K5..K8 in one process, without a ROS graph.
 
 `simulate_identification` is launch/ident.launch.xml: the same excitation, sensors and estimator as

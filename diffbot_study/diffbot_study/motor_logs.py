@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Logs of two motors on a stand, wheels in the air, whose parameters and faults are known.
 
     V = R i + Ke w,     J dw/dt = Ke i - b w - c sign(w)          per wheel, inductance left out

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots, sensors and motors drawn at random, and runs of them: for ensembles over robots.
 
 `draw` gives a robot of 0.5 to 500 kg that passes every check of the schema, together with what is

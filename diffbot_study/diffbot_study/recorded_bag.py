@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes rosbag2 recordings of simulated robots: for tests and benchmarks of `identify`."""
 
 from __future__ import annotations

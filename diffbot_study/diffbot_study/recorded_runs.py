@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of excited robots, recorded once so that any number of estimators can learn from them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SysId logs of made drivetrains, whose gains are known: backlash, slip, filters, dead time.
 
 Each side is a motor with the share `wheel_share` of its inertia (gear and wheel with it), and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A velocity-commanded robot under the velocity tracking controller, without a ROS graph.
 
 The tracker sees what the odometry says, never the true pose.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reference trajectories for wheeled robots in the plane: pose, velocity and acceleration."""
 
 from __future__ import annotations

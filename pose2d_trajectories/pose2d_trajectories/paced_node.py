@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The base of the nodes that say, at the robot's pace, what it should do.
 
 With `driven_by` = joint_states such a node answers each message on `joint_states` with what is for

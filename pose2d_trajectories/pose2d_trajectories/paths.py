@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Curves in the plane, with no time yet: closed ones, and lines through points with their corners.
 
 The smooth step S(u) = 6 u^5 - 15 u^4 + 10 u^3 goes from 0 to 1 for u from 0 to 1; its first and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set points: the pose_step command sends one, the pose2d_to_pose_stamped node shows them in RViz.
 
 pose_step is pose_step.sh of Lages (2018), 5.1:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a robot should do at one time, and a trajectory, which says so for all times."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trajectories, each in its own frame, driven forwards from t = 0.
 
 Closed ones take `laps` (whole; 0: for ever), `ramp_up` (time from rest to full speed, s; 0: in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A path and a law of time make a trajectory, within limits of speed and acceleration.
 
 A RampLaw says how the path's parameter grows: up to a rate, on with it, and down again. Where

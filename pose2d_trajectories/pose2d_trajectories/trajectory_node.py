@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trajectory_publisher node: a trajectory as messages, at the robot's pace (see PacedNode).
 
 Publishes `command` (geometry_msgs/Pose2D, the pose alone, as in Lages (2018), 5.3) and `reference`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A velocity that changes in steps, to see how a controller of [v, omega] answers."""
 
 from __future__ import annotations

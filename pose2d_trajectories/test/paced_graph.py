@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ROS graph for the tests of the nodes: a node, or a process, and somebody who talks with it."""
 
 import os

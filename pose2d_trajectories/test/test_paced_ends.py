@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the nodes at the robot's pace end, as processes: by themselves, alone, by signals."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pose_step command as a process."""
 
 import math

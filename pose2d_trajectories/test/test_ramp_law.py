@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of time: rates, accelerations and ways, against sums over small steps."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits of speed and acceleration hold, and slow a trajectory down no more than they must."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses, velocities and accelerations belong together, judged by differences of the poses."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wrong names and options are named, with what is right."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every trajectory with any legal options, as laws need it; and illegal options by name.
 
 Derivatives of one set of options per shape are in test_trajectory_motion, limits by dense samples

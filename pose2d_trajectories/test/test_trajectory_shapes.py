@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shapes are the ones that their names promise."""
 
 import math

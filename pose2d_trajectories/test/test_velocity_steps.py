@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps of velocity: what holds when, and what is refused."""
 
 import math

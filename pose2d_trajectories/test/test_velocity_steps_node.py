@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The velocity_steps node on a real ROS graph."""
 
 import pytest

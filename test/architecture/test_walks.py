@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many files a reader walks through: docs/architecture.md lists those that these tests find.
 
 Each test follows real calls, and takes the project's files whose functions ran until the message

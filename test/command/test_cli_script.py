@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The script ./diffbot refuses what is wrong at once, and sets nothing up for it."""
 
 import os

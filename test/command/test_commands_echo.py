@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot echo``: the expected texts were printed by the real ``ros2 topic echo``."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot launch``: names, lists, wrong arguments, exit status."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot run``: the executable takes the place of the command."""
 
 import os

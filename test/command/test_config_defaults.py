@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of settings hold no value that is a node's default anyway."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A DDS domain is one run's only, until its last process has ended; and the list of the runs."""
 
 import json

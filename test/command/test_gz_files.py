@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launch files and settings of today's Gazebo: they fit each other and the simulators' systems."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is wrong with a launch's arguments is said in one sentence, before anything is set up."""
 
 import os

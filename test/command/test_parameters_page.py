@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/parameters.md has every parameter of every node, as the nodes declare them."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every script of examples/ runs and finds what is true."""
 
 from __future__ import annotations

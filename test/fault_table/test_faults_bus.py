@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The in-process graph: real nodes, the robot's time, and messages as DDS would deliver them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`diffbot faults`: what it prints and writes, and its exit status."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults on real processes over DDS: some rows of the table, and what measures them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fault table as tests. All of it is `./diffbot faults`; here it is kept short.
 
 Ident and the backstepping controller, and velocity tracking where it is attacked, take turns in

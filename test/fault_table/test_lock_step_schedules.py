@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lock-step: whatever is late, lost, stands still or is killed, each state has its own answer.
 
 `./diffbot python benchmarks/schedules.py --schedules 500` tries many more schedules.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes of the suite in one process, without DDS and in the robot's time.
 
 The nodes are the real ones. Messages go from publisher to subscriber by a queue, in the order in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time of the in-process graph, and one node on its bus."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishers, subscriptions and services of the in-process graph, as rclpy's look from outside."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command ``diffbot faults``: which rows are run, and what is printed and written."""
 
 from __future__ import annotations

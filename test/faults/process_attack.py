@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What rows with real processes have in common: a graph that drives, a fault, and what it did."""
 
 from __future__ import annotations

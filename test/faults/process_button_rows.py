@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in which people stop the robot, and in which others want to command it, too."""
 
 from __future__ import annotations

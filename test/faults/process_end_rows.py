@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in which a process that commands ends, hangs, or begins again."""
 
 from __future__ import annotations

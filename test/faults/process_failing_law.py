@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A backstep_controller whose law raises once SIGUSR1 has come: a bug that shows in mid-run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot's graph in real time, each node in a process: what the process rows attack.
 
     simulator --joint_states--> trajectory_publisher --reference--> backstep_controller

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes in processes of their own, in a DDS domain of their own that does not leave this machine.
 
 A user's robot is never met.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in which those whom a controller listens to end or begin again."""
 
 from __future__ import annotations

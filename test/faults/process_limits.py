@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the suite cannot promise, measured: not rows of the table, as nobody keeps these."""
 
 from __future__ import annotations

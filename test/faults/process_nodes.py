@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is in the graphs with real processes, and how they are wired."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes as processes of their own, started fast.
 
 A server process loads the nodes' modules once and forks a process for each node (the standard

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real-time priority, as who commands a robot should have it."""
 
 from __future__ import annotations

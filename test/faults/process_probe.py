@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Somebody on the wire who records the wheels' commands, presses buttons, and misbehaves on demand.
 
 The probe has a context of its own, in the domain of the graph under attack, and a thread of its own

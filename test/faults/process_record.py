@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was on the wire of a run in real time, and what it says of a fault; knows no ROS.
 
 Wall times are those at which the publishers sent, s since 1970, so that neither the way nor a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A relay of joint states: while it hangs, the controller behind it sees none."""
 
 from __future__ import annotations

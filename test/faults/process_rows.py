@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of the fault table with real processes over DDS, in real time.
 
 Rows of one engine share a graph (process_graph.py), which each puts in order before its fault: they

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in which a foreign node is the only one to command, and commands what nobody should."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated robot on a bus: it holds the last torque, as ros2_control does."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One row of the fault table: a fault, the promise that answers it, and whether it was kept."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node of the suite that drives a simulated robot on a bus, with faults on their topics."""
 
 from __future__ import annotations

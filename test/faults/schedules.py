@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lock-step under random schedules: whatever is late, lost or stands still, a run stays the same.
 
 A schedule is drawn from a seed: when each process starts, how long it takes until they find each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fault table: all rows, and which of them are run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The judged fault table: on a terminal, as Markdown, and for scripts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The graph of launch/adaptive.launch.xml: a payload is learnt, alike in each run, or refused."""
 
 import json

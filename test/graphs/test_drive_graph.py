@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole graphs that drive a robot: results, repeatability, interruption, bad input."""
 
 import hashlib

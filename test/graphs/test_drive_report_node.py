@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drive_report node as a process, against a made-up controller and simulator."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ident node with a driver that reports no torque: what was commanded counts."""
 
 import time

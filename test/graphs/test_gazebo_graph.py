@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The graph of launch/ident.launch.xml with Gazebo: results, pauses, interruption, a killed server.
 
 All runs end with no process left, Gazebo's server included.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulator node for Gazebo, the ident node, and a fake Gazebo on a ROS graph."""
 
 import time

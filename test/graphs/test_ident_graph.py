@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole graph of launch/ident.launch.xml: results, repeatability, interruption, bad input."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boolean arguments of all launch files: one truth table, whoever reads them."""
 
 import os

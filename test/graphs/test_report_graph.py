@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of whole graphs: stalled ones miss nothing, and what was killed is named."""
 
 import json

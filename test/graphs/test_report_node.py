@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ident_report node as a process, against a made-up ident node."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs on one machine do not hear each other, and who looks for the one that lives finds it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SROS 2 policy allows each node what it makes, and nothing else."""
 
 from __future__ import annotations

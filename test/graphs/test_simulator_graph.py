@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulator node on a ROS graph: lock-step, payload, bad commands, ground truth."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole graph that drives a robot by velocity commands: results, interruption, bad input."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The velocity_simulator node on a ROS graph: lock-step, odometry, a change, bad commands."""
 
 import math

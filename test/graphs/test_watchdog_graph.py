@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The watchdog in the graphs of the launch files: there when asked for, and changing nothing."""
 
 import os

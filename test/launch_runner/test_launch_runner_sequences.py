@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The launch runner with any mix of processes, and signals at any time: nobody stays behind.
 
 Hypothesis draws what each process does and when the runner gets which signal. Each example takes

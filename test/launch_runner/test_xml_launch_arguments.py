@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arguments: what a file declares, what the command line gives, how both are shown."""
 
 from typing import Any

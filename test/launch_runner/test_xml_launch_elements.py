@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every supported element; the expected command lines are those of the real ros2 launch."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``$(eval)`` means what Python means, and runs nothing else."""
 
 import math

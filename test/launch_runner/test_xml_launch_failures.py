@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a launch tells its processes of those that have failed."""
 
 from diffbot_bringup.xml_launch.processes import FAILURES, tell_failures

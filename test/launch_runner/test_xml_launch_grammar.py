@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text with substitutions: the expected trees were checked against ROS 2's own parser."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Types of ``<param>`` values; the expected ones are those of launch_ros."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running processes: ends, failures, signals, and that nothing is left behind."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is not supported is refused by file and line, before anything runs."""
 
 import os

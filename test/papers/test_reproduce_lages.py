@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the sections of 2017 and 2018 rest on."""
 
 from __future__ import annotations

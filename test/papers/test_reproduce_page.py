@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of `diffbot reproduce`: verdicts follow from numbers, and nothing is lost on the way."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed loop of the 2023 paper: figures that are claimed for it."""
 
 import math

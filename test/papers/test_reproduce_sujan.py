@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The printed tables of Sujan and Dubowsky (2002), recomputed, beside a short ensemble."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`identify` answers broken files with a sentence; 200 are in benchmarks/broken_files.py."""
 
 import numpy as np

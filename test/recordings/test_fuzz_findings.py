@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs that benchmarks/fuzz.py found: each gives one clear line, soon."""
 
 from __future__ import annotations

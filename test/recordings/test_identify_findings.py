@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `identify` once got wrong, on data with known truth: now right, or refused by reason."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`identify` on logs of two motors on a stand: parameters, faults by name, several files."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`identify` on recordings of a torque robot: both storage forms, damage, and wrong usage.
 
 The recordings are of the ideal engine with encoders of 4096 counts, 1 % torque noise and friction,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `identify` says where it cannot begin; never a traceback."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`identify` on recordings of velocity robots, made by the simulated robot of the 2023 paper."""
 
 import json

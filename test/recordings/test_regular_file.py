@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that somebody names: what has no end, or no writer, is refused and not opened."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SysId logs of made robots that jump, slip and repeat: gains, intervals, refusals."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WPILOG files as SysId and AdvantageKit write them give what their JSON would; clear refusals."""
 
 import json

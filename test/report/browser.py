@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium for tests of pages, over the DevTools protocol's pipe."""
 
 from __future__ import annotations

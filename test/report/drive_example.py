@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Driving runs simulated in one process, to test the report and to look at its pictures."""
 
 from __future__ import annotations

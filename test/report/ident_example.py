@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A made-up identification run, to test the report and to look at its pictures without a robot."""
 
 from __future__ import annotations

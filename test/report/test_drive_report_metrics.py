@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of a driving run against cases worked out by hand."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures, animation, table and keys of runs that are simulated in this process."""
 
 import io

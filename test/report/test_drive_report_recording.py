@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every sample is kept, and status and truth meet by stamp."""
 
 import numpy as np

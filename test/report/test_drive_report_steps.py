@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Responses to steps of velocity, against first- and second-order answers known in closed form."""
 
 import math

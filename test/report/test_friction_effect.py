@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What friction did in a run, in numbers and in a sentence."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.html: what it says, that it loads nothing, and that its charts hold the run's numbers."""
 
 import base64

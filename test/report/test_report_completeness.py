@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report makes of runs of which something did not come: each kind of loss."""
 
 import json

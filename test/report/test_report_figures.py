@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pictures: they exist, and show what they promise."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A report on a disk that is full: a sentence for each file, none of them half."""
 
 import os

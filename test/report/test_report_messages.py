@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report reads in messages: the ident node's, filled in and not, and the controllers'."""
 
 import math

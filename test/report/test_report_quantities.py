@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Intervals, errors and physical quantities, against masses they were made from."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Buffers and recordings: bounded, evenly thinned, and relative to the start of the excitation."""
 
 import math

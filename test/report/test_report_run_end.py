@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a run is over, and how it ended."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """summary.json: its keys, and strict JSON whatever was found."""
 
 import json

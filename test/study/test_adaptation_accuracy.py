@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of benchmarks/adaptation.py, one seed of it: what adaptation is for, and what it costs.
 
 The whole table has 30 seeds; here a figure of 8 of 20 s is driven with seed 7, and errors are taken

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots made from URDFs: both engines move them, and their K5 to K8 come back."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well the laws drive, engine, encoders and torque limits included, without any ROS graph.
 
 Every start of every ensemble has to be as good as users are promised; benchmarks/parking.py and

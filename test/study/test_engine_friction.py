@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction on the engines by the checks of benchmarks/friction.py: within 0.1 % of the friction."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimators by name: one interface, and clear words where one cannot do what is asked."""
 
 import math

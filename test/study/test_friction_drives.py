@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots with friction, driven by laws that know it; benchmarks/friction_drives.py has the table.
 
 Starts and encoder phases are drawn by seeds; the robot is agv with the friction of a real one.

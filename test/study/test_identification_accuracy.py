@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well K5..K8 are identified, engine and sensors included, without any ROS graph.
 
 Errors are in % of the closed form. The bounds are what users are promised; benchmarks/

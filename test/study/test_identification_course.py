@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The course of an identification on the ideal engine: its ends, lost samples, wrong wiring."""
 
 from contextlib import closing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The integral estimator on recorded runs of the ideal engine, and on what may go wrong."""
 
 import contextlib

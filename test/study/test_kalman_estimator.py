@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The extended Kalman filter: its Jacobian, its values, and what it does with bad readings."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots drawn at random: all are valid, and estimates of them are honest."""
 
 import numpy as np

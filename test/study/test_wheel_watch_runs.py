@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wheel watch in whole drives; benchmarks/wheel_watch.py has the figures of many more."""
 
 import math

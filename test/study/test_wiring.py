@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Swapped wheels and flipped signs are named; a robot that is wired well is left alone."""
 
 from dataclasses import replace

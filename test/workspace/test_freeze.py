@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What freeze.py calls quick is what was frozen, with any family of kernels."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Families of kernels: what is chosen is in use, and what a processor cannot run is left out."""
 
 import os

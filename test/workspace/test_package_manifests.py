@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each package names what its files use, and no more, in package.xml, setup.py and CMakeLists.txt.
 
 What a package uses is read from its files: imports of Python (also those inside functions), ROS
@@ -296,6 +297,13 @@ def test_all_packages_and_the_changelog_have_one_version():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     versions |= set(re.findall(r"^version: ([\d.]+)$", citation, re.MULTILINE))
     assert len(versions) == 1
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_every_source_names_its_licence(package):
+    for file in package.path.rglob("*.py"):
+        head = file.read_text(encoding="utf-8").splitlines()[:2]
+        assert not head or any("SPDX-License-Identifier: Apache-2.0" in line for line in head), file
 
 
 def test_what_is_known_is_still_used():

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The workspace is built with colcon, and only what has changed; colcon is a fake here."""
 
 import fcntl

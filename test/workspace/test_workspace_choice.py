@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sourced ROS 2 is used where there is one; here it is a folder that looks like one."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gazebo for a checkout: the machine's own or Debian 11's packages; all tools are fakes here."""
 
 import os

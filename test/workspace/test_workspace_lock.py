@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two set-ups of one checkout never run at the same time, and none changes what a run uses."""
 
 import subprocess

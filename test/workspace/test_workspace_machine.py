@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A machine that lacks something is told all of it in one line."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packages are found as colcon finds them, and a build is due only when one is needed."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exact versions are complete for every Python that is supported."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps of the set-up are remembered by what they were done for, and never half."""
 
 from hypothesis import given

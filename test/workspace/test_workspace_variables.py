@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Children get the environment that sourcing the workspace would give."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wheels are repaired, and what a killed pip left is found."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot describe``: a robot file from a URDF or xacro file."""
 
 from __future__ import annotations

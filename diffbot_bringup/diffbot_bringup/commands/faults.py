@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot faults``: the fault table, each promise of the nodes attacked.
 
 The table is a package of the tests, test/faults in the checkout.

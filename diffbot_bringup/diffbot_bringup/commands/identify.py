@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot identify``: a robot's dynamics from a recording."""
 
 from __future__ import annotations

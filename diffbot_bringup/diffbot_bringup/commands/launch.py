@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot launch``: run an XML launch file of the suite."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot python``: run Python where the suite can be imported, and the tests' fault table."""
 
 import os

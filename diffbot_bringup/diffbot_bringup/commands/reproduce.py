@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot reproduce``: the papers' tables and figures, published beside ours, on one page."""
 
 from __future__ import annotations

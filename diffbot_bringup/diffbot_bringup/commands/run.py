@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot run``: run one node executable of a package."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``diffbot test``: style checks, one pytest run over the packages, and kernel families.
 
 `--kernels` runs every numeric test (see conftest.py) once per family of diffbot_bringup.kernels

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build the workspace with colcon, and only what has changed."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the script ./diffbot does: check the command, set up what is missing, run the command."""
 
 import importlib.util

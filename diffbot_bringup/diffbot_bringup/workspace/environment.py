@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the set-up asks of an environment, its variables, and the one of a sourced ROS 2 install.
 
 The other one, ROS 2 as wheels, is wheels.py.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gazebo 11 for a checkout: the machine's own, or Debian 11's packages in .diffbot/gazebo."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Only one set-up at a time in one checkout, and none changes what a living run uses.
 
 Whoever runs in a folder that the set-up makes holds a shared lock on a file in it; who is going

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The packages of the workspace, and when they have to be built again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write constraints.txt from pip's own resolutions, one for each supported Python.
 
 Used by hand when requirements change (see CONTRIBUTING.md), not by ./diffbot:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run a tool of the set-up, with its output in a log file, and show how far it is."""
 
 from __future__ import annotations

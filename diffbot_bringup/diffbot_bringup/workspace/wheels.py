@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environment of a machine without ROS: ROS 2 as wheels in a virtual environment.
 
 The machine is checked first; pip then installs the exact versions of constraints.txt, and the

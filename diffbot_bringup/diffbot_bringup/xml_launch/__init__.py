@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs XML launch files where ROS 2's own ``launch`` is not installed.
 
 The files mean here what they mean to ``ros2 launch``; what is not supported is refused by file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arguments of a launch: what its files declare, what is given, and whether that can be.
 
 Standard library only: arguments are checked before there is an environment.

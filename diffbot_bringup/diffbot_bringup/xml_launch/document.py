@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A launch file: read into elements that remember their line, and checked by the supported schema.
 
 The whole file is checked before anything runs, branches that are not taken included; the rest of

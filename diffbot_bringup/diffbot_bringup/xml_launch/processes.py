@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the processes of a launch until all have ended, and leaves nothing behind.
 
 Other than with `ros2 launch`, a process that fails ends the others too.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walks a launch file and lists its processes, with command lines as launch_ros makes them.
 
 Everything is resolved before the first process starts, so a mistake starts nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""What a launch file can see and change, and the substitutions ``$(name arguments)`` that read it.
 
 Standard library only, but for the search for packages: arguments are checked before there are any.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the value of a launch argument has to be, by its default and its name.
 
 A value has to be of its default's kind: a whole number, a number, or a row of as many numbers.

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Control laws: motion in, torques out; no ROS."""

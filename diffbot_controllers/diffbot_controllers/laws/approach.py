@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Velocities that bring the robot to a pose at rest: the polar law, made practical.
 
 Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot as seen from its goal,

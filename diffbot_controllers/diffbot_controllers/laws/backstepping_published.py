@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The published backstepping law, Lages (2018), (8)-(34), and its Listing 3 to the letter."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The backstepping controller to use: Lages (2018), (5)-(34), corrected and made practical.
 
 The outer part says which velocity eta the robot should have: Approach far from its reference, the

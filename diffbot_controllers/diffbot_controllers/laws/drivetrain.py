@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Between a law and the wheels: the motion from a State, the torque from an acceleration.
 
 Every torque law has one. Without Wheels it is what the papers have: VelocityEstimate and

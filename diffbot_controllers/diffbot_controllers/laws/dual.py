@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dual numbers: values that know how fast they change, exactly and by one set of formulas.
 
 A Dual is a value with its derivative in time (forward-mode differentiation). A law that is written

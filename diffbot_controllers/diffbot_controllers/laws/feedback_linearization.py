@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feedback linearization and PI on the body velocity, Lages (2017), (61)-(72)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction of the wheels in a control law: feed-forward, breakaway, and rest.
 
 The friction law itself is FrictionLaw of diffbot_description. A law adds to the torque of (5) or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the robot moves, as a law is told it: from its wheels' samples to a State at the instant.
 
 Encoders give the mean velocity over the last period. VelocityEstimate makes of it the velocity at

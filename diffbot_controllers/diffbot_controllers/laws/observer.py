@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the robot moves now, from its wheels' angles, the torques that acted, and the model.
 
 Differences of encoder counts are a poor velocity: at 2048 counts and 10 ms a wheel of 8 cm is read

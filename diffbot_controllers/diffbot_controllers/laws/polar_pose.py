@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The polar pose law on top of the velocity loops, Lages (2017), (73)-(83)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The backstep_controller node: non-smooth backstepping, Lages (2018).
 
 Subscribes to `joint_states`, `~/command` and `~/reference`; publishes `effort_controller/commands`,

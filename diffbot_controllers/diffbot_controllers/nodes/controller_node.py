@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the controllers' nodes share: parameters K5..K8, odometry, and the run.
 
 Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dynamic_parameters`

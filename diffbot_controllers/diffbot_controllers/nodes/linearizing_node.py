@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The linearizing_controller node: feedback linearization and PI, Lages (2017), (61)-(72).
 
 Subscribes to `joint_states` and `cmd_vel` (geometry_msgs/TwistStamped, or Twist with stamped =

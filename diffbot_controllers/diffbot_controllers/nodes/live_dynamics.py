@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a controller's node has K5..K8 from: a description, a file, or live estimates.
 
 Live ones come on `dynamic_parameters` and go through the gates of Adaptation; `~/adaptation` tells

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pose_controller node: the polar pose law on velocity loops, Lages (2017), (73)-(83).
 
 Subscribes to `joint_states`, `~/command` and `~/reference` (of which only the pose is used: it is

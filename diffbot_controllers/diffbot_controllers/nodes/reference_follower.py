@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the nodes share that follow references, whatever they command: begin, pace and end of a run.
 
 A run begins with the first state of the robot for which there is a reference. It ends after

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands over the dead band of a robot that takes velocity commands.
 
 The law asks for what has to act. An offset (diffbot_description/dead_band.py) is added to it, with

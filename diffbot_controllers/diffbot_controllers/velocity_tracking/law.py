@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tracking law of robots that take velocity commands, (9)-(12) of Siwek et al. (2023).
 
 Kinematic law, after Klancar, Matko and Blazic (2005). Error of the pose in the robot's own frame,

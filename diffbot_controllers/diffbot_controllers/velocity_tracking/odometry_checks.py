@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a robot's own odometry tells, and what is wrong with it: odd stamps, and poses that jump.
 
 Within a period dt a pose may change by

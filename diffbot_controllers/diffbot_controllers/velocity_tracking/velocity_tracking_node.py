@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The velocity_tracking_controller node: tracking for robots that take velocity commands.
 
 The law is (9)-(12) of Siwek et al. (2023); see law.py. Subscribes to `odom`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prediction of a robot's motion under wheel torques, for many robots and torques at once.
 
 Lages (2017), (41), less friction of the wheels:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Excitations by name: `prbs`, `multisine`, `optimised`.
 
 The optimised one drives what tells most about K5..K8. Sujan and Dubowsky (2002) drive a robot so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much is known about parameters, and how much a motion tells of K5..K8, in bits.
 
 Information is the inverse of a covariance. With the information matrices before and after an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A safety filter for excitations: the robot can always be braked to rest in its room and speeds.
 
 A torque that is held until the next decision is admissible if the robot, braked from then on, comes

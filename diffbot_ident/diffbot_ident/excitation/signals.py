@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques of the two wheels that excite a robot: guarded PRBS and multisines.
 
 Pseudo-random binary sequences (PRBS) come from a shift register of n bits. One whose feedback

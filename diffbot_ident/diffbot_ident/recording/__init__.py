@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identification from recordings: sources, segments, analyses and the command `identify`."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a recording say enough of a velocity-commanded axis? What the tests of its model cannot see.
 
 A first-order model may describe all that was recorded, because what was recorded is little: one

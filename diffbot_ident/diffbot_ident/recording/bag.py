@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rosbag2 recording: a folder, or a storage file, of any ROS 2 distribution, whole or torn.
 
 A crash or a full disk leaves an MCAP file without its end, and so without the index that a reader

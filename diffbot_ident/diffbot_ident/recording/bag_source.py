@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Topics of rosbag2 recordings as samples: what to read of them, and the robot's time of it.
 
 A recording says when a message was logged, in wall time. Messages with a stamp say their robot

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which topics and joints of a rosbag2 recording to use, and the channels that messages hold.
 
 Without the library `rosbags`: the command line needs the topics' roles also where it is missing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smallest command that moves an axis of a velocity-commanded robot, from a recording.
 
 Both kinds of a dead band are fitted beside the axis and its dead time, an offset and a threshold

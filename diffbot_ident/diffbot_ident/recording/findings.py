@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recording gave: verdicts, what is saved, and pictures; for each kind of robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The course of `identify`: open, read, analyse, show, save.
 
 The exit status is 0 where all of the result may be used, 3 where some of it may (a forward axis,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motors by their voltage and current: resistance, Ke, friction; and what is wrong with a wheel.
 
 Of each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a user asks of `identify`, and what follows of it for robot and wheels."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of what was found in a recording, for each kind of robot; name and figure of each."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several recordings of one robot: what they say together, and which one disagrees.
 
 The interval of one recording holds for the noise in it. What changes from run to run (load,

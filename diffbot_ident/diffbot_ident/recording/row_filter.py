@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which rows of a table count: conditions on its columns, such as "mode=auto" or "v>0 or w>0"."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sources give: samples of channels on one clock, block after block.
 
 A source is one file or folder. Samples that belong to one instant (the columns of a CSV file, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From samples with clocks of their own to segments in which all channels share their instants.
 
 Measured channels are interpolated between neighbours; commands hold until the next one, and what a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SysId logs of WPILib: four tests of a drivetrain; voltages, positions, velocities and yaw."""
 
 from __future__ import annotations

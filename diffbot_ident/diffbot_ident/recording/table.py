@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables (CSV) as samples: their columns by name, the rows that count, and what to read of them.
 
 Several tables are of one robot and clock, or runs of it if each has all that is needed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which column of a table holds which channel, and in which unit.
 
 Columns are chosen by the user, or found by the names that people give them. A unit in the name,

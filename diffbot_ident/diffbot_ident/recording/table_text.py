@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The text of a table: encoding, comments, header, what separates the cells, decimal commas."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """K5..K8 of a torque-driven robot from segments of a recording, verified on parts held out.
 
 The estimator is the one that a running robot uses (make_estimator), and so is the verification. Of

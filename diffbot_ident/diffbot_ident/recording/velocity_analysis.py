@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is an axis of a velocity-commanded robot of first order, and with which parameters?
 
     found = analyse_axis(segments, "forward axis")

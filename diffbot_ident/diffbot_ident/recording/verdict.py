@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an identification from a recording says: values, how sure they are, may they be used.
 
 For whoever prints or writes results (one `Verdict` for each axis, side or robot):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Voltage gains ks, kv, ka of a drivetrain from SysId logs, of each side and of both axes.
 
     left, right, forward    V = ks sign(v) + kv v + ka dv/dt        forward: means of both sides

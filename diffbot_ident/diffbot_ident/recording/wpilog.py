@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WPILOG files: data logs of WPILib, in which the newer SysId and AdvantageKit write tests.
 
 A file begins with "WPILOG", its version, and a header text. Then come records: a byte with the

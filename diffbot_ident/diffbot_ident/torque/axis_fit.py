@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Least squares of one axis of the integrated model, with the covariance that its noise gives.
 
 Each axis, v or omega, has six parameters: of its product of velocities, its torque, v, omega and

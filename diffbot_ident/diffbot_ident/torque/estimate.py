@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an estimator of K5..K8 gives: values, confidence, and whether they may be used.
 
 `Estimate` is the one type that estimators, identification, verification, parameter file and message

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimators by name, and the one for a robot that is being driven, not excited.
 
 `make_live_estimator` makes an integral estimator that forgets and has a prior, and that is held

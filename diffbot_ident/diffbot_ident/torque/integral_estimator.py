@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The estimator to trust: windowed integral regressors, friction, delay, honest intervals.
 
 What the paper's estimator (rls) lacks: torques that are matched to the encoders' intervals, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From joint samples to rows of the integrated model, and to their sums in constant memory.
 
 The model, (41) of Lages (2017) less the wheels' friction, integrated over a window:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """May the values of K5..K8 be used? The rules, and what is said when not.
 
 Coupling v and omega does no work, so M_e K5 + I_e K6 = 0 with M_e = 1 / (r K7) and

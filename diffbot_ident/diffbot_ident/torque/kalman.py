@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Extended Kalman filter on the wheels' angles that finds K5..K8 and the friction as it goes.
 
 An integral estimator runs along: the filter starts from its values, since a linearised filter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frictions that K5..K8, viscous and Coulomb friction cannot explain: seen, named, taken out.
 
 Each leaves a pattern in the residuals that some columns of the rows would explain:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Masses, inertias and friction that K5..K8 stand for, with 95 % intervals.
 
 From the closed form of (41) of Lages (2017), with r the wheel radius, b half the track, M_e the

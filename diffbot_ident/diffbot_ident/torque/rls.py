@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's estimator: recursive least squares on the two halves of the robot's model.
 
 Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques that act late, by any share of a control period, and samples of fast robots.
 
 A row of the integrated model (integral_rows) holds the torques at several delays; `delay_weights`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When wheels turn round: their speeds from the angles and from what the torques do.
 
 Coulomb friction changes its side when a wheel turns round. Encoders alone tell that time badly: a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adaptation law (6) of Siwek et al. (2023), as published and corrected.
 
 (3) is linear in sigma, (A12)-(A14), with the velocity u = [v, omega]:

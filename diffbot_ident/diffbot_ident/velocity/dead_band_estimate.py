@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dead band of one axis while the robot drives, beside its inertia and drag.
 
 With an offset b, (3) integrated from the beginning of a block as in sigma_fit.py is

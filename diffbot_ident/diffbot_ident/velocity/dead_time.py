@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dead time of an axis, in fractions of a sample, and one more parameter of its command.
 
     s_inertia dv/dt + s_drag v = c(t - d)      c = command

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """First-order dynamics of one velocity-commanded axis, fitted by its simulated output.
 
 Equation (3) of the 2023 paper has the same form for both axes, with a dead time d added here:

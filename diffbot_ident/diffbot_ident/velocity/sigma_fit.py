@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sigma1..sigma4 while the robot drives; what Siwek et al. (2023), section 3.3, use RLS for.
 
 Each axis of (3) is estimated for itself, on blocks of measured velocity. Integrated from the

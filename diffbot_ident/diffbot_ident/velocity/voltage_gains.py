@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gains ks, kv, ka of V = ks sign(v) + kv v + ka dv/dt, from stretches whose start is unknown.
 
 In a stretch the voltage pushes one way and the axis moves that way, so that friction is a constant

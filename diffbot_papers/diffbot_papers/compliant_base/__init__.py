@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A mobile robot on a compliant base, identified by what its arm excites (2002 paper).
 
 Sujan, V. A. and Dubowsky, S. (2002): Metric based dynamic parameter identification for mobile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is known of the 22 parameters: guesses beforehand, estimates, and how far they may be off.
 
 Both estimators start from a guess with its deviations, x = start + deviation * theta,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's two tests: constant excitation, and one that is chosen anew every 0.4 s.
 
 All choices rest on the estimates and on what was measured; the truth is in the simulation alone.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model of 2002: a rigid body on six springs and dampers, shaken by its own arm.
 
 Four parts: the body's 22 parameters, the arm (1), the sensors, and the regression (4).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The next motion of the arm: the one that is foreseen to tell most about the 22 parameters.
 
 Measures of an excitation, all to be made small. J0 and J1 are the information about the parameters

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the paper's simulation may have been: an ensemble over all that it leaves open.
 
 Table 1 is one run of each excitation, on a simulated robot of which the text gives the parameters

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated experiment of 2002: motions of the arm, and the base on its suspension.
 
 Motions are f(t) = a0 + a sin(w t), (24), within limits, changed without jumps. The paper changes

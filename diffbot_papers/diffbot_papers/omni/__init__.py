@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A four-wheel omnidirectional robot: motion, friction and inertia, and how to identify them.
 
 A. Scolari Conceicao, A. P. Moreira, P. J. Costa: Dynamic parameters identification of an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Methods 2 and 1 + 2 of 2006: friction over mass, and the inertia, from coasting to standstill.
 
     (16)-(18)  dV/dt = -b V - c,   b = B / M, c = C / M     (J in place of M for W)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The three experiments of 2006 as simulations, once and many times over.
 
 The robot is driven with a speed loop on what the sensors read: PI on [V, Vn, W], a voltage for each

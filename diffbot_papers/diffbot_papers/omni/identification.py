@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Methods 1 and 3 of 2006: friction from steady speeds, inertia from a falling mass.
 
 Method 1: the forces that keep the speed steady are a line over it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The four-wheel omnidirectional robot: kinematics, motors, friction, and its motion.
 
 Omni-wheels at right angles; (4)-(6) is the transpose of (12): the wheels' power is the body's.

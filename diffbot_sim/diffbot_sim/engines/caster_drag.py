@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Casters that drag: dry friction of coefficient x load at their ground points.
 
 The load is that of the robot at rest. Contact engines do not use their own friction for it:

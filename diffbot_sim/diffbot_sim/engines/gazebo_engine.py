@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gazebo 11 with ODE as an engine; gazebo/world.py says how exact it is."""
 
 from __future__ import annotations

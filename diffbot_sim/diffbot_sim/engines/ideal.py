@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed-form model (41) of Lages (2017) with friction, integrated as exactly as floats allow.
 
     v'     = K5 omega^2   + K7 (T_left + T_right)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Taylor series of planar motion, and safe roots of polynomials: integration exact to floats.
 
 A polynomial is a list of its coefficients, floats, in ascending order of powers. Every quantity of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Full contact physics of a robot's URDF on a floor in MuJoCo.
 
 How near identification from it comes to the closed form, and why. Errors in % of K5, K6, K7, K8

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dry friction of the wheels in MuJoCo, exact enough to identify a robot by it.
 
 MuJoCo holds a joint with dry friction by a soft constraint (`frictionloss`): it asks for the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Equations of motion of a robot with friction of its wheels, and which of its wheels hold.
 
 A wheel at rest holds as long as the friction that this needs is within its limit. The wheel

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults put on messages, from one stretch of time to another, scripted and repeatable."""
 
 from diffbot_sim.faults.fault import Fault, Relay, Script, load_script

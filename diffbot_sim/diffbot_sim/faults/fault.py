@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One fault of one topic, in the words of PX4's failure injection.
 
 | kind         | what becomes of the messages                                                    |

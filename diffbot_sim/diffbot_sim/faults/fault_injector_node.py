@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fault_injector node: hands topics on, with the faults of a script put on them.
 
 For each relay of the script it subscribes to the input and publishes the output. Times of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The messages of one topic, with faults put on them. It reads no clock and knows no ROS."""
 
 from __future__ import annotations

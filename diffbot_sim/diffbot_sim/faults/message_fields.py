@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fields of messages by their paths: `header.stamp`, `position[1]`, `position[left_wheel_joint]`.
 
 Messages are ROS messages, or plain objects with attributes. A stamp (an object with `sec` and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where Gazebo 11 is, on this machine or in ./diffbot's private folder; its plugin, built once.
 
 As a program it builds the plugin, and ends with status 0 when it is ready and 3 where there is no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Gazebo server as a child process, driven over a socket that it inherits.
 
 plugin/diffbot_gazebo.cc is the other end of the socket. Requests and answers are packed C

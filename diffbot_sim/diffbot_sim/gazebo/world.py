@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The world that Gazebo loads: a floor with a grid, light, the robot, and a camera on demand.
 
 The robot is converted from its URDF by Gazebo's own program, with its colours. How near

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulator node for Gazebo (Ionic or newer), driven in lock-step through ros_gz_bridge.
 
 The suite's side is that of the other simulators: publishes `joint_states` and `clock` once per

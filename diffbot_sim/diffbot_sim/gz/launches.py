@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run with a simulator of a ROS 2 install needs, starts, and in which order.
 
 | sim             | simulator               | who obeys torques and tells the joints' states  |

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulator node where ros2_control drives the robot inside the simulator.
 
 The simulator itself obeys `effort_controller/commands` and publishes `joint_states`. This node

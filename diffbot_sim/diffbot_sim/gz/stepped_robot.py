@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot in a simulator that stands still between control periods: its samples, its true pose.
 
 Gazebo's physics (DART) first changes the speeds by a step's accelerations and then moves

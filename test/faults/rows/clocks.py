@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time that goes back, jumps, stands still, comes twice or out of order."""
 
 from __future__ import annotations

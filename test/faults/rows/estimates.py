@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates that no controller may follow, and robots that do not move."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of parameters that are corrupt, of another robot, of another kind, or old."""
 
 from __future__ import annotations

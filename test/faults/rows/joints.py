@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states with joints that are missing, in another order, too many, twice, or short arrays."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Making of rows: one per node and fault."""
 
 from __future__ import annotations

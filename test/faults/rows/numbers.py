@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NaN and infinity in every field of every message that nodes take."""
 
 from __future__ import annotations

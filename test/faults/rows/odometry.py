@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Odometry whose pose no robot can have: two that tell it, and one that jumps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NaN and infinity in every numeric parameter and gain, and in every number of a robot's file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Minutes in saturation: what is asked for cannot be reached, and then it can."""
 
 from __future__ import annotations

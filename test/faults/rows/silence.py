@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states, references and estimates that stop, and messages that get lost or come late."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two sources of one robot's states, and what looks a little like it and is none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People and programs that stop a robot: emergency stop, ~/enable, other nodes that command."""
 
 from __future__ import annotations

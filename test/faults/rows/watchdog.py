@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that no robot should get, and a controller that dies: the watchdog's rows."""
 
 from __future__ import annotations

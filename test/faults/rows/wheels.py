@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wheels, encoders and motors that are not as the robot's description says."""
 
 from __future__ import annotations

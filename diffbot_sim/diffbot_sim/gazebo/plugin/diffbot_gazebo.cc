@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets the program that started gzserver drive the robot, step by step.
 //
 // The two talk over a socket that the server inherits (environment variable DIFFBOT_SOCKET). The
