@@ -52,7 +52,9 @@ class _Axis:
         self._cov = [variance, 0.0, 0.0, 0.0, 0.0, 0.0]  # pp, pu, pd, uu, ud, dd
         self._begun = False
 
-    def update(self, read: float, acceleration: float, held: bool, dt: float) -> None:
+    def update(
+        self, read: float, acceleration: float, held: bool, dt: float, largest: float
+    ) -> None:
         """Take in a reading.
 
         Args:
@@ -60,6 +62,7 @@ class _Axis:
             acceleration: mean over the period, d included, such that u + dt a is right.
             held: whether the robot stands: d is then friction's, and stays.
             dt: s, > 0.
+            largest: |d|; without a bound a robot that is blocked would wind it up.
         """
         pp, pu, pd, uu, ud, dd = self._cov
         q = self.noise
@@ -92,7 +95,7 @@ class _Axis:
         kp, ku, kd = pp / total, pu / total, 0.0 if held else pd / total
         self.p += kp * wrong
         self.u += ku * wrong
-        self.d += kd * wrong
+        self.d = within(self.d + kd * wrong, largest)
         # Joseph's form: it holds for any gain.
         self._cov = _joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
 
@@ -171,11 +174,11 @@ class MotionObserver:
     @property
     def bias(self) -> Velocity:
         """Acceleration that the model does not know, within its bounds, m/s^2 and rad/s^2."""
-        v, omega = self._axes
-        return Velocity(
-            within(v.d, LARGEST_BIAS * self._full.v),
-            within(omega.d, LARGEST_BIAS * self._full.omega),
+        v, omega = (
+            within(axis.d, LARGEST_BIAS * full)
+            for axis, full in zip(self._axes, self._full, strict=True)
         )
+        return Velocity(v, omega)
 
     def motion(self, state: State, dt: float) -> Motion:
         """The motion now.
@@ -194,8 +197,10 @@ class MotionObserver:
         left, right = (part * a + (1.0 - part) * b for a, b in zip(before, late, strict=True))
         u = Velocity(self._axes[0].u, self._axes[1].u)
         rate, held = self._rate(u, (left, right), dt)
-        for axis, mean, acceleration in zip(self._axes, state.velocity, rate, strict=True):
-            axis.update(mean * dt, acceleration, held, dt)
+        for axis, mean, acceleration, full in zip(
+            self._axes, state.velocity, rate, self._full, strict=True
+        ):
+            axis.update(mean * dt, acceleration, held, dt, LARGEST_BIAS * full)
         v, omega = self._axes
         pose = Arc(v.p, omega.p).end(state.pose)
         return Motion(pose, Velocity(v.u, omega.u), self.bias, held)
