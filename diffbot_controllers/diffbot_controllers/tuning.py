@@ -172,6 +172,11 @@ def speeds_against_friction(
     )
 
 
+def _limited(wheels: Wheels | None, torque_limit: float) -> Wheels | None:
+    """The wheels, from which no more torque is commanded."""
+    return wheels and replace(wheels, limit=min(wheels.limit, torque_limit))
+
+
 def tuned_backstepping(
     dynamics: DynamicParameters,
     torque_limit: float,
@@ -209,6 +214,7 @@ def tuned_backstepping(
     Raises:
         ValueError: names a number that is not > 0, or the direction.
     """
+    wheels = _limited(wheels, torque_limit)
     friction = friction_at_rest(torque_limit, wheels)
     linear_velocity, angular_velocity = speeds_against_friction(
         torque_limit, wheels, linear_velocity, angular_velocity
@@ -263,6 +269,7 @@ def tuned_polar_pose(
         settling_time: of the velocity loops, to 1 %, s, > 0; see PiDesign.
         damping: of the velocity loops, > 0.
     """
+    wheels = _limited(wheels, torque_limit)
     linear_velocity, angular_velocity = speeds_against_friction(
         torque_limit, wheels, linear_velocity, angular_velocity
     )

@@ -135,9 +135,7 @@ class Drivetrain:
         if unbounded is None or unbounded == acceleration:
             return total
         asked = self.dynamics.torque(unbounded, drift)
-        left, right = (
-            _yielding(*of_wheel) for of_wheel in zip(torque, total, asked, strict=True)
-        )
+        left, right = (_yielding(*of_wheel) for of_wheel in zip(torque, total, asked, strict=True))
         return left, right
 
     def rests(self, ahead: float, turn: float, motion: Motion) -> bool:

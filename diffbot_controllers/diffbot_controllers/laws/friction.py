@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Velocity, WheelGeometry
-from arc_odometry.geometry import check_finite, check_positive
+from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import Motion, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
 
@@ -45,6 +45,7 @@ class Wheels:
         delay: from a command to its torque, s, >= 0; predicted by the observer only.
         observer: whether the motion is observed; else it is as the State says.
         integral: whether what the observer cannot explain is made up for.
+        limit: largest torque of a wheel that is commanded, N m, > 0; infinite: `torque`.
 
     Raises:
         ValueError: a number is outside its range, or the friction as of check_breakaway.
@@ -57,9 +58,11 @@ class Wheels:
     delay: float = 0.0
     observer: bool = True
     integral: bool = True
+    limit: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive("wheels", torque=self.torque)
+        check_limit("wheels", limit=self.limit)
         check_finite("wheels", counts=self.counts, delay=self.delay)
         for name, value in (("counts", self.counts), ("delay", self.delay)):
             if value < 0.0:

@@ -34,7 +34,11 @@ FINEST = 16384
 # Deviations of a reading from what was foretold by this many sigma show a model that is wrong, as
 # on wheels that slip: the observer then goes by the counts.
 ODD = 4.0
-LARGEST_BIAS = 0.3  # of what all torque gives
+# Bound of what is not known, as a share of what all torque gives, and of what is commanded at most:
+# the laws' bounds of acceleration have to be able to brake against it.
+LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
+# The noise is a share of no more than so many times the torque that is commanded at most.
+NOISE_OF_LIMIT = 5.0
 
 
 class _Axis:
@@ -144,8 +148,13 @@ class MotionObserver:
     def dynamics(self, dynamics: DynamicParameters) -> None:
         self._dynamics = dynamics.checked()
         self._mobility = wheel_mobility(dynamics, self.wheels.geometry)
-        torque = self.wheels.torque
-        self._full = Velocity(2.0 * torque * dynamics.k7, -2.0 * torque * dynamics.k8)
+        torque, limit = self.wheels.torque, self.wheels.limit
+        self._noise = NOISE * min(torque, NOISE_OF_LIMIT * limit)
+        self._largest_bias = self._by(min(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
+
+    def _by(self, torque: float) -> Velocity:
+        """Accelerations that a torque gives on both wheels, m/s^2 and rad/s^2, > 0."""
+        return Velocity(2.0 * torque * self._dynamics.k7, -2.0 * torque * self._dynamics.k8)
 
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
@@ -153,9 +162,9 @@ class MotionObserver:
         variance = (math.tau / counts) ** 2 / 12.0
         left, right = geometry.left_radius**2 * variance, geometry.right_radius**2 * variance
         self._axes = [
-            _Axis(BASE * (NOISE * full) ** 2, own)
-            for full, own in zip(
-                self._full,
+            _Axis(BASE * unknown**2, own)
+            for unknown, own in zip(
+                self._by(self._noise),
                 (0.25 * (left + right), (left + right) / geometry.separation**2),
                 strict=True,
             )
@@ -175,8 +184,8 @@ class MotionObserver:
     def bias(self) -> Velocity:
         """Acceleration that the model does not know, within its bounds, m/s^2 and rad/s^2."""
         v, omega = (
-            within(axis.d, LARGEST_BIAS * full)
-            for axis, full in zip(self._axes, self._full, strict=True)
+            within(axis.d, largest)
+            for axis, largest in zip(self._axes, self._largest_bias, strict=True)
         )
         return Velocity(v, omega)
 
@@ -197,10 +206,10 @@ class MotionObserver:
         left, right = (part * a + (1.0 - part) * b for a, b in zip(before, late, strict=True))
         u = Velocity(self._axes[0].u, self._axes[1].u)
         rate, held = self._rate(u, (left, right), dt)
-        for axis, mean, acceleration, full in zip(
-            self._axes, state.velocity, rate, self._full, strict=True
+        for axis, mean, acceleration, largest in zip(
+            self._axes, state.velocity, rate, self._largest_bias, strict=True
         ):
-            axis.update(mean * dt, acceleration, held, dt, LARGEST_BIAS * full)
+            axis.update(mean * dt, acceleration, held, dt, largest)
         v, omega = self._axes
         pose = Arc(v.p, omega.p).end(state.pose)
         return Motion(pose, Velocity(v.u, omega.u), self.bias, held)
