@@ -175,9 +175,43 @@ def test_it_foretells_the_motion_one_delay_ahead(delay):
                 worst = np.maximum(worst, np.abs(np.subtract(foretold[now], engine.pose())))
         odometry.update((k + 1) * PERIOD, engine.wheel_angles())
         state = State(odometry.pose, odometry.velocity, torque)
-        motion = observer.ahead(observer.motion(state, PERIOD), PERIOD)
+        motion = observer.ahead(observer.motion(state, PERIOD))
         foretold[2 * (k + 1) + round(delay / step)] = motion.pose
     assert worst[:2].max() < 2e-4 and worst[2] < 2e-3
+
+
+def foretold(periods, delay=0.02, commands=(0.2, 0.4)):
+    """Velocities foretold after so many periods, s, each torque of which lasts 0.05 s."""
+    observer = MotionObserver(ROBOT_K, wheels(0, delay=delay))
+    time, v, velocities = 0.0, 0.0, []
+    rate = 2.0 * ROBOT_K.k7
+
+    def acting(now):
+        return 0.0 if now < delay else commands[int((now - delay + 1e-9) / 0.05) % 2]
+
+    for period in periods:
+        torque = commands[int((time + 1e-9) / 0.05) % 2]
+        steps = 50
+        before = v
+        way = 0.0
+        for k in range(steps):
+            a = rate * acting(time + (k + 0.5) * period / steps)
+            way += (v + 0.5 * a * period / steps) * period / steps
+            v += a * period / steps
+        time += period
+        state = State(Pose(0.0, 0.0, 0.0), Velocity(way / period, 0.0), (torque, torque))
+        velocities.append(observer.ahead(observer.motion(state, period)).velocity.v)
+        assert v >= before
+    return time, velocities
+
+
+def test_a_burst_of_samples_does_not_change_what_is_foretold():
+    """Two samples 1 us apart: a delay of 20 ms is not 20 000 periods, and no torque is lost."""
+    _, even = foretold([0.01] * 40)
+    _, burst = foretold([0.01] * 20 + [0.01 - 1e-6, 1e-6] + [0.01] * 19)
+    assert burst[19] == pytest.approx(even[19], abs=1e-3)
+    for late, wanted in zip(burst[21:], even[20:], strict=True):
+        assert late == pytest.approx(wanted, abs=0.01)
 
 
 @settings(max_examples=50)
@@ -193,7 +227,7 @@ def test_it_stays_finite_whatever_the_encoders_and_torques_say(means, torques, c
     for k, mean in enumerate(means):
         torque = torques[k % len(torques)], torques[(k + 1) % len(torques)]
         state = State(Pose(0.0, 0.0, 0.0), Velocity(*mean), torque)
-        motion = observer.ahead(observer.motion(state, 0.005 + 0.01 * (k % 3)), 0.01)
+        motion = observer.ahead(observer.motion(state, 0.005 + 0.01 * (k % 3)))
         assert all(map(math.isfinite, (*motion.pose, *motion.velocity, *motion.bias)))
         assert abs(motion.bias.v) <= LARGEST_BIAS * 2.0 * ROBOT.limits.traction * ROBOT_K.k7
     assert abs(motion.velocity.v) < 10.0

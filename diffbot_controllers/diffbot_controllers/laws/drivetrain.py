@@ -101,7 +101,7 @@ class Drivetrain:
         now = self._estimate.motion(state, dt)
         self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
-            return self._estimate.ahead(now, dt)
+            return self._estimate.ahead(now)
         return now
 
     def torque(

@@ -39,6 +39,8 @@ ODD = 4.0
 LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
 # The noise is a share of no more than so many times the torque that is commanded at most.
 NOISE_OF_LIMIT = 5.0
+# Torques that are remembered for the delay: of 1 s at 1 kHz. Times below INSTANT s are rounding.
+MOST, INSTANT = 1000, 1e-9
 
 
 class _Axis:
@@ -170,7 +172,7 @@ class MotionObserver:
             )
         ]
         self._commanded: Torque = (0.0, 0.0)
-        self._past: deque[Torque] = deque([(0.0, 0.0)] * 4)
+        self._past: deque[tuple[Torque, float]] = deque(maxlen=MOST)
 
     def acted(self, state: State) -> Torque:
         """Torque commanded over the period that ends now, [left, right], N m."""
@@ -196,16 +198,15 @@ class MotionObserver:
             state: its velocity is the mean over the period that ends, of the wheels' angles.
             dt: time since the update before, s.
         """
-        whole, part = self._periods(dt)
-        self._past.append(self.acted(state))
-        while len(self._past) > whole + 2:
-            self._past.popleft()
-        while len(self._past) < whole + 2:
-            self._past.appendleft((0.0, 0.0))
-        before, late = self._past[0], self._past[1]
-        left, right = (part * a + (1.0 - part) * b for a, b in zip(before, late, strict=True))
+        torque = self.acted(state)
+        delay = self.wheels.delay
+        if delay > 0.0:
+            self._past.append((torque, dt))
+            late = self._commanded_between(delay + dt, delay)
+            left, right = (sum(t[side] * span for t, span in late) / dt for side in (0, 1))
+            torque = (left, right)
         u = Velocity(self._axes[0].u, self._axes[1].u)
-        rate, held = self._rate(u, (left, right), dt)
+        rate, held = self._rate(u, torque, dt)
         for axis, mean, acceleration, largest in zip(
             self._axes, state.velocity, rate, self._largest_bias, strict=True
         ):
@@ -214,27 +215,31 @@ class MotionObserver:
         pose = Arc(v.p, omega.p).end(state.pose)
         return Motion(pose, Velocity(v.u, omega.u), self.bias, held)
 
-    def ahead(self, motion: Motion, dt: float) -> Motion:
+    def ahead(self, motion: Motion) -> Motion:
         """The motion when the torque that is commanded now will act, one delay from now."""
-        whole, part = self._periods(dt)
-        steps = [(self._past[1], part * dt)] if part > 0.0 else []
-        steps += [(torque, dt) for torque in list(self._past)[2 : 2 + whole]]
         pose, u, held = motion.pose, motion.velocity, motion.held
-        for torque, duration in steps:
-            rate, held = self._rate(u, torque, duration)
-            end = Velocity(u.v + duration * rate.v, u.omega + duration * rate.omega)
-            pose = Arc(0.5 * duration * (u.v + end.v), 0.5 * duration * (u.omega + end.omega)).end(
-                pose
-            )
+        for torque, span in self._commanded_between(self.wheels.delay, 0.0):
+            rate, held = self._rate(u, torque, span)
+            end = Velocity(u.v + span * rate.v, u.omega + span * rate.omega)
+            pose = Arc(0.5 * span * (u.v + end.v), 0.5 * span * (u.omega + end.omega)).end(pose)
             u = end
         return Motion(pose, u, motion.bias, held)
 
-    def _periods(self, dt: float) -> tuple[int, float]:
-        """The delay in whole periods, and the rest as a share of one."""
-        periods = self.wheels.delay / dt
-        whole = int(periods + 1e-6)
-        part = periods - whole
-        return whole, part if part > 1e-6 else 0.0
+    def _commanded_between(self, begin: float, end: float) -> list[tuple[Torque, float]]:
+        """Torques and their times, from one time ago to another, s; zero before the first one."""
+        found: list[tuple[Torque, float]] = []
+        ago = 0.0
+        for torque, span in reversed(self._past):
+            overlap = min(ago + span, begin) - max(ago, end)
+            if overlap > INSTANT:
+                found.append((torque, overlap))
+            ago += span
+            if ago >= begin:
+                break
+        missing = begin - max(ago, end)
+        if missing > INSTANT:
+            found.append(((0.0, 0.0), missing))
+        return found[::-1]
 
     def _rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
         """Mean acceleration over a period from u on, and whether friction holds both wheels."""
