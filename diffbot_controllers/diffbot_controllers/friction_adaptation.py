@@ -98,7 +98,7 @@ class FrictionAdaptation:
             value * settings.band + MARGIN * unit
             for value, unit in zip(nominal, self._units, strict=True)
         )
-        self.in_use = nominal
+        self.in_use = self._before = nominal
         self._open = [False] * 4
         self._moves = [False] * 4
 
@@ -113,6 +113,7 @@ class FrictionAdaptation:
         Returns:
             Why some did not follow; empty when all did.
         """
+        self._before = self.in_use
         moved, reasons = list(self.in_use), []
         for i, (value, variance) in enumerate(zip(values, variances, strict=True)):
             reason = self._against(i, value, variance)
@@ -124,6 +125,11 @@ class FrictionAdaptation:
         left, right, coulomb_left, coulomb_right = moved
         self.in_use = (left, right, coulomb_left, coulomb_right)
         return "; ".join(reasons)
+
+    def take_back(self) -> None:
+        """Undo the newest move, which a law has refused."""
+        self.in_use = self._before
+        self._moves = [False] * 4
 
     def _against(self, i: int, value: float, variance: float) -> str:
         """Why an estimate is not worth following; empty when it is."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from arc_odometry import Velocity
 from arc_odometry.geometry import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
 from diffbot_controllers.laws.backstepping_standard import (
@@ -37,6 +38,7 @@ DRIFT = 0.35
 # A robot that friction holds has arrived within NEAREST m, or so many counts of its encoders.
 NEAREST, READINGS = 1e-3, 3.0
 LARGEST_FRICTION = 0.8  # of the torque limit
+SLOWEST = 0.1  # share of its bound of speed that friction must leave a robot
 
 
 def approach_gains(
@@ -135,6 +137,47 @@ def friction_at_rest(torque_limit: float, wheels: Wheels | None) -> float:
     return most
 
 
+def speeds_against_friction(
+    torque_limit: float, wheels: Wheels | None, linear_velocity: float, angular_velocity: float
+) -> Velocity:
+    """Bounds of |v| and |omega| at which friction takes LARGEST_FRICTION of the torque at most.
+
+    A law that wanted more would be at its limit all the time, and friction that is described far
+    too large would let it want to be faster and faster.
+
+    Args:
+        torque_limit: of a wheel, N m.
+        wheels: what is known of them; None: nothing.
+        linear_velocity: the bound without friction, m/s.
+        angular_velocity: likewise, rad/s.
+
+    Raises:
+        ValueError: friction takes so much that the robot could only creep.
+    """
+    if wheels is None:
+        return Velocity(linear_velocity, angular_velocity)
+    room = LARGEST_FRICTION * torque_limit - friction_at_rest(torque_limit, wheels)
+    viscous = max(law.viscous for law in wheels.friction)
+    rim = min(wheels.geometry.left_radius, wheels.geometry.right_radius)
+    fastest = room / viscous * rim if viscous > 0.0 else math.inf
+    if math.isfinite(linear_velocity) and fastest < SLOWEST * linear_velocity:
+        raise ValueError(
+            f"friction of the wheels, viscous = {viscous:g} N m s/rad and the rest: with it "
+            f"{LARGEST_FRICTION:g} of the torque limit of {torque_limit:g} N m drive the robot at "
+            f"{fastest:.3g} m/s, which must be >= {SLOWEST:g} of its {linear_velocity:g} m/s; "
+            "correct the friction in the robot's YAML, raise torque_limit, or lower the limit of "
+            "velocity"
+        )
+    return Velocity(
+        min(linear_velocity, fastest), min(angular_velocity, fastest / wheels.geometry.half_track)
+    )
+
+
+def _limited(wheels: Wheels | None, torque_limit: float) -> Wheels | None:
+    """The wheels, from which no more torque is commanded."""
+    return wheels and replace(wheels, limit=min(wheels.limit, torque_limit))
+
+
 def tuned_backstepping(
     dynamics: DynamicParameters,
     torque_limit: float,
@@ -172,7 +215,11 @@ def tuned_backstepping(
     Raises:
         ValueError: names a number that is not > 0, or the direction.
     """
+    wheels = _limited(wheels, torque_limit)
     friction = friction_at_rest(torque_limit, wheels)
+    linear_velocity, angular_velocity = speeds_against_friction(
+        torque_limit, wheels, linear_velocity, angular_velocity
+    )
     gains = approach_gains(
         dynamics,
         torque_limit,
@@ -223,6 +270,10 @@ def tuned_polar_pose(
         settling_time: of the velocity loops, to 1 %, s, > 0; see PiDesign.
         damping: of the velocity loops, > 0.
     """
+    wheels = _limited(wheels, torque_limit)
+    linear_velocity, angular_velocity = speeds_against_friction(
+        torque_limit, wheels, linear_velocity, angular_velocity
+    )
     gains = approach_gains(
         dynamics,
         torque_limit,

@@ -44,6 +44,14 @@ def test_a_sure_estimate_is_followed_at_its_rate_and_reached():
     assert reason == "" and made.in_use == pytest.approx(wanted, abs=0.003)
 
 
+def test_a_move_that_a_law_refused_is_taken_back():
+    made = adaptation()
+    made.judge((0.06, 0.05, 0.45, 0.25), SURE, 0.2)
+    assert made.in_use != NOMINAL
+    made.take_back()
+    assert made.in_use == NOMINAL
+
+
 @pytest.mark.parametrize(
     ("value", "variance", "reason"),
     [

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import REST, Pose, Velocity, WheelGeometry
+from diffbot_controllers import LinearizingController, Reference, State
 from diffbot_controllers.laws.friction import (
     MOST,
     FrictionFeedforward,
@@ -18,7 +19,11 @@ from diffbot_controllers.laws.friction import (
     wheel_mobility,
 )
 from diffbot_controllers.laws.motion import Motion
-from diffbot_controllers.tuning import tuned_backstepping
+from diffbot_controllers.tuning import (
+    speeds_against_friction,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
 from diffbot_description import DynamicParameters, FrictionLaw
 
 GEOMETRY = WheelGeometry(0.08, 0.08, 0.42)
@@ -143,10 +148,74 @@ def test_a_robot_without_dry_friction_never_rests_and_coarse_encoders_widen_the_
     assert coarse.update(1e-3, 0.0, standing(), Velocity(1.0, 5.0))
 
 
-@pytest.mark.parametrize("change", [{"torque": 0.0}, {"delay": -0.1}, {"counts": -1}])
+@pytest.mark.parametrize(
+    "change", [{"torque": 0.0}, {"delay": -0.1}, {"counts": -1}, {"limit": 0.0}]
+)
 def test_wheels_that_none_has_are_refused(change):
     with pytest.raises(ValueError, match=next(iter(change))):
         Wheels(**{"geometry": GEOMETRY, "friction": (LAW, LAW), "torque": 5.0, **change})
+
+
+def test_friction_at_rest_that_no_torque_breaks_away_from_is_refused_at_the_start_and_later():
+    stuck = FrictionLaw(viscous=0.05, coulomb=0.35, static=100.0, stribeck_velocity=1.0)
+    with pytest.raises(ValueError, match=r"right wheel at rest = 100 N m: must be <= 5 N m"):
+        wheels(LAW, stuck)
+    law = tuned_backstepping(K, 4.0, mean_velocity=True, wheels=wheels())
+    with pytest.raises(ValueError, match="left wheel at rest = 100 N m"):
+        law.friction = (stuck, LAW)
+    assert law.friction == (LAW, LAW)
+
+
+@pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose, LinearizingController])
+@pytest.mark.parametrize("v", [0.0, 1e-4, 0.3, 30.0])
+def test_friction_at_rest_only_lets_laws_stand_and_drive(make, v):
+    # No Coulomb friction: nothing is left to stop a wheel that turns fast.
+    law = FrictionLaw(viscous=0.05, coulomb=0.0, static=0.2, stribeck_velocity=0.5)
+    made = make(K, torque_limit=4.0, wheels=wheels(law, law))
+    aim = REST if make is LinearizingController else Reference(0.0, 0.0, 0.0)
+    torque = made.update(State(Pose(0.0, 0.0, 0.0), Velocity(v, 0.0)), aim, 0.01)
+    assert max(torque) <= 0.0 and (torque == (0.0, 0.0)) == (v < 0.1)
+
+
+TOO_LARGE = {
+    "Coulomb": FrictionLaw(viscous=0.05, coulomb=2.8),
+    "viscous": FrictionLaw(viscous=0.5, coulomb=0.35),
+    "both": FrictionLaw(viscous=0.24, coulomb=1.4),
+    "static": FrictionLaw(viscous=0.05, coulomb=0.35, static=4.0, stribeck_velocity=30.0),
+}
+
+
+@pytest.mark.parametrize("law", TOO_LARGE.values(), ids=TOO_LARGE)
+@pytest.mark.parametrize("v", [-2.0, 0.7, 1.5, 6.0])
+def test_friction_described_too_large_never_drives_a_law_that_brakes_at_its_bounds(law, v):
+    made = tuned_backstepping(K, 4.0, 1.2, 3.0, wheels=wheels(law, law))
+    torque = made.update(
+        State(Pose(0.0, 0.0, 0.0), Velocity(v, 0.0)), Reference(0.0, 0.0, 0.0), 0.01
+    )
+    assert all(t * v < 0.0 for t in torque)
+
+
+def test_friction_that_is_right_is_made_up_for_where_no_bound_is_met():
+    free = tuned_backstepping(K, 4.0, 1.2, 3.0)
+    made = tuned_backstepping(K, 4.0, 1.2, 3.0, wheels=wheels())
+    reference = Reference(0.0, 0.0, 0.0, v=0.5)
+    state = State(Pose(0.0, 0.0, 0.0), Velocity(0.5, 0.0))
+    plain, torque = (law.update(state, reference, 0.01) for law in (free, made))
+    for before, after in zip(plain, torque, strict=True):
+        assert after - before == pytest.approx(0.35 + 0.05 * 0.5 / 0.08, abs=1e-3)
+
+
+def test_speeds_stay_where_friction_leaves_torque_for_them():
+    thick = FrictionLaw(viscous=0.5, coulomb=0.35)
+    # (0.8 x 4 - 0.35) N m / 0.5 N m s/rad x 0.08 m
+    assert speeds_against_friction(4.0, wheels(thick, thick), 1.2, 3.0) == pytest.approx(
+        (0.456, 0.456 / 0.21)
+    )
+    assert speeds_against_friction(4.0, wheels(), 1.2, 3.0) == (1.2, 3.0)
+    assert speeds_against_friction(4.0, None, 1.2, 3.0) == (1.2, 3.0)
+    syrup = FrictionLaw(viscous=5.0, coulomb=0.35)
+    with pytest.raises(ValueError, match=r"viscous = 5 N m s/rad .* must be >= 0.1 of its 1.2 m/s"):
+        tuned_polar_pose(K, 4.0, 1.2, 3.0, wheels=wheels(syrup, syrup))
 
 
 def test_friction_that_leaves_no_torque_is_refused_with_the_limit():

@@ -7,6 +7,7 @@ and a seed; each plan becomes hundreds of messages. benchmarks/message_sequences
 
 import math
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,18 +25,39 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_controllers.adaptation import Adaptation, LiveEstimate
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import WheelFeedback
+from diffbot_description import FrictionLaw
 from diffbot_node.command_guard import CommandGuard, GuardState, StateAge, TorqueLimiter
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 LIMIT, RATE, INPUT_TIMEOUT = 1.0, 500.0, 0.08
 PERIOD, LENGTH = 0.01, 100  # s, messages of a segment
+STICKY = FrictionLaw(viscous=0.01, coulomb=0.1, static=0.3, stribeck_velocity=0.5)
+WRONG = FrictionLaw(viscous=0.02, coulomb=0.7, coulomb_backward=0.2)
+FREE = FrictionLaw(viscous=0.0, coulomb=0.0)
+# What laws are told of the wheels: right or not, the encoders' counts are others.
+WHEELS = {
+    "sticky": Wheels(GEOMETRY, (STICKY, STICKY), 5.0, 256),
+    "late": Wheels(GEOMETRY, (STICKY, FREE), 5.0, 100_000, delay=0.023),
+    "wrong": Wheels(GEOMETRY, (WRONG, WRONG), 1.0),
+}
 LAWS = {
     "backstepping": lambda: tuned_backstepping(NOMINAL, LIMIT, mean_velocity=True),
     "polar pose": lambda: tuned_polar_pose(NOMINAL, LIMIT, mean_velocity=True),
     "linearizing": lambda: LinearizingController(NOMINAL, torque_limit=LIMIT, mean_velocity=True),
     "published": lambda: PublishedBackstepping(NOMINAL),
+    **{
+        f"{make.__name__}, {name}": partial(
+            make, NOMINAL, torque_limit=LIMIT, mean_velocity=True, wheels=wheels
+        )
+        for make in (tuned_backstepping, tuned_polar_pose, LinearizingController)
+        for name, wheels in WHEELS.items()
+    },
+    "published, sticky": lambda: PublishedBackstepping(
+        NOMINAL, torque_limit=LIMIT, wheels=WHEELS["sticky"]
+    ),
 }
 # Of angles: no number, absurd, a jump, standing still; of stamps; of references; of estimates.
 TROUBLES = (
@@ -154,7 +176,7 @@ def run(plan, seed):
             if kind == "nan reference":
                 aim[random.integers(7)] = math.nan
             wanted = Aim(*aim.tolist())
-            if name == "linearizing":
+            if name.lower().startswith("linearizing"):
                 wanted = Velocity(wanted.v, wanted.omega)
             if kind.endswith("estimate"):
                 core.adapt(law, stamp, random, kind == "mad estimate")

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from faults import command as faults
+from faults.robots import under_test
 from faults.row import Outcome, Promise, Row
 
 GOOD = Row("Silence", "states stop: a", Promise.ZERO, ("ideal",), lambda _: Outcome(0.08, 0.5, 1.0))
@@ -52,6 +53,33 @@ def test_wrong_arguments_are_status_2(rows, tmp_path, capsys):
     assert error.value.code == 2
     (tmp_path / "file").write_text("")
     assert faults.main(["--output", str(tmp_path / "file" / "x")]) == 2
+
+
+def test_rows_are_run_with_the_robot_that_is_asked_for_and_no_other_is_left(rows, tmp_path):
+    seen = []
+
+    def run(engine):
+        seen.append(under_test())
+        return Outcome(0.08, 0.5, 1.0)
+
+    rows(Row("Time", "c", Promise.ZERO, ("ideal",), run))
+    asked = ["--only", "in-process", "--output", str(tmp_path)]
+    assert faults.main([*asked, "--robot", "agv"]) == 0
+    assert faults.main(asked) == 0
+    assert seen == ["agv", "twil"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--robot", "agv"], "--robot agv needs --only in-process"),
+        (["--robot", "none.yaml", "--only", "in-process"], "none.yaml"),
+    ],
+)
+def test_a_robot_that_no_row_can_be_run_with_is_status_2(rows, tmp_path, capsys, options, words):
+    rows(GOOD)
+    assert faults.main([*options, "--output", str(tmp_path)]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_the_list_runs_nothing(rows, tmp_path, capsys):

@@ -14,8 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from diffbot_sim.engines import ENGINES
 from diffbot_sim.gazebo.installation import MISSING, find_installation
+from faults.robots import DEFAULT, put_under_test
 from faults.row import Row, Verdict
-from faults.table import PARTS, chosen, table
+from faults.table import IN_ONE, PARTS, chosen, table
 from faults.verdicts import rich_table, text_lines, worst_line, write_verdicts
 
 WIDTH = 140  # of the table in a file or a pipe, characters
@@ -32,6 +33,14 @@ def main(argv: list[str]) -> int:
     runs = list(chosen(table(options.only), engines, options.row))
     if not runs:
         print(f"diffbot faults: {_no_row(options, engines)}; --list shows all", file=sys.stderr)
+        return 2
+    if options.robot != DEFAULT and options.only != IN_ONE:
+        print(f"diffbot faults: --robot {options.robot} needs --only {IN_ONE}", file=sys.stderr)
+        return 2
+    try:
+        put_under_test(options.robot)
+    except (ValueError, OSError) as error:
+        print(f"diffbot faults: --robot {options.robot}: {error}", file=sys.stderr)
         return 2
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -66,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", default="", choices=PARTS,
         help="nodes in one process and robot time, or real processes over DDS in real time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--robot", default=DEFAULT, metavar="NAME|FILE",
+        help=f"robot that --only {IN_ONE} is run with; default: {DEFAULT}",
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the rows and run none")
     default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-faults"

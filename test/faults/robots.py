@@ -104,6 +104,26 @@ class CommandHistory:
 
 PERIOD = 0.01  # control period, s
 
+# The robot that rows are run with, and that their nodes believe in.
+
+DEFAULT = "twil"
+_under_test = [DEFAULT]
+
+
+def put_under_test(name: str) -> None:
+    """Run the rows from now on with a robot, by name or the path of its file.
+
+    Raises:
+        ValueError: there is no such robot, or its file is wrong.
+    """
+    load_robot(name)
+    _under_test[0] = name
+
+
+def under_test() -> str:
+    """Name or path of the robot that rows are run with."""
+    return _under_test[0]
+
 
 def unchanged(torque: Pair) -> Pair:
     """A motor that does what it is told."""
@@ -124,7 +144,7 @@ class BusRobot:
     Args:
         bus: that it is on.
         engine: physics, by name.
-        robot: that is simulated; None: twil. The nodes' robot may differ.
+        robot: that is simulated; None: that under test. The nodes' robot may differ.
         encoder_counts: per turn of a wheel; None: the robot's own.
 
     Attributes:
@@ -146,7 +166,7 @@ class BusRobot:
         robot: Robot | None = None,
         encoder_counts: int | None = None,
     ) -> None:
-        self.robot = robot or load_robot("twil")
+        self.robot = robot or load_robot(under_test())
         counts = self.robot.encoder.counts if encoder_counts is None else encoder_counts
         self.simulator = make_simulator(engine, self.robot)
         self._virtual = VirtualRobot(

@@ -16,8 +16,15 @@ from diffbot_description import Robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_sim.faults.fault import Fault
 from diffbot_sim.faults.injector import FaultInjector
-from faults.bus import BEGINNING, Bus
-from faults.robots import PERIOD, ZERO, BusRobot, BusVelocityRobot, ReferenceSource
+from faults.bus import BEGINNING, Bus, Member
+from faults.robots import (
+    PERIOD,
+    ZERO,
+    BusRobot,
+    BusVelocityRobot,
+    ReferenceSource,
+    under_test,
+)
 from faults.row import Outcome
 
 # The nodes that drive a robot in the fault table, and what each needs for that.
@@ -177,10 +184,16 @@ class Scene:
             self.robot = BusVelocityRobot(bus)
         else:
             self.robot = BusRobot(bus, self._engine, self._simulated, self._counts)
-        self.member = bus.add(subject.kind(), phase=self._phase, **self._parameters)
+        self.member = self.add(subject.kind(), phase=self._phase, **self._parameters)
         self.source = None
         if subject.references is not None:
             self.source = ReferenceSource(bus, *subject.references, self._speed)
+
+    def add(self, kind: type[Node], **settings: Any) -> Member:
+        """Make a node that believes in the robot under test, where it takes torque; as Bus.add."""
+        if not self.subject.takes_velocity:
+            settings = {"robot": under_test(), **settings}
+        return self.bus.add(kind, **settings)
 
     def advance(self, to: float) -> Scene:
         """Let time pass up to a time, s."""

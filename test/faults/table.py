@@ -23,7 +23,8 @@ from faults.rows import (
 )
 from faults.rows.making import NO_ENGINE, PHYSICS
 
-PARTS = ("in-process", "processes")
+IN_ONE = "in-process"
+PARTS = (IN_ONE, "processes")
 """Rows in one process and robot time; rows with real processes over DDS, in real time."""
 IN_PROCESS: tuple[Row, ...] = (
     *numbers.ROWS,
@@ -47,7 +48,7 @@ def table(part: str = "") -> tuple[Row, ...]:
     """The rows of one of PARTS; empty: all."""
     from faults.process_rows import ROWS
 
-    rows = {"": (*IN_PROCESS, *ROWS), "in-process": IN_PROCESS, "processes": ROWS}
+    rows = {"": (*IN_PROCESS, *ROWS), IN_ONE: IN_PROCESS, "processes": ROWS}
     return sorted_by_group(rows[part])
 
 

@@ -130,8 +130,8 @@ class VelocityServo:
     def __post_init__(self) -> None:
         check_positive("velocity servo", settling_time=self.settling_time)
 
-    def acceleration(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
-        """The command v of (24), (25) within the limits, m/s^2 and rad/s^2.
+    def unbounded(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
+        """The command v of (24), (25) within the limits of velocity, m/s^2 and rad/s^2.
 
         Args:
             u: velocity now.
@@ -149,15 +149,24 @@ class VelocityServo:
         # eta stops at its bound of speed, but eta' of the sample before does not know that.
         v = gain * (within(eta.v + rate.v / gain, limits.linear_velocity) - u.v)
         omega = gain * (within(eta.omega + rate.omega / gain, limits.angular_velocity) - u.omega)
-        linear, angular = limits.linear_acceleration, limits.angular_acceleration
-        return Velocity(within(v, linear), within(omega, angular))
+        return Velocity(v, omega)
+
+    def acceleration(self, unbounded: Velocity) -> Velocity:
+        """The command within the limits of acceleration, too, m/s^2 and rad/s^2."""
+        limits = self.limits
+        return Velocity(
+            within(unbounded.v, limits.linear_acceleration),
+            within(unbounded.omega, limits.angular_acceleration),
+        )
 
     def torque(
-        self, drivetrain: Drivetrain, u: Velocity, eta: Velocity, acceleration: Velocity, dt: float
+        self, drivetrain: Drivetrain, u: Velocity, eta: Velocity, unbounded: Velocity, dt: float
     ) -> Torque:
         """(5) with the mean of f over the period, within the limit, [left, right], N m."""
+        acceleration = self.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
-        return limit_torque(drivetrain.torque(u, eta, acceleration, drift, dt), self.limits.torque)
+        torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
+        return limit_torque(torque, self.limits.torque)
 
 
 STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
@@ -255,8 +264,9 @@ class StandardBackstepping:
         else:
             eta1, eta2 = self._drive_near(motion.pose, u, wanted)
         eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
-        v = self._servo.acceleration(u, eta, rate, dt)
-        torque = self._servo.torque(self._drivetrain, u, eta, v, dt)
+        unbounded = self._servo.unbounded(u, eta, rate, dt)
+        v = self._servo.acceleration(unbounded)
+        torque = self._servo.torque(self._drivetrain, u, eta, unbounded, dt)
         if self._rests(motion, wanted):
             torque = (0.0, 0.0)
         self._drivetrain.command(torque)

@@ -8,6 +8,7 @@ the torque holds friction, and, with `integral`, what the model has not explaine
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from arc_odometry import REST, Velocity
@@ -65,6 +66,7 @@ class Drivetrain:
     def friction(self, laws: Laws) -> None:
         if self._feedforward is None or self._standstill is None:
             raise ValueError("friction: the law was made without wheels; make it with them")
+        self._feedforward.check(laws)
         self._feedforward.laws = laws
         self._standstill.laws = laws
         if isinstance(self._estimate, MotionObserver):
@@ -100,7 +102,7 @@ class Drivetrain:
         now = self._estimate.motion(state, dt)
         self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
-            return self._estimate.ahead(now, dt)
+            return self._estimate.ahead(now)
         return now
 
     def torque(
@@ -110,8 +112,12 @@ class Drivetrain:
         acceleration: Velocity,
         drift: Velocity,
         dt: float,
+        unbounded: Velocity | None = None,
     ) -> Torque:
         """Torque that gives an acceleration, not limited yet, [left, right], N m.
+
+        Where a law's bounds keep it from braking as it would, friction is not made up for in full:
+        friction that is described too large would drive the robot against a law at its bounds.
 
         Args:
             u: velocity as of `motion`.
@@ -119,13 +125,19 @@ class Drivetrain:
             acceleration: that it asks for, m/s^2 and rad/s^2.
             drift: f over the period, m/s^2 and rad/s^2.
             dt: control period, s.
+            unbounded: acceleration before the law's bounds; None: it has none.
         """
         bias = self._bias
         drift = Velocity(drift.v + bias.v, drift.omega + bias.omega)
         torque = self.dynamics.torque(acceleration, drift)
         if self._feedforward is None:
             return torque
-        return self._feedforward.add(torque, u, wanted, acceleration, dt)
+        total = self._feedforward.add(torque, u, wanted, acceleration, dt)
+        if unbounded is None or unbounded == acceleration:
+            return total
+        asked = self.dynamics.torque(unbounded, drift)
+        left, right = (_yielding(*of_wheel) for of_wheel in zip(torque, total, asked, strict=True))
+        return left, right
 
     def rests(self, ahead: float, turn: float, motion: Motion) -> bool:
         """Whether the robot may rest where it is, held by its friction, without torque.
@@ -137,8 +149,8 @@ class Drivetrain:
         """
         if self._feedforward is None or self._standstill is None:
             return False
-        left, right = (law.sliding(1.0) for law in self._feedforward.laws)
-        stop = Velocity(self.dynamics.k7 * (left + right), -self.dynamics.k8 * (left + right))
+        friction = self._feedforward.at_least(motion.velocity)
+        stop = Velocity(self.dynamics.k7 * friction, -self.dynamics.k8 * friction)
         return self._standstill.update(ahead, turn, motion, stop)
 
     def acted(self, state: State) -> Torque:
@@ -191,6 +203,14 @@ class ReferenceAhead:
             dv=end.dv + dv,
             domega=end.domega + domega,
         )
+
+
+def _yielding(torque: float, total: float, asked: float) -> float:
+    """The total torque, of which friction's part gives way to what the bounds left out, N m."""
+    friction, missing = total - torque, asked - torque
+    if friction * missing >= 0.0:
+        return total
+    return torque + math.copysign(max(abs(friction) - abs(missing), 0.0), friction)
 
 
 def _smaller(a: float, b: float) -> float:

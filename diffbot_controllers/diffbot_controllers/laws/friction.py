@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Velocity, WheelGeometry
-from arc_odometry.geometry import check_finite, check_positive
+from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import Motion, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
 
@@ -46,9 +46,10 @@ class Wheels:
         delay: from a command to its torque, s, >= 0; predicted by the observer only.
         observer: whether the motion is observed; else it is as the State says.
         integral: whether what the observer cannot explain is made up for.
+        limit: largest torque of a wheel that is commanded, N m, > 0; infinite: `torque`.
 
     Raises:
-        ValueError: a number is outside its range.
+        ValueError: a number is outside its range, or the friction as of check_breakaway.
     """
 
     geometry: WheelGeometry
@@ -58,13 +59,16 @@ class Wheels:
     delay: float = 0.0
     observer: bool = True
     integral: bool = True
+    limit: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive("wheels", torque=self.torque)
+        check_limit("wheels", limit=self.limit)
         check_finite("wheels", counts=self.counts, delay=self.delay)
         for name, value in (("counts", self.counts), ("delay", self.delay)):
             if value < 0.0:
                 raise ValueError(f"wheels: {name} = {value}: must be >= 0")
+        check_breakaway(self.friction, self.torque)
 
     @classmethod
     def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> Wheels:
@@ -93,6 +97,28 @@ class Wheels:
     def hold(self) -> bool:
         """Whether friction holds both wheels at rest."""
         return holds(self.friction)
+
+
+def check_breakaway(laws: Laws, torque: float) -> None:
+    """Refuse friction that no torque of the wheels could break away from.
+
+    Made up for, it would be all torque for wheels that may turn freely.
+
+    Args:
+        laws: of the wheels.
+        torque: largest of a wheel, N m.
+
+    Raises:
+        ValueError: names wheel, value and limit.
+    """
+    for side, law in zip(("left", "right"), laws, strict=True):
+        most = max(law.breakaway(way) for way in (1.0, -1.0))
+        if not most <= torque:
+            raise ValueError(
+                f"friction of the {side} wheel at rest = {most:g} N m: must be <= {torque:g} N m, "
+                "the wheel's largest torque, else it never starts; correct static and coulomb "
+                "friction, or limits.torque, in the robot's YAML"
+            )
 
 
 def holds(laws: Laws) -> bool:
@@ -177,6 +203,7 @@ class FrictionFeedforward:
 
     def __init__(self, wheels: Wheels) -> None:
         self._geometry = wheels.geometry
+        self._torque = wheels.torque
         self.laws = wheels.friction
         self.reset()
 
@@ -184,6 +211,17 @@ class FrictionFeedforward:
     def is_needed(self) -> bool:
         """Whether there is any friction."""
         return any(law.viscous > 0.0 or law.breakaway(1.0) > 0.0 for law in self.laws)
+
+    def check(self, laws: Laws) -> None:
+        """Refuse laws that may not take the place of the present ones, as of check_breakaway."""
+        check_breakaway(laws, self._torque)
+
+    def at_least(self, u: Velocity) -> float:
+        """Dry friction of both wheels together that slows a robot down from a velocity on, N m."""
+        return sum(
+            min(law.dry(speed, way) for way in (1.0, -1.0))
+            for law, speed in zip(self.laws, self._geometry.wheel_velocity(*u), strict=True)
+        )
 
     def reset(self) -> None:
         """Forget wheels that could not be started."""
@@ -280,7 +318,7 @@ class Standstill:
             motion: of the robot.
             stop: accelerations with which friction stops it, m/s^2 and rad/s^2, >= 0.
         """
-        if not holds(self.laws):
+        if not holds(self.laws) or stop.v <= 0.0 or stop.omega <= 0.0:
             self.rests = False
             return False
         factor = LEAVE if self.rests else 1.0

@@ -35,7 +35,13 @@ FINEST = 16384
 # Deviations of a reading from what was foretold by this many sigma show a model that is wrong, as
 # on wheels that slip: the observer then goes by the counts.
 ODD = 4.0
-LARGEST_BIAS = 0.3  # of what all torque gives
+# Bound of what is not known, as a share of what all torque gives, and of what is commanded at most:
+# the laws' bounds of acceleration have to be able to brake against it.
+LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
+# The noise is a share of no more than so many times the torque that is commanded at most.
+NOISE_OF_LIMIT = 5.0
+# Torques that are remembered for the delay: of 1 s at 1 kHz. Times below INSTANT s are rounding.
+MOST, INSTANT = 1000, 1e-9
 
 
 class _Axis:
@@ -53,7 +59,9 @@ class _Axis:
         self._cov = [variance, 0.0, 0.0, 0.0, 0.0, 0.0]  # pp, pu, pd, uu, ud, dd
         self._begun = False
 
-    def update(self, read: float, acceleration: float, held: bool, dt: float) -> None:
+    def update(
+        self, read: float, acceleration: float, held: bool, dt: float, largest: float
+    ) -> None:
         """Take in a reading.
 
         Args:
@@ -61,6 +69,7 @@ class _Axis:
             acceleration: mean over the period, d included, such that u + dt a is right.
             held: whether the robot stands: d is then friction's, and stays.
             dt: s, > 0.
+            largest: |d|; without a bound a robot that is blocked would wind it up.
         """
         pp, pu, pd, uu, ud, dd = self._cov
         q = self.noise
@@ -93,7 +102,7 @@ class _Axis:
         kp, ku, kd = pp / total, pu / total, 0.0 if held else pd / total
         self.p += kp * wrong
         self.u += ku * wrong
-        self.d += kd * wrong
+        self.d = within(self.d + kd * wrong, largest)
         # Joseph's form: it holds for any gain.
         self._cov = _joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
 
@@ -142,8 +151,13 @@ class MotionObserver:
     def dynamics(self, dynamics: DynamicParameters) -> None:
         self._dynamics = dynamics.checked()
         self._mobility = wheel_mobility(dynamics, self.wheels.geometry)
-        torque = self.wheels.torque
-        self._full = Velocity(2.0 * torque * dynamics.k7, -2.0 * torque * dynamics.k8)
+        torque, limit = self.wheels.torque, self.wheels.limit
+        self._noise = NOISE * min(torque, NOISE_OF_LIMIT * limit)
+        self._largest_bias = self._by(min(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
+
+    def _by(self, torque: float) -> Velocity:
+        """Accelerations that a torque gives on both wheels, m/s^2 and rad/s^2, > 0."""
+        return Velocity(2.0 * torque * self._dynamics.k7, -2.0 * torque * self._dynamics.k8)
 
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
@@ -151,15 +165,15 @@ class MotionObserver:
         variance = (math.tau / counts) ** 2 / 12.0
         left, right = geometry.left_radius**2 * variance, geometry.right_radius**2 * variance
         self._axes = [
-            _Axis(BASE * (NOISE * full) ** 2, own)
-            for full, own in zip(
-                self._full,
+            _Axis(BASE * unknown**2, own)
+            for unknown, own in zip(
+                self._by(self._noise),
                 (0.25 * (left + right), (left + right) / geometry.separation**2),
                 strict=True,
             )
         ]
         self._commanded: Torque = (0.0, 0.0)
-        self._past: deque[Torque] = deque([(0.0, 0.0)] * 4)
+        self._past: deque[tuple[Torque, float]] = deque(maxlen=MOST)
 
     def acted(self, state: State) -> Torque:
         """Torque commanded over the period that ends now, [left, right], N m."""
@@ -172,11 +186,11 @@ class MotionObserver:
     @property
     def bias(self) -> Velocity:
         """Acceleration that the model does not know, within its bounds, m/s^2 and rad/s^2."""
-        v, omega = self._axes
-        return Velocity(
-            within(v.d, LARGEST_BIAS * self._full.v),
-            within(omega.d, LARGEST_BIAS * self._full.omega),
+        v, omega = (
+            within(axis.d, largest)
+            for axis, largest in zip(self._axes, self._largest_bias, strict=True)
         )
+        return Velocity(v, omega)
 
     def motion(self, state: State, dt: float) -> Motion:
         """The motion now.
@@ -185,43 +199,48 @@ class MotionObserver:
             state: its velocity is the mean over the period that ends, of the wheels' angles.
             dt: time since the update before, s.
         """
-        whole, part = self._periods(dt)
-        self._past.append(self.acted(state))
-        while len(self._past) > whole + 2:
-            self._past.popleft()
-        while len(self._past) < whole + 2:
-            self._past.appendleft((0.0, 0.0))
-        before, late = self._past[0], self._past[1]
-        left, right = (part * a + (1.0 - part) * b for a, b in zip(before, late, strict=True))
+        torque = self.acted(state)
+        delay = self.wheels.delay
+        if delay > 0.0:
+            self._past.append((torque, dt))
+            late = self._commanded_between(delay + dt, delay)
+            left, right = (sum(t[side] * span for t, span in late) / dt for side in (0, 1))
+            torque = (left, right)
         u = Velocity(self._axes[0].u, self._axes[1].u)
-        rate, held = self._rate(u, (left, right), dt)
-        for axis, mean, acceleration in zip(self._axes, state.velocity, rate, strict=True):
-            axis.update(mean * dt, acceleration, held, dt)
+        rate, held = self._rate(u, torque, dt)
+        for axis, mean, acceleration, largest in zip(
+            self._axes, state.velocity, rate, self._largest_bias, strict=True
+        ):
+            axis.update(mean * dt, acceleration, held, dt, largest)
         v, omega = self._axes
         pose = Arc(v.p, omega.p).end(state.pose)
         return Motion(pose, Velocity(v.u, omega.u), self.bias, held)
 
-    def ahead(self, motion: Motion, dt: float) -> Motion:
+    def ahead(self, motion: Motion) -> Motion:
         """The motion when the torque that is commanded now will act, one delay from now."""
-        whole, part = self._periods(dt)
-        steps = [(self._past[1], part * dt)] if part > 0.0 else []
-        steps += [(torque, dt) for torque in list(self._past)[2 : 2 + whole]]
         pose, u, held = motion.pose, motion.velocity, motion.held
-        for torque, duration in steps:
-            rate, held = self._rate(u, torque, duration)
-            end = Velocity(u.v + duration * rate.v, u.omega + duration * rate.omega)
-            pose = Arc(0.5 * duration * (u.v + end.v), 0.5 * duration * (u.omega + end.omega)).end(
-                pose
-            )
+        for torque, span in self._commanded_between(self.wheels.delay, 0.0):
+            rate, held = self._rate(u, torque, span)
+            end = Velocity(u.v + span * rate.v, u.omega + span * rate.omega)
+            pose = Arc(0.5 * span * (u.v + end.v), 0.5 * span * (u.omega + end.omega)).end(pose)
             u = end
         return Motion(pose, u, motion.bias, held)
 
-    def _periods(self, dt: float) -> tuple[int, float]:
-        """The delay in whole periods, and the rest as a share of one."""
-        periods = self.wheels.delay / dt
-        whole = int(periods + 1e-6)
-        part = periods - whole
-        return whole, part if part > 1e-6 else 0.0
+    def _commanded_between(self, begin: float, end: float) -> list[tuple[Torque, float]]:
+        """Torques and their times, from one time ago to another, s; zero before the first one."""
+        found: list[tuple[Torque, float]] = []
+        ago = 0.0
+        for torque, span in reversed(self._past):
+            overlap = min(ago + span, begin) - max(ago, end)
+            if overlap > INSTANT:
+                found.append((torque, overlap))
+            ago += span
+            if ago >= begin:
+                break
+        missing = begin - max(ago, end)
+        if missing > INSTANT:
+            found.append(((0.0, 0.0), missing))
+        return found[::-1]
 
     def _rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
         """Mean acceleration over a period from u on, and whether friction holds both wheels."""

@@ -205,6 +205,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
             values.torque_delay,
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
+            limit=self.torque_limit,
         )
 
     @property

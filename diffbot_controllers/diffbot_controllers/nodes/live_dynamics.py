@@ -450,9 +450,11 @@ class LiveDynamics(DynamicsSource):
         """Hand what an estimate gave to the law, or take it back."""
         if judgement.refused:
             return judgement
+        laws = self._friction_for(estimate)
         try:
-            self._use(self._adaptation.in_use, self._friction_for(estimate))
+            self._use(self._adaptation.in_use, laws)
         except ValueError as error:
+            self._friction.take_back()
             return self._adaptation.take_back(judgement, str(error))
         return judgement
 

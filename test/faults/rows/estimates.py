@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from diffbot_description import closed_form, load_robot
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import to_stamp
-from faults.robots import PERIOD
+from faults.robots import PERIOD, under_test
 from faults.row import WIRING_TIME_TO_ZERO, Outcome, Promise
 from faults.rows.making import rows
 from faults.scene import BACKSTEP, FAULT, IDENT, LINEARIZING, POSE, Scene, Subject
@@ -19,10 +20,14 @@ NEGATIVE = "Estimate with negative mass"
 NOTHING = "No excitation"
 CONTROLLERS = (BACKSTEP, POSE, LINEARIZING)
 TOPIC = "dynamic_parameters"
-GOOD = {"k5": 0.0844, "k6": -3.77, "k7": 2.647, "k8": -16.08}
 ARRAYS = {"covariance_diagonal": 4, "covariance": 16, "friction": 4, "friction_variance": 4}
 MORE_ARRAYS = {"residual_std": 2, "coverage": 4, "residual_correlation": 2}
 Change = Callable[[DynamicParameters], None]
+
+
+def good() -> dict[str, float]:
+    """K5..K8 of the robot under test."""
+    return closed_form(load_robot(under_test()).model)._asdict()
 
 
 def estimate(stamp: float, **fields: float) -> DynamicParameters:
@@ -32,7 +37,7 @@ def estimate(stamp: float, **fields: float) -> DynamicParameters:
         verification=DynamicParameters.VERIFIED,
         covariance_diagonal=[1e-8] * 4,
         coverage=[1.0] * 4,
-        **{**GOOD, **fields},
+        **{**good(), **fields},
     )
     message.header.stamp = to_stamp(stamp)
     return message
@@ -41,7 +46,7 @@ def estimate(stamp: float, **fields: float) -> DynamicParameters:
 def _each_number() -> Iterator[Change]:
     """NaN and infinity in each field."""
     for value in (math.nan, math.inf, -math.inf):
-        for name in (*GOOD, "torque_delay"):
+        for name in (*good(), "torque_delay"):
             yield lambda message, name=name, value=value: setattr(message, name, value)
         for name, size in {**ARRAYS, **MORE_ARRAYS}.items():
             for index in range(size):
@@ -128,7 +133,7 @@ def _at_rest(subject: Subject, engine: str) -> Outcome:
             "ident/dynamic_parameters",
             lambda message: scene.bus.publish(TOPIC, message),
         )
-        scene.bus.add(_estimator())
+        scene.add(_estimator())
         scene.advance(FAULT + 1.0)
         return _unestimated(scene.refused(status=None), found)
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from diffbot_description import load_robot
+from faults.robots import under_test
 from faults.row import Outcome, Promise
 from faults.rows.making import NO_ENGINE, rows, worst_of
 from faults.scene import BACKSTEP, FAULT, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
@@ -22,7 +23,6 @@ GOOD = {
     "k8": -16.08,
     "covariance_diagonal": [1e-6] * 4,
     "state": "estimated",
-    "robot": "twil",
     "verification": {"state": "verified"},
 }
 SIGMA = {"sigma": [0.35, 0.25, 1.0, 1.0], "covariance_diagonal": [1e-6] * 4}
@@ -31,6 +31,8 @@ INFINITE, NAN = float("inf"), float("nan")
 
 
 def _text(section: dict, **changes: object) -> str:
+    if section is GOOD:
+        changes = {"robot": load_robot(under_test()).name, **changes}
     changed = {k: v for k, v in {**section, **changes}.items() if v is not None}
     return yaml.safe_dump({"/**": {"ros__parameters": changed}})
 

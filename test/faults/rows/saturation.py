@@ -5,18 +5,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from diffbot_description import load_robot, wheel_friction
+from faults.robots import under_test
 from faults.row import Outcome, Promise
 from faults.rows.making import rows
 from faults.scene import BACKSTEP, LINEARIZING, Scene, Subject
 
 GROUP = "Saturation"
 MINUTES = 120.0  # s
-# A torque that is far too small for what is asked for, N m.
-WEAK = 0.04
+# A torque that is far too small for what is asked for, as a share of the limit; and more of what
+# friction takes at rest, which no law drives with less than.
+WEAK, AGAINST_FRICTION = 0.04, 2.5
 # At so weak a limit, turning against the noise of the encoders takes a part of the braking torque.
 SHARED = 1.5
 # When the reference stands the robot brakes with all torque and settles; s beyond braking.
 SETTLING = {"linearizing_controller": 1.0, "backstep_controller": 8.0}
+
+
+def weak_torque() -> float:
+    """The torque that the robot under test has too little with, N m."""
+    robot = load_robot(under_test())
+    most = max(law.breakaway(way) for law in wheel_friction(robot) for way in (1.0, -1.0))
+    return WEAK * robot.limits.traction + AGAINST_FRICTION * most
 
 
 def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcome:
@@ -26,15 +36,16 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
     there is, times SHARED, plus SETTLING: an integral that has wound up would need as long as it
     wound up.
     """
-    with Scene(subject, engine, speed=2.0, torque_limit=WEAK) as scene:
-        begin, scene.robot.limit = scene.bus.time, WEAK
+    weak = weak_torque()
+    with Scene(subject, engine, speed=2.0, torque_limit=weak) as scene:
+        begin, scene.robot.limit = scene.bus.time, weak
         scene.advance(begin + seconds)
         share = _share_at_limit(scene, begin)
         v, omega = scene.robot.simulator.velocity()
         scene.source.speed = 0.0
         k = scene.robot.simulator.parameters()
         # What brakes the one is missing for the other.
-        braking = abs(v) / (2.0 * k.k7 * WEAK) + abs(omega) / (-2.0 * k.k8 * WEAK)
+        braking = abs(v) / (2.0 * k.k7 * weak) + abs(omega) / (-2.0 * k.k8 * weak)
         bound = SHARED * braking + SETTLING[subject.name]
         scene.advance(begin + seconds + bound)
         outcome = scene.on(
@@ -51,7 +62,7 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
 
 def _share_at_limit(scene: Scene, since: float) -> float:
     sizes = [max(abs(a), abs(b)) for at, a, b in scene.robot.history.entries if at >= since]
-    return sum(size > 0.999 * WEAK for size in sizes) / max(len(sizes), 1)
+    return sum(size > 0.999 * scene.robot.limit for size in sizes) / max(len(sizes), 1)
 
 
 ROWS = rows(GROUP, "two minutes, no windup", Promise.DRIVES_ON, (LINEARIZING, BACKSTEP), saturated)

@@ -124,7 +124,7 @@ def _second(subject: Subject, engine: str) -> Outcome:
     other = BACKSTEP if subject is not BACKSTEP else LINEARIZING
     with Scene(subject, engine) as scene:
         scene.advance(FAULT)
-        scene.bus.add(other.kind())
+        scene.add(other.kind())
         scene.advance(FAULT + 0.5)
         return scene.zero(FAULT, FAULT + 0.5)
 

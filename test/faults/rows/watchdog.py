@@ -27,7 +27,7 @@ class _Guarded(Scene):
     def _build(self) -> None:
         self._parameters["remap"] = {"effort_controller/commands": TOPIC}
         super()._build()
-        self.bus.add(_watchdog())
+        self.add(_watchdog())
 
 
 def _wrong(**settings):

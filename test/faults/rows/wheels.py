@@ -11,7 +11,7 @@ import yaml
 
 from diffbot_description import load_robot
 from diffbot_sim.faults.fault import Fault
-from faults.robots import PERIOD, Pair
+from faults.robots import PERIOD, Pair, under_test
 from faults.row import WIRING_TIME_TO_ZERO, Outcome, Promise
 from faults.rows.making import EVERYWHERE, INSTANT, borne, lasting, rows
 from faults.scene import BACKSTEP, DRIVERS, FAULT, IDENT, Scene, Subject
@@ -91,7 +91,7 @@ def _other(part: str, factor: float):
     """The simulated robot has other wheels than the nodes believe."""
 
     def run(subject: Subject, engine: str) -> Outcome:
-        robot = load_robot("twil")
+        robot = load_robot(under_test())
         document = yaml.safe_load(Path(robot.path).read_text(encoding="utf-8"))
         document["wheels"][part] *= factor
         if part == "radius":
