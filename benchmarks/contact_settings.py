@@ -163,7 +163,7 @@ def main() -> None:
     parser.add_argument("--amplitude", type=float, nargs="+", default=[0.3, 0.6], help="N m")
     parser.add_argument("--time", type=float, default=40.0, help="s of robot time per line")
     arguments = parser.parse_args()
-    robot = load_robot(arguments.robot)
+    robot = load_robot(arguments.robot).without_friction()
     engine, choices = ENGINES[arguments.engine]
     for amplitude in arguments.amplitude:
         print(
