@@ -55,7 +55,8 @@ class ControllerParameters(DynamicsParameters):
     integral_action: bool = parameter(
         True,
         "whether the standard backstepping law makes up for accelerations that the observer cannot "
-        "explain, at most 30 % of what all torque gives; the others have PI loops, or none",
+        "explain, at most 30 % of what all torque gives and 40 % of what torque_limit does; the "
+        "others have PI loops, or none",
     )
     torque_delay: float = parameter(
         0.0,
