@@ -14,8 +14,10 @@ from diffbot_controllers.friction_adaptation import (
     friction_laws,
     friction_values,
 )
+from diffbot_controllers.nodes.live_dynamics import estimate_of
 from diffbot_controllers.parameter_file import read_friction
 from diffbot_description import FrictionLaw
+from diffbot_msgs import msg
 
 NOMINAL = (0.05, 0.06, 0.35, 0.30)
 SURE = (1e-6, 1e-6, 1e-4, 1e-4)
@@ -126,3 +128,11 @@ def test_a_file_s_friction_is_read_and_what_is_not_identified_left_out(tmp_path)
 def test_a_file_s_friction_that_no_wheel_has_is_refused(tmp_path, entry, reason):
     with pytest.raises(ValueError, match=reason):
         read_friction(written(tmp_path, friction={"coulomb_left": entry}))
+
+
+def test_an_estimate_without_friction_that_is_said_again_is_the_same():
+    """In lock-step the estimator says its last ones again; judged twice they would start anew."""
+    message = msg.DynamicParameters()
+    message.friction[:] = (math.nan,) * 4
+    message.friction_variance[:] = (math.inf,) * 4
+    assert estimate_of(message) == estimate_of(message)

@@ -471,7 +471,11 @@ VERIFIED = {msg.DynamicParameters.VERIFIED: True, msg.DynamicParameters.REFUTED:
 
 
 def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
-    """The estimate in a message."""
+    """The estimate in a message; friction that is not known is 0 with an infinite variance.
+
+    NaN, which the message has then, differs from itself: an estimate that is said again would be
+    taken for another one.
+    """
     v5, v6, v7, v8 = message.covariance_diagonal.tolist()
     c5, c6, c7, c8 = message.coverage.tolist()
     return LiveEstimate(
@@ -482,7 +486,7 @@ def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
         reason=message.reason,
         verified=VERIFIED.get(message.verification),
         coverage=(c5, c6, c7, c8),
-        friction=tuple(message.friction.tolist()),
+        friction=tuple(0.0 if math.isnan(f) else f for f in message.friction.tolist()),
         friction_variances=tuple(message.friction_variance.tolist()),
     )
 
