@@ -478,6 +478,7 @@ def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
     """
     v5, v6, v7, v8 = message.covariance_diagonal.tolist()
     c5, c6, c7, c8 = message.coverage.tolist()
+    f_1, f_2, f_3, f_4 = (0.0 if math.isnan(f) else f for f in message.friction.tolist())
     return LiveEstimate(
         stamp=seconds(message.header.stamp),
         values=(message.k5, message.k6, message.k7, message.k8),
@@ -486,7 +487,7 @@ def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
         reason=message.reason,
         verified=VERIFIED.get(message.verification),
         coverage=(c5, c6, c7, c8),
-        friction=tuple(0.0 if math.isnan(f) else f for f in message.friction.tolist()),
+        friction=(f_1, f_2, f_3, f_4),
         friction_variances=tuple(message.friction_variance.tolist()),
     )
 
