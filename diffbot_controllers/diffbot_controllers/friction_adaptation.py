@@ -78,6 +78,7 @@ class FrictionAdaptation:
         torque: largest of a wheel, N m, > 0.
         speed: largest of a wheel, rad/s, > 0.
         settings: rate, band, hysteresis, significance and arrival count.
+        start: what a run before had in use, None where it is not known; put inside the band.
 
     Attributes:
         in_use: values for the law, as of friction_values.
@@ -89,6 +90,7 @@ class FrictionAdaptation:
         torque: float,
         speed: float,
         settings: AdaptationSettings = AdaptationSettings(),  # noqa: B008  (frozen)
+        start: tuple[float | None, ...] = (None,) * 4,
     ) -> None:
         check_positive("friction adaptation", torque=torque, speed=speed)
         self._settings = settings
@@ -98,7 +100,15 @@ class FrictionAdaptation:
             value * settings.band + MARGIN * unit
             for value, unit in zip(nominal, self._units, strict=True)
         )
-        self.in_use = self._before = nominal
+        begins = (
+            known if kept is None else max(lower, min(upper, kept))
+            for known, kept, lower, upper in zip(
+                nominal, start, self._lower, self._upper, strict=True
+            )
+        )
+        left, right, coulomb_left, coulomb_right = begins
+        self.in_use: Four = (left, right, coulomb_left, coulomb_right)
+        self._before = self.in_use
         self._open = [False] * 4
         self._moves = [False] * 4
 

@@ -17,15 +17,17 @@ import yaml
 from diffbot_description import DynamicParameters, Sigma
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
-from diffbot_ident.torque.estimate import FRICTION_NAMES
+from diffbot_ident.torque.estimate import FRICTION_NAMES, Four
 
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # how many standard deviations of friction may be below 0
 SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
 ADVICE = "identify the robot anew: launch ident"
 HEADER = """\
-# Dynamic parameters k5 to k8 that an adaptive controller had in use, for a run to begin with.
+# Dynamic parameters k5 to k8, and the wheels' friction in N m s/rad and N m, that an adaptive
+# controller had in use, for a run to begin with.
 """
+LONGEST_DELAY = 0.5  # of a torque that a law can predict over, s
 CHECKPOINT_PERIOD = 10.0  # s of robot time between two writings
 
 
@@ -129,6 +131,35 @@ def read_friction(path: str) -> tuple[float | None, ...]:
         raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
 
 
+def read_torque_delay(path: str) -> float:
+    """Time from a torque's report to its action in a file of read_dynamics, s.
+
+    Args:
+        path: of the file; `~` is expanded.
+
+    Returns:
+        The delay, s; 0 where the file does not say it, or the identification was not sure of it.
+
+    Raises:
+        ValueError: as read_dynamics, or the delay is not between 0 and LONGEST_DELAY.
+    """
+    section = read_section(path, NAMES, ADVICE)
+    delay = 1.0
+    for name in ("torque_delay", "control_period"):
+        value = section.get(name, math.nan)
+        if type(value) not in (int, float):
+            raise ValueError(f"parameters '{path}': {name} = {value!r}: must be a number; {ADVICE}")
+        delay *= value
+    if math.isnan(delay):
+        return 0.0
+    if not 0.0 <= delay <= LONGEST_DELAY:
+        raise ValueError(
+            f"parameters '{path}': torque_delay times control_period = {delay:g} s: must be >= 0 "
+            f"and <= {LONGEST_DELAY:g} s; shorten the delay of the drive, or {ADVICE}"
+        )
+    return delay
+
+
 def _friction_value(name: str, entry: Any) -> float | None:
     """One value of the friction; None where it is not known."""
     if entry is None:
@@ -196,7 +227,9 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Dyna
 
 
 class ParameterCheckpoint:
-    """File of parameters in use that a later run begins with; `read_dynamics` reads it.
+    """File of parameters in use that a later run begins with.
+
+    `read_dynamics` and `read_friction` read it, too.
 
     Args:
         path: of the file; `~` is expanded. Its folder is made.
@@ -209,7 +242,7 @@ class ParameterCheckpoint:
     def __init__(self, path: str, robot: str) -> None:
         self.path = Path(path).expanduser()
         self._robot = robot
-        self._kept: DynamicParameters | None = None
+        self._kept: tuple[DynamicParameters, Four] | None = None
         self._time = -CHECKPOINT_PERIOD
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -219,39 +252,52 @@ class ParameterCheckpoint:
                 "can be made and written"
             ) from None
 
-    def restore(self) -> DynamicParameters | None:
-        """The parameters in the file; None where there is no file yet.
+    def restore(self) -> tuple[DynamicParameters, tuple[float | None, ...]] | None:
+        """K5..K8 and friction in the file; None where there is no file yet.
+
+        The friction is as of read_friction.
 
         Raises:
             ValueError: the file holds nothing that a law may use; the message says why.
         """
         if not self.path.exists():
             return None
-        self._kept = read_dynamics(str(self.path), self._robot)
-        return self._kept
+        path = str(self.path)
+        return read_dynamics(path, self._robot), read_friction(path)
 
-    def keep(self, dynamics: DynamicParameters, time: float) -> None:
-        """Write new parameters, at most once per CHECKPOINT_PERIOD; time: robot time, s.
+    def keep(self, dynamics: DynamicParameters, friction: Four, time: float) -> None:
+        """Write new parameters, at most once per CHECKPOINT_PERIOD.
+
+        Args:
+            dynamics: in use.
+            friction: in use, [viscous left, right in N m s/rad, Coulomb left, right in N m].
+            time: robot time, s.
 
         Raises:
             OSError: they cannot be written; the old file is whole.
         """
-        if dynamics != self._kept and not 0.0 <= time - self._time < CHECKPOINT_PERIOD:
-            self.write(dynamics)
+        new = (dynamics, friction) != self._kept
+        if new and not 0.0 <= time - self._time < CHECKPOINT_PERIOD:
+            self.write(dynamics, friction)
             self._time = time
 
-    def write(self, dynamics: DynamicParameters) -> None:
-        """Write parameters now; the file is either the old or the whole new one.
+    def write(self, dynamics: DynamicParameters, friction: Four) -> None:
+        """Write parameters, as of `keep`, now; the file is either the old or the whole new one.
 
         Raises:
             OSError: they cannot be written.
         """
-        if dynamics == self._kept:
+        if (dynamics, friction) == self._kept:
             return
-        parameters = {**dynamics._asdict(), "state": "estimated", "robot": self._robot}
+        parameters = {
+            **dynamics._asdict(),
+            "friction": dict(zip(FRICTION_NAMES, friction, strict=True)),
+            "state": "estimated",
+            "robot": self._robot,
+        }
         document = {"/**": {"ros__parameters": parameters}}
         write_atomically(self.path, HEADER + yaml.safe_dump(document, sort_keys=False))
-        self._kept = dynamics
+        self._kept = dynamics, friction
 
 
 # Reading of identified sigma1..sigma4, and what they have to be before a law may use them.

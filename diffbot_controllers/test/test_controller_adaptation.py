@@ -20,6 +20,7 @@ from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
 from diffbot_node import seconds, to_stamp  # noqa: E402
 
 NOMINAL = (0.0844, -3.7706, 2.6468, -16.084)
+NO_FRICTION = (0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_without_a_trusted_start_or_when_told_so_only_verified_ones_count(
 
 def test_what_was_learnt_is_kept_and_restored_if_it_may_be(make, tmp_path):
     path = tmp_path / "kept.yaml"
-    ParameterCheckpoint(str(path), "twil").write(InUse(0.06, -2.6, 1.8, -11.0))
+    ParameterCheckpoint(str(path), "twil").write(InUse(0.06, -2.6, 1.8, -11.0), NO_FRICTION)
     graph = make(BackstepNode, parameters="adaptive", last_good=path)
     assert graph.node.dynamics.k7 == 1.8
     estimator = Estimator(graph)
@@ -169,13 +170,13 @@ def test_what_was_learnt_is_kept_and_restored_if_it_may_be(make, tmp_path):
         estimator.offer(0.7)
         graph.run(0.3)
     graph.node.close()
-    assert ParameterCheckpoint(str(path), "twil").restore() == graph.node.dynamics
+    assert ParameterCheckpoint(str(path), "twil").restore() == (graph.node.dynamics, NO_FRICTION)
     assert graph.node.dynamics.k7 > 1.8
 
 
 def test_kept_parameters_outside_the_band_are_refused(make, tmp_path, capfd):
     path = tmp_path / "kept.yaml"
-    ParameterCheckpoint(str(path), "twil").write(InUse(0.06, -2.6, 0.9, -11.0))
+    ParameterCheckpoint(str(path), "twil").write(InUse(0.06, -2.6, 0.9, -11.0), NO_FRICTION)
     graph = make(BackstepNode, parameters="adaptive", last_good=path)
     assert graph.node.dynamics.k7 == pytest.approx(NOMINAL[2], rel=1e-4)
     assert "last_good refused: k7 = 0.9: outside the band" in capfd.readouterr().err

@@ -15,7 +15,7 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.nodes.live_dynamics import estimate_of
-from diffbot_controllers.parameter_file import read_friction
+from diffbot_controllers.parameter_file import read_friction, read_torque_delay
 from diffbot_description import FrictionLaw
 from diffbot_msgs import msg
 
@@ -130,9 +130,28 @@ def test_a_file_s_friction_that_no_wheel_has_is_refused(tmp_path, entry, reason)
         read_friction(written(tmp_path, friction={"coulomb_left": entry}))
 
 
+def test_what_a_run_before_had_in_use_is_begun_with_inside_the_band():
+    made = FrictionAdaptation(NOMINAL, TORQUE, SPEED, start=(0.055, None, 100.0, 0.0))
+    left, right, coulomb_left, coulomb_right = made.in_use
+    assert (left, right) == (0.055, NOMINAL[1])
+    assert NOMINAL[2] < coulomb_left < 100.0 and 0.0 < coulomb_right < NOMINAL[3]
+
+
 def test_an_estimate_without_friction_that_is_said_again_is_the_same():
     """In lock-step the estimator says its last ones again; judged twice they would start anew."""
     message = msg.DynamicParameters()
     message.friction[:] = (math.nan,) * 4
     message.friction_variance[:] = (math.inf,) * 4
     assert estimate_of(message) == estimate_of(message)
+
+
+def test_the_delay_of_a_file_is_in_seconds(tmp_path):
+    assert read_torque_delay(written(tmp_path, torque_delay=2.0, control_period=0.02)) == 0.04
+    for unknown in ({}, {"torque_delay": 2.0}, {"torque_delay": math.nan, "control_period": 0.02}):
+        assert read_torque_delay(written(tmp_path, **unknown)) == 0.0
+
+
+@pytest.mark.parametrize("delay", [-1.0, 60.0, math.inf, "long"])
+def test_a_file_s_delay_that_cannot_be_predicted_over_is_refused(tmp_path, delay):
+    with pytest.raises(ValueError, match="torque_delay .*= .*: must be"):
+        read_torque_delay(written(tmp_path, torque_delay=delay, control_period=0.01))

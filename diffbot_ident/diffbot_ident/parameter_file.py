@@ -41,6 +41,7 @@ HEADER = """\
 # {units}.
 # covariance_diagonal holds their variances in units squared, .inf where a parameter is not
 # identifiable (parameter_reasons says why); covariance is what the data say, row by row.
+# torque_delay is in control periods, control_period in s.
 # Load it with --params-file.
 """
 
@@ -79,6 +80,7 @@ def parameter_document(
         "residual_correlation": _floats(estimate.residual_correlation),
         "coverage": _floats(estimate.coverage),
         "torque_delay": float(estimate.delay),
+        "control_period": float(estimate.period),
     }
     if estimate.friction is not None:
         section["friction"] = _friction(estimate.friction)

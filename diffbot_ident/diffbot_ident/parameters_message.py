@@ -54,6 +54,7 @@ def fill(
     message.coverage[:] = estimate.coverage
     message.residual_correlation[:] = estimate.residual_correlation
     message.torque_delay = float(estimate.delay)
+    message.control_period = float(estimate.period)
 
 
 def verification_message(found: Verification, stamp: float) -> VerificationMessage:

@@ -277,5 +277,6 @@ def confidence_keys(estimate: Estimate) -> dict[str, Any]:
         "residual_correlation": list(estimate.residual_correlation),
         "coverage": dict(zip(UNITS, coverage, strict=True)) if any(coverage) else None,
         "torque_delay": estimate.delay,
+        "control_period": estimate.period,
         "warnings": list(estimate.warnings),
     }

@@ -129,6 +129,7 @@ def estimate_of(message: DynamicParameters) -> Estimate:
         residual_correlation=tuple(message.residual_correlation.tolist()),
         coverage=tuple(message.coverage.tolist()),
         delay=message.torque_delay,
+        period=message.control_period,
         friction=_friction(message),
     )
 

@@ -24,14 +24,16 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, WheelFeedback
-from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source
+from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source, known_delay
 from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
+from diffbot_controllers.parameter_file import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
 
+FROM_FILE = -1.0  # the torque's delay
 OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
 
 
@@ -59,10 +61,11 @@ class ControllerParameters(DynamicsParameters):
         "others have PI loops, or none",
     )
     torque_delay: float = parameter(
-        0.0,
-        "time from a command to its torque, s, over which the observer predicts the motion",
-        minimum=0.0,
-        maximum=0.5,
+        FROM_FILE,
+        "time from a command to its torque, s, over which the observer predicts the motion; -1: as "
+        "identified where `parameters` is a file that says so, else 0",
+        minimum=FROM_FILE,
+        maximum=LONGEST_DELAY,
     )
     path_noise: float = parameter(
         1e-6,
@@ -203,11 +206,22 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
             friction,
             self.robot.limits.torque,
             self.robot.encoder.counts if counts < 0 else counts,
-            values.torque_delay,
+            self._torque_delay(),
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
             limit=self.torque_limit,
         )
+
+    def _torque_delay(self) -> float:
+        given = self.values.torque_delay
+        if given == FROM_FILE:
+            return known_delay(self.values)
+        if given < 0.0:
+            raise ValueError(
+                f"torque_delay = {given:g} s: must be >= 0, or {FROM_FILE:g} for the one in the "
+                "file of parameters"
+            )
+        return given
 
     @property
     def kept_topics(self) -> tuple[KeptTopic, ...]:

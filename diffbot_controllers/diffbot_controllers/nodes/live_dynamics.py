@@ -26,7 +26,12 @@ from diffbot_controllers.friction_adaptation import (
 )
 from diffbot_controllers.laws.friction import Laws, without_static
 from diffbot_controllers.nodes.reference_follower import ReferenceParameters
-from diffbot_controllers.parameter_file import ParameterCheckpoint, read_dynamics, read_friction
+from diffbot_controllers.parameter_file import (
+    ParameterCheckpoint,
+    read_dynamics,
+    read_friction,
+    read_torque_delay,
+)
 from diffbot_description import DynamicParameters, closed_form, wheel_friction
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
@@ -228,12 +233,14 @@ def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsS
     if values.last_good not in ("", NOWHERE):
         checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
     adaptation = Adaptation(nominal, half_track, settings, started=adaptive)
+    kept_friction: tuple[float | None, ...] = (None,) * 4
     if checkpoint is not None and adaptive:
         try:
-            start = checkpoint.restore()
-            if start is not None:
-                adaptation = Adaptation(nominal, half_track, settings, start)
-                node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {start}")
+            kept = checkpoint.restore()
+            if kept is not None:
+                adaptation = Adaptation(nominal, half_track, settings, kept[0])
+                kept_friction = kept[1]
+                node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {kept[0]}")
         except ValueError as error:
             node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
     known = known_friction(node, values.nominal_parameters)
@@ -243,8 +250,10 @@ def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsS
         limits.torque,
         max(geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity)),
         settings,
+        kept_friction,
     )
-    use(adaptation.in_use, known)
+    without = values.friction == NO_FRICTION
+    use(adaptation.in_use, known if without else friction_laws(known, friction.in_use))
     return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
 
@@ -276,6 +285,20 @@ def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
         for known, value in zip(friction_values(described), found, strict=True)
     )
     return friction_laws(described, tuple(values))
+
+
+def known_delay(values: DynamicsParameters) -> float:
+    """Time from a command to its torque, s: as identified where a file says so, else 0.
+
+    Args:
+        values: of the node's parameters.
+
+    Raises:
+        ValueError: the file's delay is not one that can be predicted over.
+    """
+    live = values.parameters in (ADAPTIVE, FROM_TOPIC)
+    source = values.nominal_parameters if live else values.parameters
+    return 0.0 if source == FROM_ROBOT else read_torque_delay(source)
 
 
 TOPIC = "dynamic_parameters"
@@ -402,7 +425,7 @@ class LiveDynamics(DynamicsSource):
     def close(self) -> None:
         """Keep the parameters in use for the next run."""
         if self._adaptation.accepted:
-            self._keep(lambda checkpoint: checkpoint.write(self._adaptation.in_use))
+            self._keep(lambda kept: kept.write(self._adaptation.in_use, self._friction.in_use))
 
     def _on_message(self, message: msg.DynamicParameters) -> None:
         estimate = estimate_of(message)
@@ -435,7 +458,11 @@ class LiveDynamics(DynamicsSource):
         fill_adaptation(self._status, self._adaptation, estimate, judgement)
         self._topic.publish(self._status)
         if not judgement.refused:
-            self._keep(lambda checkpoint: checkpoint.keep(self._adaptation.in_use, estimate.stamp))
+            self._keep(
+                lambda kept: kept.keep(
+                    self._adaptation.in_use, self._friction.in_use, estimate.stamp
+                )
+            )
 
     def _friction_for(self, estimate: LiveEstimate) -> Laws:
         """The friction in use after an estimate whose set has passed its gates."""

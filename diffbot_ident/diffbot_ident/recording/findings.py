@@ -311,6 +311,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         "verification": verification_section(result.verification),
         "samples": estimate.samples,
         "torque_delay": estimate.delay,
+        "control_period": estimate.period,
         "warnings": list(estimate.warnings),
     }
 

@@ -73,6 +73,7 @@ class Estimate:
             over lags that should have none; NaN before there are enough.
         coverage: share of the excitation that each parameter needs that was seen, 0 to 1.
         delay: control periods between a torque's report and its action; NaN where unknown.
+        period: control period of the samples, s; NaN where unknown.
         friction: of the wheels; None where the estimator does not model it.
     """
 
@@ -88,6 +89,7 @@ class Estimate:
     residual_correlation: tuple[float, float] = (math.nan, math.nan)
     coverage: Four = (0.0, 0.0, 0.0, 0.0)
     delay: float = math.nan
+    period: float = math.nan
     friction: Friction | None = None
 
     @classmethod

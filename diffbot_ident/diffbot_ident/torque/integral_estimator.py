@@ -480,6 +480,7 @@ class _Regression:
             residual_correlation=self._residuals.correlation(),
             coverage=self._coverage.shares(),
             delay=self._told * self._decimation.factor if delay.sure else math.nan,
+            period=self._period / self._decimation.factor,
             friction=fuse_friction(linear, angular, self._geometry),
         ).with_values(values, covariance)
 

@@ -46,7 +46,7 @@ def estimate(stamp: float, **fields: float) -> DynamicParameters:
 def _each_number() -> Iterator[Change]:
     """NaN and infinity in each field."""
     for value in (math.nan, math.inf, -math.inf):
-        for name in (*good(), "torque_delay"):
+        for name in (*good(), "torque_delay", "control_period"):
             yield lambda message, name=name, value=value: setattr(message, name, value)
         for name, size in {**ARRAYS, **MORE_ARRAYS}.items():
             for index in range(size):
