@@ -36,16 +36,24 @@ class JointReader:
         right: name of the right wheel's joint.
         required: which of position, velocity and effort must be there and finite; the others
             are 0 where they are missing.
+        torque_of_unit: N m of one unit of effort, [left, right].
     """
 
     FIELDS = ("position", "velocity", "effort")
     UNITS = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 
-    def __init__(self, left: str, right: str, required: Sequence[str] = FIELDS) -> None:
+    def __init__(
+        self,
+        left: str,
+        right: str,
+        required: Sequence[str] = FIELDS,
+        torque_of_unit: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
         if left == right:
             raise ValueError(f"both wheels have the joint name '{left}': give two names")
         self._names = (left, right)
         self._required = frozenset(required)
+        self._torque_of_unit = torque_of_unit
 
     def concerns(self, names: Sequence[str]) -> bool:
         """Whether any of the wheels is among the names; other devices publish joints too."""
@@ -84,7 +92,9 @@ class JointReader:
             self._pair(field, values, left, right)
             for field, values in zip(self.FIELDS, (position, velocity, effort), strict=True)
         ]
-        return JointSample(stamp, *pairs)
+        angles, speeds, efforts = pairs
+        unit = self._torque_of_unit
+        return JointSample(stamp, angles, speeds, (unit[0] * efforts[0], unit[1] * efforts[1]))
 
     def _pair(
         self, field: str, values: Sequence[float], left: int, right: int

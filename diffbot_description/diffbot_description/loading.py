@@ -361,7 +361,14 @@ def _check_friction(robot: Robot) -> None:
                     f"= {least} N m: a wheel does not start more easily than it turns. Raise it, "
                     "or remove friction.static and friction.stribeck_velocity."
                 )
-    for i, band in enumerate(robot.drive.dead_band):
+    drive = robot.drive
+    if (drive.effort_unit == "newton_metre") != (drive.torque_constant is None):
+        raise ValueError(
+            f"drive.torque_constant = {drive.torque_constant} with drive.effort_unit = "
+            f"{drive.effort_unit}: ampere and percent need one, N m of the wheel for one of them "
+            "(Ke of the motor in V s/rad times the gear's ratio), newton_metre has none"
+        )
+    for i, band in enumerate(drive.dead_band):
         if band >= robot.limits.torque:
             raise ValueError(
                 f"drive.dead_band[{i}] = {band} N m must be below limits.torque = "

@@ -16,11 +16,17 @@ from typing import Annotated
 from arc_odometry import WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
+Pair = tuple[float, float]
+
 TEXTS = {
     "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
     # As URDF joints are called, with the name of a robot in front of them.
     "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
     "path": (r"\S(.*\S)?", "that is not empty"),
+    "effort": (
+        "newton_metre|ampere|percent",
+        "newton_metre, ampere or percent (a voltage is no torque: the wheel's speed takes a part)",
+    ),
 }
 """Pattern of each kind of text in a robot file, and the pattern in words."""
 
@@ -197,12 +203,42 @@ class Friction:
 class Drive:
     """What lies between a commanded torque and the one that a motor gives, [left, right]."""
 
+    effort_unit: Annotated[
+        str, Quantity("", "unit of the wheels' efforts and effort commands", text="effort")
+    ] = "newton_metre"
+    torque_constant: (
+        Annotated[
+            tuple[float, float],
+            Quantity(
+                "N m",
+                "torque of the wheel for one ampere or per cent [left, right]",
+                above=0,
+                maximum=1e4,
+            ),
+        ]
+        | None
+    ) = None
+
     dead_band: Annotated[
         tuple[float, float],
         Quantity(
             "N m", "torque below which the motor gives none [left, right]", minimum=0, maximum=1e4
         ),
     ] = (0.0, 0.0)
+
+    def torque_of(self, effort: Pair) -> Pair:
+        """Torques of the wheels, N m, of efforts in `effort_unit`, [left, right]."""
+        if self.torque_constant is None:
+            return effort
+        left, right = self.torque_constant
+        return left * effort[0], right * effort[1]
+
+    def effort_of(self, torque: Pair) -> Pair:
+        """Efforts in `effort_unit` of torques of the wheels, N m, [left, right]."""
+        if self.torque_constant is None:
+            return torque
+        left, right = self.torque_constant
+        return torque[0] / left, torque[1] / right
 
 
 @dataclass(frozen=True)
@@ -314,7 +350,7 @@ class Robot:
             self,
             friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
             contact=replace(self.contact, caster_friction=0.0),
-            drive=Drive(),
+            drive=replace(self.drive, dead_band=(0.0, 0.0)),
         )
 
     @cached_property

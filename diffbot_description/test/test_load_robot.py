@@ -251,3 +251,25 @@ def test_any_missing_key_is_named(tmp_path_factory, section, data):
     del content[section][key]
     with pytest.raises(ValueError, match=rf"missing: {section}\.{key}"):
         load_robot(write(tmp_path_factory.getbasetemp(), content))
+
+
+@pytest.mark.parametrize(
+    ("drive", "says"),
+    [
+        ({"effort_unit": "ampere"}, "ampere and percent need one"),
+        ({"torque_constant": [0.3, 0.3]}, "newton_metre has none"),
+        ({"effort_unit": "volt", "torque_constant": [0.3, 0.3]}, "a voltage is no torque"),
+        ({"effort_unit": "ampere", "torque_constant": [0.3, 0.0]}, "must be above 0"),
+    ],
+)
+def test_a_unit_of_effort_that_gives_no_torque_is_refused(tmp_path, drive, says):
+    with pytest.raises(ValueError, match=says):
+        load_robot(write(tmp_path, {**TWIL, "drive": drive}))
+
+
+def test_efforts_and_torques_are_each_other_s_inverse(tmp_path):
+    drive = {"effort_unit": "percent", "torque_constant": [0.02, 0.03]}
+    robot = load_robot(write(tmp_path, {**TWIL, "drive": drive}))
+    assert robot.drive.torque_of((50.0, -100.0)) == pytest.approx((1.0, -3.0))
+    assert robot.drive.effort_of((1.0, -3.0)) == pytest.approx((50.0, -100.0))
+    assert robot.without_friction().drive == robot.drive

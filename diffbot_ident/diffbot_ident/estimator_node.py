@@ -113,7 +113,9 @@ class EstimatorNode(Node):
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}
             ),
         )
-        self._reader = JointReader(left, right, ("position", "effort"))
+        self._reader = JointReader(
+            left, right, ("position", "effort"), robot.drive.torque_of((1.0, 1.0))
+        )
         self._complaints = Complaints()
         self._publisher: Publisher[Any] | None = None
         self._unheard: deque[DynamicParameters] = deque(maxlen=MAX_UNHEARD)

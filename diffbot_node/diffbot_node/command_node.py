@@ -154,7 +154,9 @@ class CommandNode(Node, Law, Generic[P_co]):
 
 
 class TorqueInterface(RobotInterface):
-    """Wheels that tell `joint_states` and take `effort_controller/commands` ([left, right], N m).
+    """Wheels that tell `joint_states` and take `effort_controller/commands`, [left, right].
+
+    Both are in the robot's `drive.effort_unit`; here, everything is in N m.
 
     Args:
         node: hears from the watchdog.
@@ -180,7 +182,10 @@ class TorqueInterface(RobotInterface):
             (JointState, "joint_states"), (Float64MultiArray, "effort_controller/commands"), limiter
         )
         self.hardware, self.counts = robot.name, robot.encoder.counts
-        self._reader = JointReader(robot.joints.left, robot.joints.right, fields)
+        self._drive = robot.drive
+        self._reader = JointReader(
+            robot.joints.left, robot.joints.right, fields, robot.drive.torque_of((1.0, 1.0))
+        )
         self._watch = watch
         self._watchdog_holds = False
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
@@ -220,7 +225,8 @@ class TorqueInterface(RobotInterface):
 
     def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
         """Torques [left, right], N m, and the stamp of the state that they answer, s."""
-        self._command.data[0], self._command.data[1] = float(command[0]), float(command[1])
+        left, right = self._drive.effort_of(command)
+        self._command.data[0], self._command.data[1] = float(left), float(right)
         self._command.layout.dim[0].label = label(answered)
         return self._command
 

@@ -13,6 +13,7 @@ while somebody takes the watchdog's, and there is the clock that commands are ju
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,8 @@ from diffbot_node.presence import Presence
 from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
+# What a torque may change by on its way to another unit and back.
+ROUNDING = 1e-9
 LOOK_PERIOD = 0.01  # s of wall time
 # Wall time after which the status is said again, and between two that differ, s.
 REPORT_PERIOD = 1.0
@@ -74,6 +77,9 @@ class EffortWatchdogNode(Node):
                 f"N m, limits.torque of robot '{self._robot.name}'; lower it or correct the YAML"
             )
         limit = values.torque_limit or limits.torque
+        self._drive = self._robot.drive
+        if self._drive.torque_constant is not None:
+            limit *= 1.0 + ROUNDING
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
         self._pressed = ""
         self._reported = 0.0
@@ -104,7 +110,10 @@ class EffortWatchdogNode(Node):
         # Whatever becomes of the torque: a simulator in lock-step has its answer.
         self._message.layout = message.layout
         self._named = named_by(message) or 0.0
-        self._send(self.watchdog.command(self._now(), message.data))
+        data: Sequence[float] = message.data
+        if len(data) == 2:
+            data = self._drive.torque_of((data[0], data[1]))
+        self._send(self.watchdog.command(self._now(), data))
         self._message.layout = self._nothing
         self._report()
 
@@ -186,5 +195,5 @@ class EffortWatchdogNode(Node):
 
     def _send(self, torque: Pair | None) -> None:
         if torque is not None:
-            self._message.data[0], self._message.data[1] = torque
+            self._message.data[0], self._message.data[1] = self._drive.effort_of(torque)
             self._wheels.publish(self._message)

@@ -103,6 +103,7 @@ class SimulatorTopics:
         self._clock = node.create_publisher(ClockMessage, "clock", 10)
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._joints = JointState(name=[robot.joints.left, robot.joints.right])
+        self._drive = robot.drive
         self.publishers = (self._joint_states, self._clock)
 
     def publish_sample(self, sample: JointSample) -> None:
@@ -113,7 +114,7 @@ class SimulatorTopics:
         joints.header.stamp = stamp
         joints.position = sample.position
         joints.velocity = sample.velocity
-        joints.effort = sample.effort
+        joints.effort = self._drive.effort_of(sample.effort)
         self._joint_states.publish(joints)
 
 
@@ -130,13 +131,13 @@ def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str 
 
 
 class CommandTopic:
-    """Subscription of `effort_controller/commands`, [left, right] in N m.
+    """Subscription of `effort_controller/commands`, [left, right] in the drive's effort_unit.
 
     Args:
         node: whose subscription it is.
         robot: more torque than its wheels carry without slip is warned of, once.
-        on_command: called with every command; after one that is refused with the last good one,
-            which stays on, as with ros2_control's forward controller.
+        on_command: called with every command, N m; after one that is refused with the last good
+            one, which stays on, as with ros2_control's forward controller.
     """
 
     def __init__(self, node: Node, robot: Robot, on_command: OnCommand) -> None:
@@ -149,11 +150,11 @@ class CommandTopic:
     def _receive(self, message: Float64MultiArray, sender: object) -> None:
         command = tuple(message.data)
         if len(command) == 2 and all(map(math.isfinite, command)):
-            self._command = (command[0], command[1])
+            self._command = self._robot.drive.torque_of((command[0], command[1]))
             self._check_traction()
         else:
             self._node.get_logger().warning(
-                f"command {list(command)} refused: must be 2 finite torques [left, right] in N m; "
+                f"command {list(command)} refused: must be 2 finite efforts [left, right]; "
                 f"{list(self._command)} N m stays on",
                 throttle_duration_sec=1.0,
             )

@@ -109,7 +109,7 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         "--effort-unit",
         choices=EFFORT_UNITS,
         default=Options.effort_unit,
-        help="of efforts and torque commands (default: %(default)s)",
+        help="of efforts and torque commands (default: the robot's, else newton_metre)",
     )
     group.add_argument(
         "--torque-constant",

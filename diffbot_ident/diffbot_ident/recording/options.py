@@ -16,7 +16,8 @@ AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"
 MOTOR = "motor"
 KINDS = (AUTO, TORQUE, VELOCITY, SYSID, MOTOR)
 EFFORTS = (AUTO, "joint_states", "commands")
-EFFORT_UNITS = ("newton_metre", "ampere", "volt", "percent")
+NEWTON_METRE = "newton_metre"
+EFFORT_UNITS = (NEWTON_METRE, "ampere", "volt", "percent")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Options:
         left_joint: name of the left wheel's joint; None: find it.
         right_joint: the same of the right one.
         effort_source: where torques come from, one of EFFORTS.
-        effort_unit: of efforts and torque commands, one of EFFORT_UNITS.
+        effort_unit: of efforts and torque commands, one of EFFORT_UNITS; None: the description's.
         torque_constant: N m of the wheel for one ampere or per cent; None: not known.
         columns: of tables, see table.parse_columns.
         where: conditions on rows, see table.RowFilter.
@@ -53,7 +54,7 @@ class Options:
     left_joint: str | None = None
     right_joint: str | None = None
     effort_source: str = AUTO
-    effort_unit: str = "newton_metre"
+    effort_unit: str | None = None
     torque_constant: float | None = None
     columns: Sequence[str] = ()
     where: Sequence[str] = ()
@@ -64,20 +65,29 @@ class Options:
     pictures: bool = True
 
 
-def torque_scale(options: Options) -> float:
-    """N m of a unit of efforts and torque commands.
+def torque_scale(options: Options) -> tuple[float, float]:
+    """N m of a unit of efforts and torque commands, [left, right].
+
+    As the options say, else as the robot's description.
 
     Raises:
         RecordingError: the unit alone does not say.
     """
     unit, constant = options.effort_unit, options.torque_constant
-    if unit == "newton_metre":
+    if unit is None:
+        robot = robot_of(options)
+        if robot is not None and robot.drive.effort_unit != NEWTON_METRE:
+            unit = robot.drive.effort_unit
+            if constant is None:
+                return robot.drive.torque_of((1.0, 1.0))
+        unit = unit or NEWTON_METRE
+    if unit == NEWTON_METRE:
         if constant is not None:
             raise RecordingError(
                 f"--torque-constant {constant:g}: efforts in N m need none; say what they are by "
                 "--effort-unit ampere or percent"
             )
-        return 1.0
+        return 1.0, 1.0
     if unit == "volt":
         raise RecordingError(
             "--effort-unit volt: a voltage is no torque, as the motor's speed takes part of it: "
@@ -90,7 +100,7 @@ def torque_scale(options: Options) -> float:
             "the motor (V s/rad) times the gear's ratio, from its data sheet or from `identify` "
             "with a table of voltages, currents and speeds of the wheels"
         )
-    return constant
+    return constant, constant
 
 
 def robot_of(options: Options) -> Robot | None:

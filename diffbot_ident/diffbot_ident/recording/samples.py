@@ -97,7 +97,7 @@ class Recording:
         notes: what was decided, for people.
         runs: names of the sources where each is a recording of its own; None: they are parts of
             one, joined by their clocks.
-        torque_scale: N m of a unit of efforts and torque commands.
+        torque_scale: N m of a unit of efforts and torque commands, [left, right].
     """
 
     kind: str
@@ -108,7 +108,7 @@ class Recording:
     from_wheels: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     runs: tuple[str, ...] | None = None
-    torque_scale: float = 1.0
+    torque_scale: tuple[float, float] = (1.0, 1.0)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, torques in N m, with the body's velocity where wheels tell it."""
@@ -122,11 +122,12 @@ class Recording:
                 yield replace(block, channels={**block.channels, **added})
 
     def _scaled(self, block: Block) -> Block:
-        if self.torque_scale == 1.0:
+        if self.torque_scale == (1.0, 1.0):
             return block
         torques = {
-            name: self.torque_scale * block.channels[name]
-            for name in (*EFFORTS, *TORQUE_COMMANDS)
+            name: scale * block.channels[name]
+            for names in (EFFORTS, TORQUE_COMMANDS)
+            for name, scale in zip(names, self.torque_scale, strict=True)
             if name in block.channels
         }
         return replace(block, channels={**block.channels, **torques})
