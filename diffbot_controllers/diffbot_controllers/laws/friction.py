@@ -128,9 +128,7 @@ def holds(laws: Laws) -> bool:
 
 def are_none(laws: Laws) -> bool:
     """Whether neither wheel has any friction."""
-    return not any(
-        law.viscous or law.coulomb or law.coulomb_backward or law.static for law in laws
-    )
+    return not any(law.viscous or law.coulomb or law.coulomb_backward or law.static for law in laws)
 
 
 def without_static(laws: Laws) -> Laws:
