@@ -42,54 +42,84 @@ _GAUSS = np.polynomial.legendre.leggauss(3)
 _NODES, _WEIGHTS = (0.5 * (_GAUSS[0] + 1.0)).tolist(), (0.5 * _GAUSS[1]).tolist()
 
 
+class Spread(NamedTuple):
+    """The six different entries of a covariance of [x, y, theta], m and rad, in the odom frame.
+
+    As plain floats: odometry adds to it with each reading, and NumPy takes three times as long for
+    matrices of 3 x 3.
+    """
+
+    xx: float
+    xy: float
+    xt: float
+    yy: float
+    yt: float
+    tt: float
+
+    @classmethod
+    def of(cls, matrix: Array) -> Spread:
+        """That of a symmetric matrix (3, 3)."""
+        (xx, xy, xt), (_, yy, yt), (_, _, tt) = matrix.tolist()
+        return cls(xx, xy, xt, yy, yt, tt)
+
+    def matrix(self) -> Array:
+        """As an array (3, 3)."""
+        xx, xy, xt, yy, yt, tt = self
+        return np.array([[xx, xy, xt], [xy, yy, yt], [xt, yt, tt]])
+
+
+KNOWN = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""Of a pose that is known well."""
+
+
 def propagate(
-    covariance: Array,
+    spread: Spread,
     start: Pose,
     arc: Arc,
     variances: tuple[float, float],
     separation: float,
-) -> Array:
-    """Covariance (3, 3) of the pose at the end of an arc; symmetric positive semidefinite.
+) -> Spread:
+    """Covariance of the pose at the end of an arc; positive semidefinite.
 
     Args:
-        covariance: at the start, (3, 3), of [x, y, theta] in m and rad in the odom frame.
+        spread: at the start.
         start: pose at the start.
         arc: what was driven.
         variances: of the wheels' paths over the arc [left, right], m^2.
         separation: of the wheels, 2 b, m.
     """
     end = arc.end(start)
-    shear = np.eye(3)
-    shear[0, 2], shear[1, 2] = start.y - end.y, end.x - start.x
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at the result
-        grown = shear @ covariance @ shear.T
-        if variances != (0.0, 0.0):
-            root = _noise_root(start, arc, variances, separation)
-            grown += root @ root.T
-        symmetric: Array = 0.5 * (grown + grown.T)
-        return symmetric
-
-
-def _noise_root(start: Pose, arc: Arc, variances: tuple[float, float], separation: float) -> Array:
-    """A root R of the covariance Q = R R' that the arc's noise adds, (3, nodes)."""
+    xx, xy, xt, yy, yt, tt = spread
+    # The end moves by (p, q) per rad that the heading is wrong at the start.
+    p, q = start.y - end.y, end.x - start.x
+    xx, xy, yy = (
+        xx + p * (2.0 * xt + p * tt),
+        xy + p * yt + q * (xt + p * tt),
+        yy + q * (2.0 * yt + q * tt),
+    )
+    xt, yt = xt + p * tt, yt + q * tt
+    if variances == (0.0, 0.0):
+        return Spread(xx, xy, xt, yy, yt, tt)
     pieces = int(min(1.0 + abs(arc.turn) / _PIECE, _MOST_PIECES))
-    columns = []
+    left, right = variances[0] / pieces, variances[1] / pieces
+    turn = 1.0 / separation
     for piece in range(pieces):
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             done = (piece + node) / pieces
             theta = start.theta + done * arc.turn
-            x, y, _ = arc.share(1.0 - done).end(Pose(0.0, 0.0, theta))
-            for side, variance in zip((-1.0, 1.0), variances, strict=True):
-                scale = math.sqrt(weight / pieces * variance)
-                turn = side * scale / separation
-                columns.append(
-                    (
-                        0.5 * scale * math.cos(theta) - turn * y,
-                        0.5 * scale * math.sin(theta) + turn * x,
-                        turn,
-                    )
-                )
-    return np.array(columns).T
+            rest = arc.share(1.0 - done).end(Pose(0.0, 0.0, theta))
+            cosine, sine = 0.5 * math.cos(theta), 0.5 * math.sin(theta)
+            for x, y, t, variance in (
+                (cosine + turn * rest.y, sine - turn * rest.x, -turn, weight * left),
+                (cosine - turn * rest.y, sine + turn * rest.x, turn, weight * right),
+            ):
+                xx += variance * x * x
+                xy += variance * x * y
+                xt += variance * x * t
+                yy += variance * y * y
+                yt += variance * y * t
+                tt += variance * t * t
+    return Spread(xx, xy, xt, yy, yt, tt)
 
 
 def _checked_covariance(covariance: object) -> Array:
@@ -165,7 +195,7 @@ class DiffOdometry:
     @property
     def covariance(self) -> Array:
         """Covariance of [x, y, theta], (3, 3), m and rad, in the odom frame; a copy."""
-        return self._covariance.copy()
+        return self._spread.matrix()
 
     @property
     def velocity(self) -> Velocity:
@@ -222,8 +252,8 @@ class DiffOdometry:
         values = tuple(map(float, pose))
         if len(values) != 3 or not all(map(math.isfinite, values)):
             raise ValueError(f"pose = {values}: must be finite x, y in m and theta in rad")
-        matrix = np.zeros((3, 3)) if covariance is None else _checked_covariance(covariance)
-        self._pose, self._covariance = Pose(*values), matrix
+        spread = KNOWN if covariance is None else Spread.of(_checked_covariance(covariance))
+        self._pose, self._spread = Pose(*values), spread
 
     def restart(self) -> None:
         """Forget the last reading, as after a gap or a reset of time; the pose stays.
@@ -289,18 +319,15 @@ class DiffOdometry:
         paths = (self._geometry.left_radius * left, self._geometry.right_radius * right)
         variances = (self._path_noise * abs(paths[0]), self._path_noise * abs(paths[1]))
         pose = arc.end(self._pose)
-        covariance = propagate(
-            self._covariance, self._pose, arc, variances, self._geometry.separation
-        )
+        spread = propagate(self._spread, self._pose, arc, variances, self._geometry.separation)
         velocity = Velocity(arc.length / duration, arc.turn / duration)
         speed_variances = (variances[0] / duration / duration, variances[1] / duration / duration)
-        numbers = (*pose, *velocity, *speed_variances)
-        if not (all(map(math.isfinite, numbers)) and np.isfinite(covariance).all()):
+        if not all(map(math.isfinite, (*pose, *velocity, *speed_variances, *spread))):
             raise ValueError(
                 f"wheels turned by {tuple(turns)} rad in {duration} s from {pose}: beyond the "
                 "numbers that a computer holds; check the encoders"
             )
-        self._pose, self._covariance = pose, covariance
+        self._pose, self._spread = pose, spread
         self._velocity, self._speed_variances = velocity, speed_variances
 
 

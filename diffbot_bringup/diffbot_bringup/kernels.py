@@ -85,8 +85,12 @@ class Family:
         return {**os.environ, **self.variables}
 
 
-def families() -> tuple[list[Family], list[str]]:
-    """The families that this machine can run, each once, and a line per one that is left out."""
+def families(others: bool = False) -> tuple[list[Family], list[str]]:
+    """The families that this machine can run, each once, and a line per one that is left out.
+
+    Args:
+        others: whether the one that this machine takes by itself is left out, too.
+    """
     own = probe({})
     plain = _plain(own)
     if own is None or not own.cores:
@@ -106,6 +110,8 @@ def families() -> tuple[list[Family], list[str]]:
             left_out.append(f"{name}: left out, this processor has no {', '.join(missing)}")
         elif kernels is None:
             left_out.append(f"{name}: left out, a process that uses it ends at once")
+        elif others and kernels.cores == own.cores:
+            left_out.append(f"{name}: left out, all tests ran with it")
         elif same:
             left_out.append(f"{name}: left out, this OpenBLAS takes {same[0]}'s kernels for it")
         else:

@@ -68,6 +68,8 @@ LONGEST_GAP = 0.3
 COARSE = 256
 # Smaller changes of an angle are rounding, not counts, rad.
 ROUNDING = 1e-6
+# Share of the work that a bound leaves for rounding.
+SPARE = 1e-9
 SIGNS_ADVICE = (
     "check the signs and the order of torque commands and encoders, left and right, "
     "and that nobody pushes the robot"
@@ -211,6 +213,7 @@ class EnergyBalance:
         self._periods: list[float] = []
         self._turns: list[tuple[float, float]] = []
         self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
+        self._works: list[float] = []  # of each step at most, if its torque acts at once, J
 
     def update(
         self,
@@ -231,12 +234,14 @@ class EnergyBalance:
             Which wiring explains the motion, with numbers; None where the commanded torque may.
         """
         if self._leaps(period, turn, count):
-            del self._periods[:], self._turns[:], self._torques[:-DELAYS]
+            del self._periods[:], self._turns[:], self._torques[:-DELAYS], self._works[:]
         self._periods.append(period)
         self._turns.append(turn)
         self._torques.append(torque)
+        works = turn[0] * torque[0], turn[1] * torque[1]
+        self._works.append(sum(works) + TORQUE_ERROR * (abs(works[0]) + abs(works[1])))
         if len(self._periods) > LONGEST:
-            del self._periods[0], self._turns[0], self._torques[0]
+            del self._periods[0], self._turns[0], self._torques[0], self._works[0]
         against = turn[0] * torque[0] < 0.0 or turn[1] * torque[1] < 0.0
         if len(self._periods) < 3 or not against:
             return None
@@ -259,8 +264,15 @@ class EnergyBalance:
 
         Works have shape (windows, DELAYS + 1, 2): by the wheels' own torques, and the other's.
         """
-        gain = self._least_gain(periods, turns, count)
-        own, other, noise = self._works(turns[1:-1], count)
+        body = turns @ self._to_body.T
+        kinetic = self._kinetic(periods, body, count)
+        # A bound that needs little: no slope, and the torque acts at once. Mostly it is enough.
+        works = np.cumsum(self._works)
+        spare = SPARE * float(np.abs(works).max())
+        if not (_least(kinetic) > works[-2] - works[:-2] - spare).any():
+            return None
+        gain = _least(kinetic - self._weight * _changes(body[1:-1]))
+        own, other, noise = self._works_of(turns[1:-1], count)
         most = (own + noise).sum(axis=2).max(axis=1)
         turned = np.abs(_sums_to_end(turns[1:-1])).max(axis=1)
         span = _sums_to_end(periods[1:-1])
@@ -281,20 +293,17 @@ class EnergyBalance:
             f"{gain[start]:.3g} J at least, and the torque's work was {most[start]:.3g} J at most"
         )
 
-    def _least_gain(self, periods: Array, turns: Array, count: float) -> Array:
-        """What the robot has gained in each window at least, less what a slope gave, J."""
-        body = turns @ self._to_body.T
+    def _kinetic(self, periods: Array, body: Array, count: float) -> Array:
+        """By how much (v^2, omega^2) have grown in each window at least, in J, shape (n, 2)."""
         span = (periods[:-1] + periods[1:])[:, None]
         speed = np.abs(body[:-1] + body[1:]) / span
         error = count * self._resolution / span
         least = np.maximum(speed[-1] - error[-1], 0.0)
         most = speed[:-1] + error[:-1]
-        gain = 0.5 * self._inertia * (least**2 - most**2)
-        gain -= self._weight * _changes(body[1:-1])
-        least_gain: Array = np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
-        return least_gain
+        grown: Array = 0.5 * self._inertia * (least**2 - most**2)
+        return grown
 
-    def _works(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
+    def _works_of(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
         """Works by the wheels' own and by each other's torques, and what may be wrong with them."""
         torques, n = np.array(self._torques)[1:-1], len(turns)
         acting = np.stack([torques[DELAYS - d : DELAYS - d + n] for d in range(DELAYS + 1)], 1)
@@ -305,6 +314,12 @@ class EnergyBalance:
         noise = _sums_to_end(noise)
         noise += (np.abs(acting) + np.abs(acting[-1])) * 0.5 * count
         return _sums_to_end(own), _sums_to_end(acting[:, :, ::-1] * turns), noise
+
+
+def _least(gain: Array) -> Array:
+    """The least that gains of (v, omega), shape (n, 2), J, are for masses within SPREAD."""
+    least: Array = np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
+    return least
 
 
 def _changes(body: Array) -> Array:
@@ -370,7 +385,6 @@ class WheelStandstill:
 
     def _begin(self, speed: float) -> None:
         self._before = speed
-        self._speeds, self._ways = np.full(DELAYS + 1, speed), np.zeros(DELAYS + 1)
         self._time, self._steps = 0.0, 0
 
     def update(
@@ -406,12 +420,15 @@ class WheelStandstill:
 
     def _advance(self, period: float, load: float) -> None:
         """Follow the least speeds over a step in which the angle has stood still."""
+        begins = self._steps == 0
+        if begins:
+            self._speeds, self._ways = np.full(DELAYS + 1, self._before), np.zeros(DELAYS + 1)
         speeds, torques = self._speeds, np.array(self._torques)
         direction = np.sign(np.where(speeds == 0.0, torques, speeds))
         net = direction * torques - load
         acceleration = self._own * net * np.where(net > 0.0, 1.0 / SPREAD, SPREAD)
         size = np.abs(speeds)
-        if self._steps == 0:
+        if begins:
             # The speed before is a mean over a step, that in its middle.
             size = np.maximum(size + np.minimum(acceleration, 0.0) * 0.5 * period, 0.0)
         after = np.maximum(size + acceleration * period, 0.0)

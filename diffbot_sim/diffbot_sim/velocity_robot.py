@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Arc, Pose, WheelGeometry
-from arc_odometry.odometry import propagate
+from arc_odometry.odometry import KNOWN, propagate
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
@@ -291,7 +291,7 @@ class DriverOdometry:
         count = math.tau / counts if counts else 0.0
         speeds = (geometry.left_radius * count / period) ** 2 / 6.0
         quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
-        self._grown: NDArray[np.float64] = np.zeros((3, 3))
+        self._grown = KNOWN
         self._met = False
         self.pose, self.velocity = Pose(0.0, 0.0, 0.0), (0.0, 0.0)
         self.covariance: NDArray[np.float64] = self._pose_noise
@@ -311,4 +311,4 @@ class DriverOdometry:
             arc = Arc(math.copysign(chord, velocity[0]), turn)
             self._grown = propagate(self._grown, before, arc, (left, right), separation)
         self._met = True
-        self.covariance = self._grown + self._pose_noise
+        self.covariance = self._grown.matrix() + self._pose_noise

@@ -110,6 +110,19 @@ def test_a_missing_compiler_is_one_line_and_status_1(checkout):
     assert not (checkout / ".diffbot").exists()
 
 
+def test_bytecode_is_kept_where_sources_stay_clean(checkout):
+    words = {"PYTHONDONTWRITEBYTECODE": "1"}
+    run(checkout, "lanch", **words)
+    assert not (checkout / ".diffbot").exists()
+    (checkout / ".diffbot").mkdir()
+    run(checkout, "lanch", **words)
+    assert list((checkout / ".diffbot" / "bytecode").rglob("entry.*.pyc"))
+    for folder in ("", "diffbot_bringup", "diffbot_bringup/workspace"):
+        assert not (checkout / "diffbot_bringup" / folder / "__pycache__").exists()
+    assert run(checkout, "clean", **words).returncode == 0
+    assert not (checkout / ".diffbot").exists()
+
+
 def work():
     """Processor time of all processes that have ended, s: other programs do not count."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -22,6 +22,7 @@ from launched import (  # noqa: E402
 )
 from PIL import Image  # noqa: E402
 
+from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 
 # Pictures of every run, and of each kind.
@@ -135,7 +136,7 @@ def test_a_run_repeats_to_the_last_digit(once, tmp_path, domain, arguments):
 def test_identified_parameters_drive_the_robot(tmp_path, domain):
     """The workflow of the README: ident, its file, backstepping with it."""
     status, output = run(
-        "ident", tmp_path / "ident", "sim:=mujoco", "duration:=15.0", "verification:=5.0"
+        "ident", tmp_path / "ident", "sim:=mujoco", "duration:=8.0", "verification:=4.0"
     )
     assert status == 0, output
     path = tmp_path / "ident" / "dynamic_parameters.yaml"
@@ -202,7 +203,6 @@ def test_who_is_killed_fails_the_launch_and_leaves_zero_torque(tmp_path, domain,
         ("backstepping", "law:=best", "law"),
         ("backstepping", "trajectory:=spiral", "figure_eight"),
         ("pose", "goal:=1,0,north", "'goal' is '1,0,north', not three numbers"),
-        ("linearizing", "settling_time:=0.0", "'settling_time' = 0.0: must be finite and > 0"),
     ],
 )
 def test_bad_arguments_end_the_run_with_a_clear_message(tmp_path, domain, name, argument, says):
@@ -210,3 +210,12 @@ def test_bad_arguments_end_the_run_with_a_clear_message(tmp_path, domain, name, 
     assert status not in (0, 130), output
     assert says in output and "Traceback" not in output, output
     assert processes_of(domain) == []
+
+
+def test_a_parameter_that_cannot_be_is_refused_by_name():
+    rclpy.init(args=["--ros-args", "-p", "settling_time:=0.0"])
+    try:
+        with pytest.raises(ValueError, match="'settling_time' = 0.0: must be finite and > 0"):
+            LinearizingNode()
+    finally:
+        rclpy.shutdown()

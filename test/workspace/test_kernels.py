@@ -63,6 +63,13 @@ def test_one_that_ends_its_process_is_left_out(machine):
     assert "SkylakeX: left out, a process that uses it ends at once" in left_out
 
 
+def test_the_family_that_all_tests_ran_with_is_not_run_again(machine):
+    machine(cores={"Zen": "Haswell"})
+    every, others = families()[0], families(others=True)
+    assert {f.name for f in every} - {f.name for f in others[0]} == {"Haswell"}
+    assert "Haswell: left out, all tests ran with it" in others[1]
+
+
 def test_the_worst_status_counts_and_each_family_is_told(machine, monkeypatch, capfd, tmp_path):
     machine(features=NEEDS["Nehalem"])
     (tmp_path / "test_a.py").write_text(

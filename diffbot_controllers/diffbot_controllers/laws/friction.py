@@ -126,6 +126,11 @@ def holds(laws: Laws) -> bool:
     return all(law.breakaway(way) > 0.0 for law in laws for way in (1.0, -1.0))
 
 
+def are_none(laws: Laws) -> bool:
+    """Whether neither wheel has any friction."""
+    return not any(law.viscous or law.coulomb or law.coulomb_backward or law.static for law in laws)
+
+
 def without_static(laws: Laws) -> Laws:
     """The same with viscous and Coulomb friction only."""
     left, right = (FrictionLaw(law.viscous, law.coulomb) for law in laws)
@@ -168,6 +173,8 @@ def friction_over(
         free: at the end, were there no friction, rad/s.
         dt: s.
     """
+    if are_none(laws):
+        return Friction((0.0, 0.0), (False, False))
     bounds, torque = [], []
     for law, speed in zip(laws, speeds, strict=True):
         standing = abs(speed) < 1e-9
@@ -218,6 +225,8 @@ class FrictionFeedforward:
 
     def at_least(self, u: Velocity) -> float:
         """Dry friction of both wheels together that slows a robot down from a velocity on, N m."""
+        if are_none(self.laws):
+            return 0.0
         return sum(
             min(law.dry(speed, way) for way in (1.0, -1.0))
             for law, speed in zip(self.laws, self._geometry.wheel_velocity(*u), strict=True)
