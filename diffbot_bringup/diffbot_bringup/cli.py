@@ -59,7 +59,7 @@ COMMANDS = {
         Command(
             "export",
             "RESULTS [...] --to TARGET --output DIR",
-            "write what was identified for ros2_control, Nav2, robot_localization, URDF, SDF, WPILib",
+            "write results for ros2_control, Nav2, robot_localization, URDF, SDF or WPILib",
         ),
         Command(
             "reproduce",

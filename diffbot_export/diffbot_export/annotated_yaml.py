@@ -7,9 +7,8 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Union
 
-Value = Union[bool, int, float, str, Sequence[float], Sequence[str], Sequence[bool]]
+Value = bool | int | float | str | Sequence[float] | Sequence[str] | Sequence[bool]
 WIDTH = 98
 
 
@@ -26,7 +25,7 @@ class Entry:
     comment: str = ""
 
 
-Tree = Mapping[str, Union[Entry, "Tree"]]
+Tree = Mapping[str, "Entry | Tree"]
 
 
 def to_yaml(tree: Tree, head: Sequence[str]) -> str:

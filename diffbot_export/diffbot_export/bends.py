@@ -4,9 +4,9 @@
 The path is a line, a bend of 90 degrees and a line. Whoever follows it commands the speed and the
 path's curvature times the speed, for the place where the robot is: without looking ahead, and
 without a correction until REACH behind the bend. The commands pass the limits of acceleration and,
-where there are any, the wheel loops; the model moves. The deviation is the largest distance from the
-path up to there. It counts what lags and what overshoots; not in it: errors of odometry, slip, and
-what a follower adds by itself. A follower that looks ahead or corrects deviates less.
+where there are any, the wheel loops; the model moves. The deviation is the largest distance from
+the path up to there. It counts what lags and what overshoots; not in it: errors of odometry, slip,
+and what a follower adds by itself. A follower that looks ahead or corrects deviates less.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from diffbot_export.plant import Pid, Plant, WheelLoops
 REACH = 0.5  # m
 RADII = (0.25, 0.5, 1.0, 2.0)  # m
 TOLERANCES = (0.01, 0.02, 0.05, 0.1)  # m
-SPEEDS = 8
+# Speeds that are tried, evenly spread in their logarithms from this share of the fastest on.
+SPEEDS, SLOWEST = 12, 0.02
 # Time of the straight line before the bend beyond that of gaining speed, s.
 CALM = 1.0
 LONGEST = 60.0
@@ -127,8 +128,12 @@ def bend_table(
     rows = []
     for radius in radii:
         top = follower.fastest(radius)
-        speeds = [top * (index + 1) / SPEEDS for index in range(SPEEDS)]
-        errors = [deviation(follower, speed, radius) for speed in speeds]
+        speeds = [top * SLOWEST ** (1.0 - index / (SPEEDS - 1)) for index in range(SPEEDS)]
+        errors: list[float] = []
+        for speed in speeds:
+            errors.append(deviation(follower, speed, radius))
+            if errors[-1] > max(tolerances):
+                break
         found = [_largest_speed(speeds, errors, tolerance) for tolerance in tolerances]
         rows.append(BendRow(radius, tuple(found), tuple(speed == top for speed in found)))
     return tuple(rows)
@@ -140,14 +145,13 @@ def _largest_speed(
     """The speed at which the error first reaches the tolerance."""
     if errors[0] > tolerance:
         return None
-    for slow, fast, below, above in zip(
-        speeds[:-1], speeds[1:], errors[:-1], errors[1:], strict=True
-    ):
+    pairs = zip(speeds, speeds[1:], errors, errors[1:], strict=False)
+    for slow, fast, below, above in pairs:
         if above > tolerance:
             if not math.isfinite(above):
                 return slow
             return slow + (fast - slow) * (tolerance - below) / (above - below)
-    return speeds[-1]
+    return speeds[len(errors) - 1]
 
 
 def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES) -> list[str]:

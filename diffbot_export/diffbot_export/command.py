@@ -6,7 +6,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("results", metavar="RESULTS", nargs="+", type=Path, help="folders or files of results")
     add("--to", metavar="TARGET", nargs="+", required=True, help=f"of {', '.join(TARGETS)}")
-    add("--robot", metavar="NAME|FILE", help="description of the robot, for what was not identified")
+    add(
+        "--robot", metavar="NAME|FILE", help="description of the robot, for what was not identified"
+    )
     add(
         "--loop-rate",
         metavar="HZ",
@@ -98,7 +101,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
     except (ValueError, OSError) as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return USAGE
-    for text in dict.fromkeys(robot.missing):
+    for text in robot.missing:
         print(f"left out: {text}")
     for path in written:
         print(path)
@@ -132,39 +135,58 @@ def _checked_targets(targets: Sequence[str]) -> list[str]:
 def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path]:
     """Write the files of targets, the table of speeds and export.json; returns their paths.
 
+    What each target leaves out is named in its file, and added to `robot.missing`.
+
     Raises:
         ValueError: a target needs what is not known; nothing of it was written.
         OSError: the folder cannot be written.
     """
-    limits = motion_limits(robot)
-    control = _control(robot, limits)
-    texts: dict[str, tuple[str, Callable[[], str]]] = {
-        "ros2_control": (CONTROL_FILE, lambda: ros2_control_yaml(robot, limits, control)),
-        "nav2": (NAV2_FILE, lambda: nav2_yaml(robot, limits)),
-        "robot_localization": (
-            LOCALIZATION_FILE,
-            lambda: robot_localization_yaml(robot, limits),
-        ),
-        "wpilib": (WPILIB_FILE, lambda: wpilib_java(robot)),
-    }
+    moved = replace(robot, missing=list(robot.missing))
+    limits = motion_limits(moved)
+    looped = replace(moved, missing=list(moved.missing))
+    control = _control(looped, limits)
     written: list[Path] = []
+    left_out: list[str] = []
     for target in targets:
+        known = {"ros2_control": looped, "nav2": moved, "robot_localization": moved}
+        own = known.get(target, robot)
+        own = replace(own, missing=list(own.missing))
         try:
-            if target in texts:
-                name, make = texts[target]
-                written.append(write_atomically(folder / name, make()))
-            else:
-                written += (write_urdf if target == "urdf" else write_sdf)(robot, folder)
+            written += _written(own, target, folder, limits, control)
         except ValueError as error:
             raise ValueError(f"--to {target}: {error}") from None
-    table = None
+        left_out += own.missing
     if {"ros2_control", "nav2"} & set(targets):
-        table = _table(robot, limits, control)
-    if table is not None:
-        written.append(write_atomically(folder / TABLE_FILE, table))
+        table = _table(looped, limits, control)
+        if table is not None:
+            written.append(write_atomically(folder / TABLE_FILE, table))
+        left_out += looped.missing[len(moved.missing) :]
+    robot.missing[:] = dict.fromkeys(left_out)
     content = _summary(robot, targets, limits, control)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return [*dict.fromkeys(written), write_atomically(folder / SUMMARY_FILE, text)]
+
+
+def _written(
+    robot: KnownRobot,
+    target: str,
+    folder: Path,
+    limits: tuple[AxisLimits, AxisLimits],
+    control: WheelControl | None,
+) -> list[Path]:
+    """Write the files of one target; their paths."""
+    if target == "urdf":
+        return write_urdf(robot, folder)
+    if target == "sdf":
+        return write_sdf(robot, folder)
+    if target == "wpilib":
+        return [write_atomically(folder / WPILIB_FILE, wpilib_java(robot))]
+    if target == "nav2":
+        return [write_atomically(folder / NAV2_FILE, nav2_yaml(robot, limits))]
+    if target == "robot_localization":
+        text = robot_localization_yaml(robot, limits)
+        return [write_atomically(folder / LOCALIZATION_FILE, text)]
+    return [write_atomically(folder / CONTROL_FILE, ros2_control_yaml(robot, limits, control))]
 
 
 def _control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl | None:
@@ -191,8 +213,8 @@ def _table(
     lines = [
         f"# How fast {robot.name} may drive",
         "",
-        f"For a tolerance, drive through a bend of 90 degrees at most at this speed, with {way} and "
-        "the exported limits:",
+        f"For a tolerance, drive through a bend of 90 degrees at most at this speed, with {way} "
+        "and the exported limits:",
         "",
         *table_text(bend_table(follower)),
         "",
@@ -202,9 +224,23 @@ def _table(
         "robot is, without looking ahead and without a correction until half a metre behind the "
         "bend. A follower that looks ahead or corrects deviates less. Errors of odometry and slip "
         "are not in it.",
+        *_steady(robot),
         "",
     ]
     return "\n".join(lines)
+
+
+def _steady(robot: KnownRobot) -> list[str]:
+    """What the model says of constant commands, where they do not come out as they are."""
+    if robot.kind != VELOCITY:
+        return []
+    v, omega = (1.0 / robot.results.velocity[name].drag.value for name in ("v", "omega"))
+    return [
+        "",
+        f"A constant command of v comes out {v:.3f} times, and one of omega {omega:.3f} times "
+        f"(1 / sigma3, 1 / sigma4): without a correction a bend of 90 degrees becomes one of "
+        f"{90.0 * omega / v:.1f}, which is most of the deviation where these differ.",
+    ]
 
 
 def _summary(
@@ -225,7 +261,7 @@ def _summary(
             name: {key: _plain(getattr(axis, key)) for key in AxisLimits.__dataclass_fields__}
             for name, axis in named
         },
-        "left_out": list(dict.fromkeys(robot.missing)),
+        "left_out": list(robot.missing),
     }
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The identified robot as URDF and as SDF: inertials, friction and damping of the wheel joints.
 
-The body of K5..K8 is the one whose closed form they are, with the described wheels (or those of the
-described mass and the calibrated radius and track). A URDF's joint friction is the Coulomb friction,
-its damping the viscous friction.
+The body of K5..K8 is the one whose closed form they are, with the described wheels (or those of
+the described mass and the calibrated radius and track). The friction of a joint is the Coulomb
+friction, its damping the viscous one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from diffbot_export.quantity import Quantity
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 
 
-
 def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]]:
     """Robot file and xacro macros of the identified robot, written; and that robot.
 
@@ -32,9 +31,7 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
     """
     torque, described = robot.results.torque, robot.description
     if described is None:
-        raise ValueError(
-            "masses need the description of the robot's wheels: give --robot FILE"
-        )
+        raise ValueError("masses need the description of the robot's wheels: give --robot FILE")
     if torque is None:
         raise ValueError(
             "no masses, inertias or friction were identified: give the results of ident or "
@@ -44,11 +41,10 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
     friction = [
         torque.friction[name].value if name in torque.friction else None for name in FRICTION_NAMES
     ]
+    k5, k7, k8 = (k[name].value for name in ("k5", "k7", "k8"))
     with tempfile.TemporaryDirectory() as scratch:
         measured = _with_lengths(robot, described, Path(scratch))
-        files = write_identified_robot(
-            measured, folder, *(k[name].value for name in ("k5", "k7", "k8")), friction, notes(robot)
-        )
+        files = write_identified_robot(measured, folder, k5, k7, k8, friction, notes(robot))
     return load_robot(files[0]), list(files)
 
 
@@ -94,24 +90,30 @@ def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
         OSError: the folder cannot be written.
     """
     identified, files = identified_files(robot, folder)
-    text = _commented(urdf(identified), notes(robot))
+    # Read once more, without the comments of the file that it was generated from.
+    tree = ElementTree.fromstring(urdf(identified))
+    text = _commented(_document(tree), notes(robot))
     path = folder / f"{identified.name}_identified.urdf"
     return [write_atomically(path, text), *files]
 
 
 def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
-    """`<robot>_identified.sdf`, a model with inertials, wheel joints and contacts, and its robot file.
+    """`<robot>_identified.sdf`, a model with inertials, joints and contacts, and its robot file.
 
     Raises:
         ValueError: see identified_files.
         OSError: the folder cannot be written.
     """
     identified, files = identified_files(robot, folder)
-    document = _sdf(identified)
-    ElementTree.indent(document)
-    text = '<?xml version="1.0"?>\n' + ElementTree.tostring(document, encoding="unicode") + "\n"
+    text = _document(_sdf(identified))
     path = folder / f"{identified.name}_identified.sdf"
     return [write_atomically(path, _commented(text, notes(robot))), *files]
+
+
+def _document(tree: ElementTree.Element) -> str:
+    """The XML, indented."""
+    ElementTree.indent(tree)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(tree, encoding="unicode")}\n'
 
 
 def _commented(text: str, lines: Sequence[str]) -> str:
@@ -159,9 +161,7 @@ def _sdf(robot: Robot) -> ElementTree.Element:
     return root
 
 
-def _wheel(
-    model: ElementTree.Element, robot: Robot, side: int, sign: float, joint: str
-) -> None:
+def _wheel(model: ElementTree.Element, robot: Robot, side: int, sign: float, joint: str) -> None:
     """Link and joint of a wheel; the link's y is its axle."""
     wheels, friction = robot.wheels, robot.friction
     name = f"{('left', 'right')[side]}_wheel"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot that all exported files are of: results put together with its description.
 
-Lengths are the calibrated ones where there are any, else the described ones. K5..K8 of a robot whose
-described wheels turned out to be others are turned into those of the calibrated wheels: the
+Lengths are the calibrated ones where there are any, else the described ones. K5..K8 of a robot
+whose described wheels turned out to be others are turned into those of the calibrated wheels: the
 identification saw v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so that
 
     K5' = K5 s_v / s_w^2,   K6' = K6 / s_v,   K7' = K7 s_v,   K8' = K8 s_w
@@ -131,9 +131,9 @@ class KnownRobot:
         results = self.results
         if results.calibration is not None and results.calibration.track is not None:
             return results.calibration.track
-        if results.voltage is not None and results.voltage.unit == "m":
-            if results.voltage.track is not None:
-                return results.voltage.track
+        voltage = results.voltage
+        if voltage is not None and voltage.unit == "m" and voltage.track is not None:
+            return voltage.track
         if self.description is None:
             return None
         return Quantity(
@@ -172,9 +172,7 @@ class KnownRobot:
                 None if quantity.lower is None else quantity.lower * factor,
                 None if quantity.upper is None else quantity.upper * factor,
             )
-            for (name, quantity), unit, factor in zip(
-                torque.k.items(), UNITS, factors, strict=True
-            )
+            for (name, quantity), unit, factor in zip(torque.k.items(), UNITS, factors, strict=True)
         }
 
     @property
@@ -410,10 +408,8 @@ def _described_speed(robot: KnownRobot, axis: int) -> Quantity | None:
     return Quantity(value, unit, f"limits of {robot.description.path.name}")
 
 
-def _effort_limits(
-    robot: KnownRobot, model: WheelModel, limit: Quantity, axis: int
-) -> AxisLimits:
-    """Of one axis: what a share of the effort gives at top speed, and takes away near standstill."""
+def _effort_limits(robot: KnownRobot, model: WheelModel, limit: Quantity, axis: int) -> AxisLimits:
+    """Of one axis: what a share of the effort gives at top speed, and takes away at rest."""
     plant = model.plant
     dry = max(plant.dry)
     drag = plant.total_drag[axis]
@@ -490,5 +486,3 @@ def sources_of(robot: KnownRobot) -> Sequence[Path]:
     """Files that everything rests on."""
     own = [] if robot.description is None else [robot.description.path]
     return (*robot.results.files, *own)
-
-

@@ -3,8 +3,8 @@
 
 The loop is that of pid_controller: C(z) = p + i T / (z - 1) on the wheel's speed, measured as mean
 over the last period T; the effort is held for a period and acts late by the delay d. For each axis
-of the plant (plant.py) all of it is exact in discrete time, also for delays that are no whole number
-of periods. The integral follows Skogestad's rule (J. Process Control 13, 2003):
+of the plant (plant.py) all of it is exact in discrete time, also for delays that are no whole
+number of periods. The integral follows Skogestad's rule (J. Process Control 13, 2003):
 
     i = p / min(J / D, 4 J / p)
 
@@ -27,7 +27,7 @@ Complex = NDArray[np.complex128]
 
 MARGIN = 60.0  # degrees, default of the phase margin
 GAIN_MARGIN = 2.0
-RIPPLE = 0.05
+RIPPLE = 0.25
 MOST_OVERSHOOT = 0.25
 # The integral's time as a multiple of the loop's, where drag does not shorten it.
 INTEGRAL = 4.0
@@ -182,7 +182,7 @@ class LoopGains:
 
 
 def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
-    """i that goes with p."""
+    """I that goes with p."""
     slow = max(axes, key=lambda axis: axis.inertia)
     time = INTEGRAL * slow.inertia / p
     if slow.drag > 0.0:
@@ -211,7 +211,9 @@ def design(
         ValueError: the margin is outside its range, or no gain reaches it.
     """
     if not 20.0 <= margin <= 85.0:
-        raise ValueError(f"margin = {margin:g} degrees: must be from 20 to 85; 60 suits most robots")
+        raise ValueError(
+            f"margin = {margin:g} degrees: must be from 20 to 85; 60 suits most robots"
+        )
 
     def fault(p: float) -> str | None:
         i = integral_gain(axes, p)
@@ -228,7 +230,7 @@ def design(
 
     high = 4.0 * max(axis.inertia for axis in axes) / period
     low = 1e-6 * high
-    why = "the noise of the encoders"
+    why = "the encoders' resolution (a lower --loop-rate allows more)"
     if largest < high:
         high = largest
     refused = fault(high)

@@ -73,7 +73,7 @@ def _pair(first: Quantity, second: Quantity) -> str:
 
 
 def _said(quantity: Quantity) -> str:
-    return f"{quantity.text()} by {quantity.source}"
+    return f"{quantity.text()}, {quantity.source}"
 
 
 def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
@@ -87,7 +87,9 @@ def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
         "max_velocity": Entry([v.value, 0.0, w.value], _pair(v, w)),
         "min_velocity": Entry([-v.value, 0.0, -w.value]),
         "max_accel": Entry([a.low, 0.0, alpha.low], f"lower ends of {_pair(a, alpha)}"),
-        "max_decel": Entry([-down.low, 0.0, -yaw_down.low], f"lower ends of {_pair(down, yaw_down)}"),
+        "max_decel": Entry(
+            [-down.low, 0.0, -yaw_down.low], f"lower ends of {_pair(down, yaw_down)}"
+        ),
     }
     bands = [axis.dead_band for axis in (linear, angular)]
     if any(bands):
@@ -142,9 +144,7 @@ def _slowest(axis: AxisLimits) -> Entry | None:
 
 def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
     tree: dict[str, Any] = {
-        "plugin": Entry(
-            "nav2_regulated_pure_pursuit_controller::RegulatedPurePursuitController"
-        )
+        "plugin": Entry("nav2_regulated_pure_pursuit_controller::RegulatedPurePursuitController")
     }
     tree |= _speeds(linear, {"desired_linear_vel": 1.0})
     tree |= _speeds(angular, {"rotate_to_heading_angular_vel": 1.0})
@@ -153,9 +153,7 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
         tree["min_approach_linear_velocity"] = slowest
         tree["regulated_linear_scaling_min_speed"] = slowest
     if angular.acceleration is not None:
-        tree["max_angular_accel"] = Entry(
-            angular.acceleration.low, _said(angular.acceleration)
-        )
+        tree["max_angular_accel"] = Entry(angular.acceleration.low, _said(angular.acceleration))
     newer: dict[str, Any] = {}
     if linear.velocity is not None:
         newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
@@ -164,9 +162,7 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
         newer["max_linear_decel"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
     newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
     if angular.deceleration is not None:
-        newer["max_angular_decel"] = Entry(
-            -angular.deceleration.low, _said(angular.deceleration)
-        )
+        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _said(angular.deceleration))
     return tree | newer
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The identified robot as its wheel loops see it: effort of each wheel in, wheel speeds out.
 
-With the mean and the half difference of both wheels, c = (right + left) / 2, d = (right - left) / 2,
-the two wheels become two axes that know nothing of each other but through the centre of mass:
+With mean and half difference of both wheels, c = (right + left) / 2, d = (right - left) / 2, the
+wheels become two axes that know nothing of each other but through the centre of mass:
 
     J_c w_c' = T_c - D_c w_c        v     = r w_c          T = e - viscous w - dry sign(w)
     J_d w_d' = T_d - D_d w_d        omega = r w_d / b
@@ -10,8 +10,8 @@ the two wheels become two axes that know nothing of each other but through the c
 e is the effort of a wheel: torque (N m), voltage (V) or a commanded wheel speed (rad/s). What J, D
 and friction are then:
 
-    torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple the axes
-    voltage     J_c = r ka, D_c = r kv of the forward axis; J_d = r ka / b, D_d = r kv / b of yaw; dry ks
+    torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple
+    voltage     J_c = r ka, D_c = r kv of forward; J_d = r ka / b, D_d = r kv / b of yaw; dry: ks
     velocity    J_c = sigma1, D_c = sigma3, J_d = sigma2, D_d = sigma4; dead bands of the commands
 
 The same gains on both wheels are the same gains on both axes, so that each loop can be designed for
@@ -108,6 +108,8 @@ class Plant:
 
 def _passed(effort: float, band: float) -> float:
     """What an offset dead band leaves of an effort."""
+    if band == 0.0:
+        return effort
     return math.copysign(max(abs(effort) - band, 0.0), effort)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A number with its unit, its 95 % interval and where it comes from, through products and shifts."""
+"""A number with its unit, its 95 % interval and where it comes from, also through products."""
 
 from __future__ import annotations
 

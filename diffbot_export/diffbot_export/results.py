@@ -107,13 +107,21 @@ class VoltageModel:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Radii and track, m, and the noise of the wheels' paths, m^2/m; None: not identified."""
+    """What a calibration found; None: not identified.
+
+    Attributes:
+        left_radius: m.
+        right_radius: m.
+        track: m.
+        path_noise: variance of a wheel's path per path, m^2/m.
+        gyro_walk: angle random walk of the gyro, rad^2/s.
+    """
 
     left_radius: Quantity | None
     right_radius: Quantity | None
     track: Quantity | None
     path_noise: Quantity | None
-    gyro_noise: Quantity | None = None
+    gyro_walk: Quantity | None
 
 
 @dataclass
@@ -293,7 +301,8 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     kinds = section.get("dead_band_kind", ["offset"] * 2)
     unknown = not math.isfinite(band) or spread == math.inf
     return VelocityAxis(
-        *pairs,
+        inertia=pairs[0],
+        drag=pairs[1],
         dead_time=Quantity(max(late, 0.0), "s", f"dead_time of {path.name}"),
         dead_band=None
         if unknown
@@ -333,38 +342,79 @@ def _with_std(entry: Any, unit: str, source: str) -> Quantity | None:
     """A value with its standard deviation; None where it is not identifiable."""
     if not isinstance(entry, dict):
         return None
-    value, std = entry.get("value"), entry.get("std", math.nan)
-    if any(type(number) not in (int, float) for number in (value, std)):
+    numbers = [entry.get("value"), entry.get("std", math.nan)]
+    if any(type(number) not in (int, float) for number in numbers):
         raise ValueError(f"{source} = {entry!r}: must hold numbers value and std")
+    value, std = (float(number) for number in numbers if number is not None)
     if not math.isfinite(value) or std == math.inf:
         return None
     if math.isnan(std):
-        return Quantity(float(value), unit, source)
-    return Quantity.normal(float(value), float(std), unit, source)
+        return Quantity(value, unit, source)
+    return Quantity.normal(value, std, unit, source)
 
 
 def _read_calibration(path: Path, results: Results) -> None:
     section = _holding(read_yaml(path), "left_radius")
     if section is None:
         raise ValueError(f"{path}: holds no left_radius; {MADE_BY}")
+    if section.get("outcome") == "refused":
+        raise ValueError(
+            f"{path}: the calibration was refused ({section.get('reason')}); repeat it"
+        )
     lengths = {
         name: _calibrated(section, name, "m", path, results)
         for name in ("left_radius", "right_radius", "track")
     }
+    if not any(lengths.values()):
+        lengths = _by_ratios(section, path, results)
     for name, quantity in lengths.items():
         if quantity is not None and not quantity.value > 0.0:
             raise ValueError(f"{path}: {name} = {quantity.value:g} m: must be > 0")
-    noise = section.get("odometry", section)
-    calibration = Calibration(
-        **lengths,
-        path_noise=_calibrated(noise, "path_noise", "m^2/m", path, results),
-    )
     if not any(lengths.values()):
         raise ValueError(
             f"{path}: neither radii nor track were identified; calibrate with more motion"
         )
-    results.calibration = calibration
+    walk = "gyro_angle_random_walk"
+    results.calibration = Calibration(
+        **lengths,
+        path_noise=_calibrated(section, "path_noise", "m^2/m", path, results),
+        gyro_walk=_calibrated(section, walk, "rad^2/s", path, results) if walk in section else None,
+    )
     results.robot = str(section.get("robot") or "") or results.robot
+
+
+def _by_ratios(
+    section: Mapping[str, Any], path: Path, results: Results
+) -> dict[str, Quantity | None]:
+    """Lengths of a calibration by a gyro: the mean radius is the given one."""
+    found: dict[str, Quantity | None] = dict.fromkeys(("left_radius", "right_radius", "track"))
+    given = section.get("given")
+    if not isinstance(given, dict):
+        return found
+    mean = 0.5 * sum(_number(given, name, path) for name in ("left_radius", "right_radius"))
+    words = f"of {path.name} for the given mean radius of {mean:.6g} m"
+    ratio = section.get("track_over_mean_radius")
+    if isinstance(ratio, dict) and ratio.get("identified"):
+        value = _calibrated(section, "track_over_mean_radius", "1", path, results)
+        found["track"] = value and Quantity(
+            mean * value.value, "m", f"track {words}", mean * value.low, mean * value.high
+        )
+    radii = section.get("radius_ratio")
+    if isinstance(radii, dict) and radii.get("identified"):
+        value = _calibrated(section, "radius_ratio", "1", path, results)
+        if value is not None:
+            left = [2.0 * mean / (1.0 + end) for end in (value.value, value.high, value.low)]
+            right = [2.0 * mean - end for end in left]
+            found["left_radius"] = Quantity(left[0], "m", f"left_radius {words}", *left[1:])
+            found["right_radius"] = Quantity(right[0], "m", f"right_radius {words}", *right[:0:-1])
+    return found
+
+
+def _number(section: Mapping[str, Any], name: str, path: Path) -> float:
+    value = section.get(name)
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{path}: {name} = {value!r}: must be a finite number")
+    return float(value)
 
 
 def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
@@ -386,9 +436,10 @@ def _calibrated(
         why = entry.get("reason") if isinstance(entry, dict) else None
         results.missing.append(f"{name}: not calibrated{f' ({why})' if why else ''}")
         return None
-    value, lower, upper = (entry.get(key) for key in ("value", "lower", "upper"))
-    if any(type(number) not in (int, float) for number in (value, lower, upper)):
+    numbers = [entry.get(key) for key in ("value", "lower", "upper")]
+    if any(type(number) not in (int, float) for number in numbers):
         raise ValueError(f"{path}: {name} = {entry!r}: must hold numbers value, lower, upper")
+    value, lower, upper = (float(number) for number in numbers if number is not None)
     if not (lower <= value <= upper and math.isfinite(upper - lower)):
         raise ValueError(
             f"{path}: {name} = {value:g} in [{lower:g}, {upper:g}]: must be inside its interval"
@@ -404,7 +455,7 @@ def _read_summary(path: Path, results: Results) -> None:
         raise ValueError(f"{path}: {error}; {MADE_BY}") from None
     controller = summary.get("controller") if isinstance(summary, dict) else None
     found = controller.get("parameters") if isinstance(controller, dict) else None
-    if not (isinstance(found, dict) and "sigma1" in found):
+    if not (isinstance(controller, dict) and isinstance(found, dict) and "sigma1" in found):
         raise ValueError(f"{path}: tells no sigma that was estimated while driving; {MADE_BY}")
     values = {name: found.get(name) or {} for name in ("sigma1", "sigma2", "sigma3", "sigma4")}
     if any(entry.get("std") is None or entry.get("value") is None for entry in values.values()):

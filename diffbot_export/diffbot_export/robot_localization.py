@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of robot_localization's filters: process noise and limits from the identified model."""
+"""Parameters of robot_localization's filters: process noise, limits of the identified model."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _process_noise(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
         diagonal[STATE.index(name)] = UNIFORM * largest**2 * period
         words.append(
             f"{name}: accelerations up to {largest:.4g}, evenly spread, over odometry's period of "
-            f"{period:g} s ({axis.acceleration.text()} by {axis.acceleration.source})"
+            f"{period:g} s ({axis.acceleration.text()}, {axis.acceleration.source})"
         )
     matrix = [
         diagonal[row] if row == column else 0.0
@@ -96,11 +96,11 @@ def _control(limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
         "control_config": Entry([True, False, False, False, False, True]),
         "acceleration_limits": Entry(
             [a.low, *zeros, alpha.low],
-            f"{a.text()} by {a.source}; {alpha.text()} by {alpha.source}",
+            f"{a.text()}, {a.source}; {alpha.text()}, {alpha.source}",
         ),
         "deceleration_limits": Entry(
             [down.low, *zeros, yaw_down.low],
-            f"{down.text()} by {down.source}; {yaw_down.text()} by {yaw_down.source}",
+            f"{down.text()}, {down.source}; {yaw_down.text()}, {yaw_down.source}",
         ),
     }
 
@@ -116,9 +116,9 @@ def _odometry(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> list[
             f"path noise k = {noise.text()} of each wheel makes variances of k |v| / (2 T) of vx "
             f"and 2 k |v| / (T {track.value:.4g}^2) of vyaw over a period T."
         )
-    if calibration is not None and calibration.gyro_noise is not None:
+    if calibration is not None and calibration.gyro_walk is not None:
         lines.append(
-            "Variance of the gyro for angular_velocity_covariance[8] of its messages: "
-            f"{calibration.gyro_noise.text()}."
+            "So does the gyro's: angular_velocity_covariance[8] of a reading every T s is N / T, "
+            f"with N = {calibration.gyro_walk.text()}."
         )
     return lines

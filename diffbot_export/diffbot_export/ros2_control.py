@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of ros2_control: diff_drive_controller, and the pid_controllers that it is chained to."""
+"""Parameters of ros2_control: diff_drive_controller, chained to a pid_controller per wheel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from diffbot_export.known_robot import (
     KnownRobot,
     WheelModel,
     joints_of,
-    motion_limits,
     sources_of,
     velocity_plant,
     wheel_model,
@@ -31,8 +30,8 @@ BASE = "diffbot_base_controller"
 PIDS = ("left_wheel_pid", "right_wheel_pid")
 # Of a predicted step: share of the clamp that the gain p alone may ask for, and of the top speed.
 UNCLAMPED, OF_TOP_SPEED = 0.6, 0.5
-# Longest prediction in times of the integral.
-LONG = 20.0
+# Longest prediction in times of the integral, and in periods.
+LONG, MOST_PERIODS = 10.0, 5000
 # What the planar motion does not have: variance of its readings, m^2 and rad^2 or per s^2.
 PLANAR = 1e-6
 # Way after which the pose's covariance is as written, m.
@@ -107,8 +106,10 @@ def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> W
     )
     pid = Pid(gains.p, gains.i, feedforward, clamp)
     step = _step(model, pid, fastest)
-    times = LONG * gains.p / gains.i
-    responses = tuple(predicted_step(model.plant, pid, period, axis, step, times) for axis in (0, 1))
+    times = min(LONG * gains.p / gains.i, MOST_PERIODS * period)
+    responses = tuple(
+        predicted_step(model.plant, pid, period, axis, step, times) for axis in (0, 1)
+    )
     return WheelControl(model, gains, pid, step, (responses[0], responses[1]))
 
 
@@ -122,7 +123,7 @@ def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
 
 
 def _largest_gain(robot: KnownRobot, limit: Quantity | None) -> float:
-    """p for which one count of the encoder moves the effort by RIPPLE of its limit."""
+    """P for which one count of the encoder moves the effort by RIPPLE of its limit."""
     if robot.description is None or limit is None or robot.description.encoder.counts == 0:
         return math.inf
     count = math.tau / robot.description.encoder.counts * robot.settings.loop_rate
@@ -165,8 +166,9 @@ def ros2_control_yaml(
     """The file, for a controller manager and its three controllers."""
     tree: dict[str, Any] = {"controller_manager": _manager(robot, control)}
     if control is not None:
-        for name, joint in zip(PIDS, joints_of(robot), strict=True):
-            tree[name] = {"ros__parameters": _pid(robot, control, joint)}
+        left, right = joints_of(robot)
+        tree[PIDS[0]] = {"ros__parameters": _pid(robot, control, left)}
+        tree[PIDS[1]] = {"ros__parameters": _uncommented(_pid(robot, control, right))}
     tree[BASE] = {"ros__parameters": _diff_drive(robot, limits, control)}
     head = [
         f"ros2_control of robot {robot.name}, from "
@@ -197,7 +199,7 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
     p = product(f"{unit} s/rad", "", (slow, 1.0), scale=gains.p / slow.value)
     forward, turning = control.responses
     tuned = (
-        f"for a phase margin of {margins.phase:.0f} degrees and a gain margin of {margins.gain:.1f} "
+        f"for a phase margin of {margins.phase:.0f} degrees, a gain margin of {margins.gain:.1f} "
         f"at {robot.settings.loop_rate:g} Hz anywhere in the intervals of the inertias (highest "
         f"crossover {margins.crossover:.3g} rad/s); bounded by {gains.bound}"
     )
@@ -242,6 +244,14 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
         "reference_and_state_interfaces": Entry(["velocity"]),
         "enable_feedforward": Entry(True, f"read by 4.x only, later ones always do; {dry}"),
         "gains": {joint: values},
+    }
+
+
+def _uncommented(tree: Tree) -> Tree:
+    """The other wheel's values, which are the same."""
+    return {
+        key: Entry(node.value) if isinstance(node, Entry) else _uncommented(node)
+        for key, node in tree.items()
     }
 
 
@@ -314,7 +324,7 @@ def _multiplier(length: Quantity, nominal: float) -> Entry:
     ratio = Quantity(
         length.value / nominal, "1", length.source, length.low / nominal, length.high / nominal
     )
-    return Entry(ratio.value, f"{ratio.text()}: {length.text()} by {length.source}")
+    return Entry(ratio.value, f"{ratio.text()}: {length.text()}, {length.source}")
 
 
 def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
@@ -333,7 +343,7 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
     # Path noise k of each wheel: variances k ds / 2 along, 2 k ds / track^2 of heading.
     along, turning = 0.5 * k, 2.0 * k / track.value**2
     across = turning * WAY**2 / 3.0
-    words = f"path noise {noise.text()} by {noise.source}"
+    words = f"{noise.source}, {noise.text()}"
     rates = [along * speed.value / period, turning * speed.value / period]
     return {
         "pose_covariance_diagonal": Entry(

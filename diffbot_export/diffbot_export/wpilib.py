@@ -64,7 +64,7 @@ def wpilib_java(robot: KnownRobot) -> str:
 
 def _constant(name: str, quantity: Quantity) -> list[str]:
     return [
-        f"  /** {quantity.text()} by {quantity.source}. */",
+        f"  /** {quantity.text()}, {quantity.source}. */",
         f"  public static final double {name} = {quantity.value!r};",
         "",
     ]

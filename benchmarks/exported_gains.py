@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Exported gains on the robot that they were identified from: settling and overshoot as predicted?
+
+Robots are drawn at random (diffbot_study.random_robots: friction, torque delay and noise, counting
+encoders), excited, identified and verified on motion that was held out. `diffbot export` gets the
+file that comes of it. Its ros2_control.yaml is read again, and a PID of its own, written as
+control_toolbox computes it, drives the true robot at the file's rate: a step of both wheels
+forward, and one of turning on the spot. The speed of the axis is compared with what export.json
+predicts.
+
+    ./diffbot python benchmarks/exported_gains.py --robots 40 --first 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+from diffbot_export.command import main as export
+
+from diffbot_ident.parameter_file import parameter_document, save_parameters
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.verification import HeldOutMotion, Model
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import Encoders
+from diffbot_study.random_robots import RandomRobot, draw, record_random
+
+LEARN, HELD_OUT = 15.0, 8.0  # s
+AXES = ("forward", "turning")
+# Steps of a period at which the true speed is looked at.
+FINE = 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Response of one axis of one robot.
+
+    Attributes:
+        settling: s; infinite: never.
+        overshoot: share of the step.
+        predicted_settling: likewise.
+        predicted_overshoot: likewise.
+        period: of the loops, s.
+    """
+
+    settling: float
+    overshoot: float
+    predicted_settling: float
+    predicted_overshoot: float
+    period: float
+
+    @property
+    def settling_error(self) -> float:
+        """Relative to the prediction."""
+        return self.settling / self.predicted_settling - 1.0
+
+    @property
+    def overshoot_error(self) -> float:
+        """Difference of the peaks, as a share of the predicted peak."""
+        return (1.0 + self.overshoot) / (1.0 + self.predicted_overshoot) - 1.0
+
+
+def identify(drawn: RandomRobot, folder: Path) -> bool:
+    """Write dynamic_parameters.yaml of a robot into a folder; whether it may be used."""
+    run = record_random(drawn, LEARN + HELD_OUT)
+    learner, held_out = (
+        make_estimator("integral", run.geometry, run.scale),
+        HeldOutMotion(run.geometry),
+    )
+    for sample in run.samples:
+        if sample.stamp <= LEARN:
+            learner.update(sample)
+        else:
+            held_out.add(sample)
+    estimate = learner.estimate()
+    if estimate.state is not State.ESTIMATED:
+        return False
+    model = Model.of(estimate)
+    verification = held_out.verify(model, model)
+    document = parameter_document(
+        estimate, drawn.robot.name, "2026-01-01", "0", LEARN, None, verification
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    save_parameters(folder / "dynamic_parameters.yaml", document)
+    return verification.passed
+
+
+class LoadedPid:
+    """pid_controller of one wheel, from its parameters; after control_toolbox's compute_command."""
+
+    def __init__(self, node: dict[str, Any]) -> None:
+        parameters = node["ros__parameters"]
+        (self.joint,) = parameters["dof_names"]
+        self._gains = parameters["gains"][self.joint]
+        self._i_term = 0.0
+
+    def command(self, reference: float, measured: float, period: float) -> float:
+        """Effort of a period."""
+        gains = self._gains
+        error = reference - measured
+        unclamped = gains["p"] * error + self._i_term
+        low, high = gains.get("u_clamp_min", -math.inf), gains.get("u_clamp_max", math.inf)
+        clamped = min(max(unclamped, low), high)
+        assert gains["antiwindup_strategy"] == "conditional_integration"
+        if clamped == unclamped or not error * unclamped > 0.0:
+            self._i_term += period * gains["i"] * error
+        return reference * gains["feedforward_gain"] + clamped
+
+
+def answers(seed: int, folder: Path, margin: float = 60.0) -> list[Answer] | None:
+    """Both answers of the robot of a seed; None: it was not identified."""
+    drawn = draw(seed).written(folder)
+    results, output = folder / f"results_{seed}", folder / f"export_{seed}"
+    if not identify(drawn, results):
+        return None
+    rate = round(1.0 / drawn.period)
+    words = [str(results), "--robot", str(drawn.robot.path), "--to", "ros2_control"]
+    words += ["--loop-rate", str(rate), "--margin", str(margin), "--output", str(output)]
+    with contextlib.redirect_stdout(io.StringIO()):
+        status = export(words)
+    if status != 0:
+        raise RuntimeError(f"seed {seed}: export ended with {status}")
+    nodes = yaml.safe_load((output / "ros2_control.yaml").read_text())
+    told = json.loads((output / "export.json").read_text())["wheel_loops"]
+    return [_answer(drawn, nodes, told, axis) for axis in (0, 1)]
+
+
+def _answer(drawn: RandomRobot, nodes: dict[str, Any], told: dict[str, Any], axis: int) -> Answer:
+    period = 1.0 / nodes["controller_manager"]["ros__parameters"]["update_rate"]
+    pids = [LoadedPid(nodes[name]) for name in ("left_wheel_pid", "right_wheel_pid")]
+    predicted, step, band = told["predicted"][AXES[axis]], told["step"], told["band"]
+    expected = math.inf if predicted["settling"] is None else predicted["settling"]
+    duration = min(10.0 * told["p"] / told["i"], 5000 * period)
+    references = (step if axis == 0 else -step, step)
+    noise = np.random.default_rng([drawn.seed, 3 + axis])
+    late = _Late(drawn.delay * drawn.period / period)
+    values = []
+    with contextlib.closing(make_simulator("ideal", drawn.robot)) as engine:
+        encoders = Encoders(drawn.robot.encoder.counts, period, drawn.seed)
+        measured = (0.0, 0.0)
+        for _ in range(round(duration / period)):
+            efforts = [
+                pid.command(reference, speed, period)
+                for pid, reference, speed in zip(pids, references, measured, strict=True)
+            ]
+            limit = drawn.robot.limits.torque
+            torques = [
+                min(max(effort, -limit), limit) * (1.0 + drawn.noise * noise.standard_normal())
+                for effort in efforts
+            ]
+            for left, right, share in late.pieces((torques[0], torques[1])):
+                for _ in range(FINE):
+                    engine.step((left, right), share * period / FINE)
+                    w_left, w_right = engine.wheel_velocities()
+                    speed = 0.5 * (w_right + w_left if axis == 0 else w_right - w_left)
+                    values.append((share * period / FINE, speed / step))
+            _, measured = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+    settled = time = 0.0
+    for interval, value in values:
+        time += interval
+        if abs(value - 1.0) > band:
+            settled = time
+    settling = math.inf if settled == time else settled
+    overshoot = max(max(value for _, value in values) - 1.0, 0.0)
+    return Answer(settling, overshoot, expected, predicted["overshoot"], period)
+
+
+class _Late:
+    """Torques that act late by a number of periods, whole or not."""
+
+    def __init__(self, periods: float) -> None:
+        whole = int(periods)
+        self._part = periods - whole
+        self._line = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
+
+    def pieces(self, torque: tuple[float, float]) -> list[tuple[float, float, float]]:
+        """(left, right, share of the period) of what acts in this period."""
+        self._line.append(torque)
+        before, now = self._line[0], self._line[1]
+        pieces = [(*before, self._part), (*now, 1.0 - self._part)]
+        return [piece for piece in pieces if piece[2] > 1e-9]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--robots", type=int, default=12)
+    parser.add_argument("--first", type=int, default=0, help="first seed (default: %(default)s)")
+    parser.add_argument("--verbose", action="store_true", help="a line per robot")
+    options = parser.parse_args()
+    found: list[Answer] = []
+    refused = 0
+    with TemporaryDirectory() as folder:
+        for seed in range(options.first, options.first + options.robots):
+            both = answers(seed, Path(folder))
+            if both is None:
+                refused += 1
+                continue
+            found += both
+            if options.verbose:
+                for name, answer in zip(AXES, both, strict=True):
+                    print(
+                        f"seed {seed} {name}: settling {answer.settling:.3f} s, predicted "
+                        f"{answer.predicted_settling:.3f}; overshoot {answer.overshoot:.3f}, "
+                        f"predicted {answer.predicted_overshoot:.3f}; {1e3 * answer.period:.0f} ms",
+                        flush=True,
+                    )
+    print(f"{options.robots} robots, {refused} not identified; {len(found)} steps")
+    for name in ("settling", "overshoot"):
+        errors = np.array([getattr(answer, f"{name}_error") for answer in found])
+        size = np.abs(errors)
+        print(
+            f"{name}: error median {100 * np.median(size):.1f} %, 95th percentile "
+            f"{100 * np.percentile(size, 95):.1f} %, largest {100 * size.max():.1f} %; within "
+            f"10 %: {np.count_nonzero(size <= 0.1)} of {len(size)}"
+        )
+
+
+if __name__ == "__main__":
+    main()
