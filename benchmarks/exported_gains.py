@@ -219,8 +219,8 @@ def main() -> None:
                     )
     print(f"{options.robots} robots, {refused} not identified; {len(found)} steps")
     for name in ("settling", "overshoot"):
-        errors = np.array([getattr(answer, f"{name}_error") for answer in found])
-        size = np.abs(errors)
+        told = [answer for answer in found if math.isfinite(answer.predicted_settling)]
+        size = np.abs([getattr(answer, f"{name}_error") for answer in told])
         print(
             f"{name}: error median {100 * np.median(size):.1f} %, 95th percentile "
             f"{100 * np.percentile(size, 95):.1f} %, largest {100 * size.max():.1f} %; within "

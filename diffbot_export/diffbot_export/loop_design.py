@@ -125,7 +125,7 @@ def margins(axis: LoopAxis, p: float, i: float, period: float) -> Margins:
     found = Margins(math.inf, math.inf, 0.0)
     crossings = np.flatnonzero((size[:-1] >= 1.0) & (size[1:] < 1.0))
     if len(crossings):
-        at = [_at(size, phase, angles, index) for index in crossings]
+        at = [_at(size, phase, angles, index) for index in crossings.tolist()]
         least = min(math.degrees(math.pi + where[0]) for where in at)
         found = Margins(least, math.inf, max(where[1] for where in at) / period)
     turns = np.flatnonzero((phase[:-1] > -math.pi) & (phase[1:] <= -math.pi))
