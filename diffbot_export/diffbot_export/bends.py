@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast a robot may drive through bends and stay within a tolerance, by its identified model.
 
-The path is a line, a bend of 90 degrees and a line. Whoever follows it commands the speed and the
-path's curvature times the speed, for the place where the robot is: without looking ahead, and
-without a correction until REACH behind the bend. The commands pass the limits of acceleration and,
-where there are any, the wheel loops; the model moves. The deviation is the largest distance from
-the path up to there. It counts what lags and what overshoots; not in it: errors of odometry, slip,
-and what a follower adds by itself. A follower that looks ahead or corrects deviates less.
+The path is a line, a bend of 90 degrees of radius R and a line. A follower that knows the pose
+exactly commands the speed v and, with the path's curvature k where it is, its distance e to the
+left of the path and its heading's error a,
+
+    omega = v (k - e / LENGTH^2 - 2 sin a / LENGTH),
+
+which brings back a robot that obeys at once along a way of some LENGTH without overshoot. The
+commands pass the limits of yaw rate and yaw acceleration and, where there are any, the wheel
+loops; the model moves. The deviation is the largest |e|. It counts lag, overshoot, dead bands and
+commands that come out larger or smaller than asked for. Not in it: errors of odometry, slip, and
+what another follower does differently; one that looks ahead cuts the bend, but lags less.
 """
 
 from __future__ import annotations
@@ -15,16 +20,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diffbot_export.plant import Pid, Plant, WheelLoops
+from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
 
-REACH = 0.5  # m
+LENGTH = 0.5  # m
+# Way behind the bend, m.
+REACH = 4.0 * LENGTH
 RADII = (0.25, 0.5, 1.0, 2.0)  # m
 TOLERANCES = (0.01, 0.02, 0.05, 0.1)  # m
 # Speeds that are tried, evenly spread in their logarithms from this share of the fastest on.
-SPEEDS, SLOWEST = 12, 0.02
-# Time of the straight line before the bend beyond that of gaining speed, s.
-CALM = 1.0
-LONGEST = 60.0
+SPEEDS, SLOWEST = 7, 0.1
+# Longest time for the bend, as a multiple of that at the commanded speed.
+LONGEST = 4.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,6 @@ class Follower:
         period: of the loops, s.
         speed: largest, m/s.
         yaw_rate: largest, rad/s.
-        acceleration: m/s^2.
         yaw_acceleration: rad/s^2.
     """
 
@@ -46,7 +51,6 @@ class Follower:
     period: float
     speed: float
     yaw_rate: float
-    acceleration: float
     yaw_acceleration: float
 
     def fastest(self, radius: float) -> float:
@@ -65,42 +69,45 @@ def deviation(follower: Follower, speed: float, radius: float) -> float:
     plant, period = follower.plant, follower.period
     geometry = plant.geometry
     fastest = max(geometry.wheel_velocity(speed, speed / radius))
-    loops = WheelLoops(plant, follower.pid, period, fastest)
+    loops = WheelLoops(plant, follower.pid, period, fastest, TURNING)
+    loops.cruise(speed / plant.radius)
     step = period / loops.steps
-    v_asked = w_asked = 0.0
-    x = y = theta = way = largest = 0.0
-    calm = CALM + speed / follower.acceleration + 3.0 * sum(plant.delay)
-    for k in range(round((calm + LONGEST) / period)):
-        bending = k * period >= calm
-        v_asked = min(speed, v_asked + follower.acceleration * period)
-        wanted = speed / radius if bending and way < 0.5 * math.pi * radius else 0.0
-        most = follower.yaw_acceleration * period
-        w_asked += max(-most, min(most, wanted - w_asked))
-        for left, right in loops.advance(geometry.wheel_velocity(v_asked, w_asked)):
-            if not bending:
-                continue
+    asked = x = y = theta = largest = 0.0
+    end = radius + REACH
+    most = follower.yaw_acceleration * period
+    for _ in range(round(LONGEST * (2.0 * radius + REACH) / speed / period)):
+        wanted = yaw_command(x, y, theta, radius, speed)
+        wanted = max(-follower.yaw_rate, min(follower.yaw_rate, wanted))
+        asked += max(-most, min(most, wanted - asked))
+        for left, right in loops.advance(geometry.wheel_velocity(speed, asked)):
             body = geometry.body_velocity(left, right)
             middle = theta + 0.5 * body[1] * step
             x += body[0] * step * math.cos(middle)
             y += body[0] * step * math.sin(middle)
             theta += body[1] * step
-            way += abs(body[0]) * step
-            largest = max(largest, distance_to_bend(x, y, radius))
-        if bending and way > 0.5 * math.pi * radius + REACH:
+        largest = max(largest, abs(bend_error(x, y, theta, radius)[0]))
+        if y > end:
             return largest
     return math.inf
 
 
-def distance_to_bend(x: float, y: float, radius: float) -> float:
-    """Distance of a point from the path, m: along x to 0, the bend to (radius, radius), along y."""
-    candidates = []
-    if x <= 0.0:
-        candidates.append(abs(y))
+def bend_error(x: float, y: float, theta: float, radius: float) -> tuple[float, float, float]:
+    """Distance to the left (m), heading's error (rad) and curvature (1/m) of the path at a pose.
+
+    The path goes along x to 0, through the bend to (radius, radius), and along y.
+    """
     if y >= radius:
-        candidates.append(abs(x - radius))
-    if x >= 0.0 and y <= radius:
-        candidates.append(abs(math.hypot(x, y - radius) - radius))
-    return min(candidates)
+        return radius - x, theta - 0.5 * math.pi, 0.0
+    if x <= 0.0:
+        return y, theta, 0.0
+    away = math.hypot(x, y - radius)
+    return radius - away, theta - math.atan2(x, radius - y), 1.0 / radius
+
+
+def yaw_command(x: float, y: float, theta: float, radius: float, speed: float) -> float:
+    """Omega of the follower, rad/s."""
+    left, turned, curvature = bend_error(x, y, theta, radius)
+    return speed * (curvature - left / LENGTH**2 - 2.0 * math.sin(turned) / LENGTH)
 
 
 @dataclass(frozen=True)
@@ -109,12 +116,14 @@ class BendRow:
 
     Attributes:
         radius: of the bend, m.
-        speeds: largest for each tolerance, m/s; None: not even the slowest that was tried.
+        slowest: speed that was tried, m/s; None: slower is not better, as there is a dead band.
+        speeds: largest for each tolerance, m/s; None: all that were tried deviate more.
         limited: for each tolerance, whether the limits of speed and yaw rate say so, and not the
             tolerance.
     """
 
     radius: float
+    slowest: float | None
     speeds: tuple[float | None, ...]
     limited: tuple[bool, ...]
 
@@ -132,26 +141,28 @@ def bend_table(
         errors: list[float] = []
         for speed in speeds:
             errors.append(deviation(follower, speed, radius))
-            if errors[-1] > max(tolerances):
+            # A dead band makes slow bends worse than faster ones.
+            if errors[-1] > max(tolerances) and errors[-1] >= errors[max(len(errors) - 2, 0)]:
                 break
         found = [_largest_speed(speeds, errors, tolerance) for tolerance in tolerances]
-        rows.append(BendRow(radius, tuple(found), tuple(speed == top for speed in found)))
+        rows.append(
+            BendRow(radius, speeds[0], tuple(found), tuple(speed == top for speed in found))
+        )
     return tuple(rows)
 
 
 def _largest_speed(
     speeds: Sequence[float], errors: Sequence[float], tolerance: float
 ) -> float | None:
-    """The speed at which the error first reaches the tolerance."""
-    if errors[0] > tolerance:
+    """The largest speed with no more error than the tolerance; between two tried ones linearly."""
+    good = [index for index, error in enumerate(errors) if error <= tolerance]
+    if not good:
         return None
-    pairs = zip(speeds, speeds[1:], errors, errors[1:], strict=False)
-    for slow, fast, below, above in pairs:
-        if above > tolerance:
-            if not math.isfinite(above):
-                return slow
-            return slow + (fast - slow) * (tolerance - below) / (above - below)
-    return speeds[len(errors) - 1]
+    last = good[-1]
+    if last + 1 >= len(errors) or not math.isfinite(errors[last + 1]):
+        return speeds[last]
+    share = (tolerance - errors[last]) / (errors[last + 1] - errors[last])
+    return speeds[last] + (speeds[last + 1] - speeds[last]) * share
 
 
 def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES) -> list[str]:
@@ -162,7 +173,8 @@ def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES
         cells = []
         for speed, limited in zip(row.speeds, row.limited, strict=True):
             if speed is None:
-                cells.append("not at all")
+                slow = row.slowest
+                cells.append("no speed" if slow is None else f"below {slow:.2f} m/s")
             else:
                 cells.append(f"{speed:.2f} m/s{' *' if limited else ''}")
         lines.append(f"| {row.radius:g} m | {' | '.join(cells)} |")

@@ -13,7 +13,7 @@ from typing import Any
 
 from diffbot_description import write_atomically
 from diffbot_description.files import closest
-from diffbot_export.bends import bend_table, table_text
+from diffbot_export.bends import LENGTH, bend_table, table_text
 from diffbot_export.description_files import write_sdf, write_urdf
 from diffbot_export.known_robot import (
     VELOCITY,
@@ -220,10 +220,9 @@ def _table(
         "",
         "\\* the limits of speed or yaw rate, not the tolerance.",
         "",
-        "Assumed: the identified model; speed and curvature are commanded for the place where the "
-        "robot is, without looking ahead and without a correction until half a metre behind the "
-        "bend. A follower that looks ahead or corrects deviates less. Errors of odometry and slip "
-        "are not in it.",
+        "Assumed: the identified model; a follower that knows the pose and corrects its distance e "
+        "and the error a of its heading: omega = v (curvature - e / L^2 - 2 sin(a) / L), with "
+        f"L = {LENGTH:g} m. Errors of odometry and slip are not in it.",
         *_steady(robot),
         "",
     ]
@@ -238,8 +237,8 @@ def _steady(robot: KnownRobot) -> list[str]:
     return [
         "",
         f"A constant command of v comes out {v:.3f} times, and one of omega {omega:.3f} times "
-        f"(1 / sigma3, 1 / sigma4): without a correction a bend of 90 degrees becomes one of "
-        f"{90.0 * omega / v:.1f}, which is most of the deviation where these differ.",
+        "(1 / sigma3, 1 / sigma4); where these differ, or where the commands have a dead band, "
+        "that is most of the deviation.",
     ]
 
 

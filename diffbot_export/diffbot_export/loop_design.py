@@ -8,8 +8,8 @@ number of periods. The integral follows Skogestad's rule (J. Process Control 13,
 
     i = p / min(J / D, 4 J / p)
 
-with the larger J of both axes, and p is the largest for which, with every J anywhere in its 95 %
-interval, both axes have the phase margin, a gain margin of 2, and overshoot no more than
+with the axis for which that is longer, and p is the largest for which, with every J anywhere in
+its 95 % interval, both axes have the phase margin, a gain margin of 2, and overshoot no more than
 MOST_OVERSHOOT, and for which one count of the encoder moves the effort by no more than a share
 RIPPLE of its limit.
 """
@@ -32,7 +32,7 @@ MOST_OVERSHOOT = 0.25
 # The integral's time as a multiple of the loop's, where drag does not shorten it.
 INTEGRAL = 4.0
 FREQUENCIES = 2000
-BISECTIONS = 40
+BISECTIONS = 24
 # Periods of a step whose overshoot is looked at, per time of the loop.
 LONG = 12.0
 
@@ -183,11 +183,11 @@ class LoopGains:
 
 def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
     """I that goes with p."""
-    slow = max(axes, key=lambda axis: axis.inertia)
-    time = INTEGRAL * slow.inertia / p
-    if slow.drag > 0.0:
-        time = min(time, slow.inertia / slow.drag)
-    return p / time
+    times = [
+        min(INTEGRAL * axis.inertia / p, axis.inertia / axis.drag if axis.drag else math.inf)
+        for axis in axes
+    ]
+    return p / max(times)
 
 
 def design(

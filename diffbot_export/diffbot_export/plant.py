@@ -28,8 +28,9 @@ from dataclasses import dataclass
 from arc_odometry import WheelGeometry
 
 Pair = tuple[float, float]
-# Speed over which dry friction changes its sign, as a share of the speed that is asked for.
-SOFT = 0.005
+# Speed over which dry friction changes its sign, as a share of the speed that is asked for: of a
+# step from rest, and of a robot whose wheels go on turning.
+SOFT, TURNING = 0.01, 0.05
 # Steps of the integration within a control period, and their largest share of a time constant.
 STEPS, LARGEST_STEP = 4, 0.5
 
@@ -127,9 +128,8 @@ class Pid:
     feedforward: float = 0.0
     clamp: float = math.inf
 
-    def start(self) -> Callable[[float, float, float], float]:
-        """A controller at rest: (reference, measured, period) to its output."""
-        integral = 0.0
+    def start(self, integral: float = 0.0) -> Callable[[float, float, float], float]:
+        """A controller with its integral: (reference, measured, period) to its output."""
 
         def update(reference: float, measured: float, period: float) -> float:
             nonlocal integral
@@ -153,13 +153,22 @@ class WheelLoops:
         pid: of both wheels; None: efforts are the references themselves.
         period: of the loops, s.
         fastest: largest wheel speed that will be asked for, rad/s, > 0.
+        soft: speed over which dry friction changes its sign, as a share of it.
     """
 
-    def __init__(self, plant: Plant, pid: Pid | None, period: float, fastest: float) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        pid: Pid | None,
+        period: float,
+        fastest: float,
+        soft: float = SOFT,
+    ) -> None:
         self._plant = plant
+        self._pid = pid
         self._controllers = None if pid is None else (pid.start(), pid.start())
         self._period = period
-        self._soft = SOFT * fastest
+        self._soft = soft * fastest
         steps = plant.steps(period, self._soft)
         self._steps = steps
         self._step = period / steps
@@ -178,6 +187,29 @@ class WheelLoops:
     def steps(self) -> int:
         """Steps of a period; `advance` tells the speeds after each."""
         return self._steps
+
+    def cruise(self, speed: float) -> None:
+        """Let it have driven straight on for long, at a reference of the wheels > 0, rad/s."""
+        plant = self._plant
+        if self._pid is None:
+            efforts = (speed, speed)
+            reached = max(speed - plant.band[0], 0.0) / plant.total_drag[0]
+        else:
+            pid, reached = self._pid, speed
+            left, right = (
+                (plant.drag[0] + viscous) * speed + dry
+                for viscous, dry in zip(plant.viscous, plant.dry, strict=True)
+            )
+            efforts = (left, right)
+            self._controllers = (
+                pid.start(left - pid.feedforward * speed),
+                pid.start(right - pid.feedforward * speed),
+            )
+        given = (0.5 * (efforts[1] + efforts[0]), 0.5 * (efforts[1] - efforts[0]))
+        self._under_way = tuple(
+            deque([effort] * len(line)) for line, effort in zip(self._under_way, given, strict=True)
+        )
+        self._speed = self._measured = (reached, reached)
 
     def advance(self, reference: Pair) -> list[Pair]:
         """Move on by a period; wheel speeds after each step of the integration, rad/s.

@@ -148,16 +148,16 @@ def follower_of(
         ValueError: what is missing for it.
     """
     linear, angular = limits
-    needed = (linear.velocity, angular.velocity, linear.acceleration, angular.acceleration)
+    needed = (linear.velocity, angular.velocity, angular.acceleration)
     if any(quantity is None for quantity in needed):
-        raise ValueError("limits of speed and acceleration are not all known")
-    v, w, a, alpha = (quantity.value for quantity in needed if quantity is not None)
+        raise ValueError("limits of speed and yaw acceleration are not all known")
+    v, w, alpha = (quantity.low for quantity in needed if quantity is not None)
     period = 1.0 / robot.settings.loop_rate
     if robot.kind == VELOCITY:
-        return Follower(velocity_plant(robot), None, period, v, w, a, alpha)
+        return Follower(velocity_plant(robot), None, period, v, w, alpha)
     if control is None:
         raise ValueError("there are no wheel loops")
-    return Follower(control.model.plant, control.pid, period, v, w, a, alpha)
+    return Follower(control.model.plant, control.pid, period, v, w, alpha)
 
 
 def ros2_control_yaml(

@@ -59,7 +59,7 @@ def velocity_results(folder: Path, **changes: Any) -> Path:
         "covariance_diagonal": [1e-4, 1e-4, 1e-4, 1e-4],
         "dead_time": [0.08, 0.06],
         "exponent": [1.0, 1.0],
-        "dead_band": [0.03, 0.2],
+        "dead_band": [0.03, 0.1],
         "dead_band_variance": [1e-6, 1e-4],
         "dead_band_kind": ["offset", "offset"],
         "robot": "turtlebot2",

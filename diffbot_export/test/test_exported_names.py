@@ -7,9 +7,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 import result_files
 import yaml
-from package_declarations import FILTER, control_faults, faults, nav2_faults
-
 from diffbot_export.command import main
+from package_declarations import FILTER, control_faults, faults, nav2_faults
 
 MAKERS = {
     "torque": result_files.torque_results,

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Margins and gains of the sampled wheel loop, against a simulation of nothing but its definition."""
+"""Margins and gains of the sampled wheel loop, against what they are defined by."""
 
 import math
 
 import numpy as np
 import pytest
+from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
 
 AXES = st.builds(
     LoopAxis,
