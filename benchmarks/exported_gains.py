@@ -7,7 +7,9 @@ encoders), excited, identified and verified on motion that was held out. `diffbo
 file that comes of it. Its ros2_control.yaml is read again, and a PID of its own, written as
 control_toolbox computes it, drives the true robot at the file's rate: a step of both wheels
 forward, and one of turning on the spot. The speed of the axis is compared with what export.json
-predicts.
+predicts. With --bends the true robot is driven through bends of 90 degrees at speeds of
+speed_table.md, by the follower that the table assumes, and the largest distance from the path is
+compared with the tolerance.
 
     ./diffbot python benchmarks/exported_gains.py --robots 40 --first 1000
 """
@@ -122,7 +124,19 @@ class LoadedPid:
 def answers(seed: int, folder: Path, margin: float = 60.0) -> list[Answer] | None:
     """Both answers of the robot of a seed; None: it was not identified."""
     drawn = draw(seed).written(folder)
-    results, output = folder / f"results_{seed}", folder / f"export_{seed}"
+    files = exported(drawn, folder, margin)
+    if files is None:
+        return None
+    nodes, told, _ = files
+    return [_answer(drawn, nodes, told, axis) for axis in (0, 1)]
+
+
+Files = tuple[dict[str, Any], dict[str, Any], str]
+
+
+def exported(drawn: RandomRobot, folder: Path, margin: float) -> Files | None:
+    """ros2_control.yaml, wheel_loops of export.json, and the table; None: not identified."""
+    results, output = folder / f"results_{drawn.seed}", folder / f"export_{drawn.seed}"
     if not identify(drawn, results):
         return None
     rate = round(1.0 / drawn.period)
@@ -131,10 +145,10 @@ def answers(seed: int, folder: Path, margin: float = 60.0) -> list[Answer] | Non
     with contextlib.redirect_stdout(io.StringIO()):
         status = export(words)
     if status != 0:
-        raise RuntimeError(f"seed {seed}: export ended with {status}")
+        raise RuntimeError(f"seed {drawn.seed}: export ended with {status}")
     nodes = yaml.safe_load((output / "ros2_control.yaml").read_text())
     told = json.loads((output / "export.json").read_text())["wheel_loops"]
-    return [_answer(drawn, nodes, told, axis) for axis in (0, 1)]
+    return nodes, told, (output / "speed_table.md").read_text()
 
 
 def _answer(drawn: RandomRobot, nodes: dict[str, Any], told: dict[str, Any], axis: int) -> Answer:
@@ -193,17 +207,113 @@ class _Late:
         return [piece for piece in pieces if piece[2] > 1e-9]
 
 
+@dataclass(frozen=True)
+class Bend:
+    """A bend driven at the speed of the table: radius, tolerance and deviation, m; speed, m/s."""
+
+    radius: float
+    tolerance: float
+    speed: float
+    deviation: float
+
+
+def bends(seed: int, folder: Path, margin: float = 60.0) -> list[Bend] | None:
+    """Bends of the robot of a seed, where the tolerance bounds the speed; None: not identified."""
+    drawn = draw(seed).written(folder)
+    files = exported(drawn, folder, margin)
+    if files is None:
+        return None
+    nodes, _, table = files
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    tolerances = [0.01 * float(cell.split()[1]) for cell in rows[0][1:]]
+    found = []
+    for label, *cells in rows[1:]:
+        for tolerance, cell in zip(tolerances, cells, strict=True):
+            if cell[0].isdigit() and not cell.endswith("*"):
+                radius, speed = float(label.split()[0]), float(cell.split()[0])
+                away = _driven(drawn, nodes, radius, speed)
+                found.append(Bend(radius, tolerance, speed, away))
+    return found
+
+
+def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: float) -> float:
+    """Largest distance of the true robot from line, bend and line, m; it starts from rest."""
+    period = 1.0 / nodes["controller_manager"]["ros__parameters"]["update_rate"]
+    base = nodes["diffbot_base_controller"]["ros__parameters"]
+    linear, angular = base["linear"]["x"], base["angular"]["z"]
+    pids = [LoadedPid(nodes[name]) for name in ("left_wheel_pid", "right_wheel_pid")]
+    geometry = drawn.robot.geometry
+    late = _Late(drawn.delay * drawn.period / period)
+    length, run_up = 0.5, 2.0 * speed + speed**2 / linear["max_acceleration"]
+    v = omega = largest = 0.0
+    measured = (0.0, 0.0)
+    with contextlib.closing(make_simulator("ideal", drawn.robot)) as engine:
+        engine.reset((-run_up, 0.0, 0.0))
+        encoders = Encoders(drawn.robot.encoder.counts, period, drawn.seed)
+        for _ in range(round((3.0 + 4.0 * (run_up + 2.0 * radius + 2.0) / speed) / period)):
+            x, y, theta = engine.pose()
+            if y >= radius:
+                left, turned, curvature = radius - x, theta - 0.5 * math.pi, 0.0
+            elif x <= 0.0:
+                left, turned, curvature = y, theta, 0.0
+            else:
+                left = radius - math.hypot(x, radius - y)
+                turned, curvature = theta - math.atan2(x, radius - y), 1.0 / radius
+            if x > 0.0:
+                largest = max(largest, abs(left))
+            if y > radius + 2.0:
+                return largest
+            most = period * linear["max_acceleration"]
+            v = min(speed, v + most)
+            wanted = speed * (curvature - left / length**2 - 2.0 * math.sin(turned) / length)
+            wanted = min(max(wanted, angular["min_velocity"]), angular["max_velocity"])
+            most = period * angular["max_acceleration"]
+            omega = min(max(wanted, omega - most), omega + most)
+            efforts = [
+                pid.command(reference, rate, period)
+                for pid, reference, rate in zip(
+                    pids, geometry.wheel_velocity(v, omega), measured, strict=True
+                )
+            ]
+            limit = drawn.robot.limits.torque
+            torque = tuple(min(max(effort, -limit), limit) for effort in efforts)
+            for left_torque, right_torque, share in late.pieces((torque[0], torque[1])):
+                engine.step((left_torque, right_torque), share * period)
+            _, measured = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+    return math.inf
+
+
+def print_bends(seeds: range) -> None:
+    """Deviations as shares of their tolerances."""
+    shares = []
+    with TemporaryDirectory() as folder:
+        for seed in seeds:
+            for bend in bends(seed, Path(folder)) or ():
+                shares.append(bend.deviation / bend.tolerance)
+    print(
+        f"{len(seeds)} robots, {len(shares)} bends at the speed of the table: deviation over "
+        f"tolerance median {np.median(shares):.2f}, 5th and 95th percentile "
+        f"{np.percentile(shares, 5):.2f} and {np.percentile(shares, 95):.2f}, largest "
+        f"{max(shares):.2f}"
+    )
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--robots", type=int, default=12)
     parser.add_argument("--first", type=int, default=0, help="first seed (default: %(default)s)")
     parser.add_argument("--verbose", action="store_true", help="a line per robot")
+    parser.add_argument("--bends", action="store_true", help="the table of speeds instead")
     options = parser.parse_args()
+    seeds = range(options.first, options.first + options.robots)
+    if options.bends:
+        print_bends(seeds)
+        return
     found: list[Answer] = []
     refused = 0
     with TemporaryDirectory() as folder:
-        for seed in range(options.first, options.first + options.robots):
+        for seed in seeds:
             both = answers(seed, Path(folder))
             if both is None:
                 refused += 1

@@ -142,12 +142,12 @@ def bend_table(
         for speed in speeds:
             errors.append(deviation(follower, speed, radius))
             # A dead band makes slow bends worse than faster ones.
-            if errors[-1] > max(tolerances) and errors[-1] >= errors[max(len(errors) - 2, 0)]:
+            if len(errors) > 1 and errors[-1] > max(max(tolerances), errors[-2]):
                 break
-        found = [_largest_speed(speeds, errors, tolerance) for tolerance in tolerances]
-        rows.append(
-            BendRow(radius, speeds[0], tuple(found), tuple(speed == top for speed in found))
-        )
+        slowest = speeds[0] if len(errors) < 2 or errors[1] >= errors[0] else None
+        found = tuple(_largest_speed(speeds, errors, tolerance) for tolerance in tolerances)
+        limited = tuple(speed == top for speed in found)
+        rows.append(BendRow(radius, slowest, found, limited))
     return tuple(rows)
 
 
