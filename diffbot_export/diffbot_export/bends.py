@@ -30,7 +30,7 @@ TOLERANCES = (0.01, 0.02, 0.05, 0.1)  # m
 # Speeds that are tried, evenly spread in their logarithms from this share of the fastest on.
 SPEEDS, SLOWEST = 7, 0.1
 # Longest time for the bend, as a multiple of that at the commanded speed.
-LONGEST = 4.0
+LONGEST = 2.5
 
 
 @dataclass(frozen=True)

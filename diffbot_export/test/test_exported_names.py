@@ -22,20 +22,23 @@ def exported(folder, results, *words):
     return folder / "out"
 
 
-def folders(folder, kind, calibrated):
-    found = [MAKERS[kind](folder / kind)]
-    return [*found, result_files.calibration(folder / "calibrated")] if calibrated else found
+@pytest.fixture(scope="module")
+def torque(tmp_path_factory):
+    """Everything from a torque robot with a calibration."""
+    folder = tmp_path_factory.mktemp("torque")
+    results = [result_files.torque_results(folder / "r"), result_files.calibration(folder / "c")]
+    targets = ("ros2_control", "nav2", "robot_localization", "sdf")
+    return exported(folder, results, "--to", *targets)
 
 
-def robot_of(kind):
-    return ["--robot", "turtlebot2"] if kind == "velocity" else ["--robot", "twil"]
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
 @pytest.mark.parametrize("kind", MAKERS)
-def test_yaml_files_hold_only_declared_parameters(tmp_path, kind, calibrated):
-    words = ["--to", "ros2_control", "nav2", "robot_localization", *robot_of(kind)]
-    out = exported(tmp_path, folders(tmp_path, kind, calibrated), *words)
+def test_yaml_files_hold_only_declared_parameters(tmp_path, torque, kind):
+    if kind == "torque":
+        out = torque
+    else:
+        words = ["--to", "ros2_control", "nav2", "robot_localization", "--robot"]
+        robot = "turtlebot2" if kind == "velocity" else "twil"
+        out = exported(tmp_path, [MAKERS[kind](tmp_path / "r")], *words, robot)
     read = {path.stem: yaml.safe_load(path.read_text()) for path in out.glob("*.yaml")}
     assert control_faults(read["ros2_control"]) == []
     assert nav2_faults(read["nav2"]) == []
@@ -46,12 +49,11 @@ def test_yaml_files_hold_only_declared_parameters(tmp_path, kind, calibrated):
     assert "velocity_smoother" in read["nav2"]
     assert "acceleration_limits" in parameters
     base = read["ros2_control"]["diffbot_base_controller"]["ros__parameters"]
-    assert ("twist_covariance_diagonal" in base) == calibrated
+    assert ("twist_covariance_diagonal" in base) == (kind == "torque")
 
 
-def test_wrong_names_types_and_bounds_would_be_found(tmp_path):
-    out = exported(tmp_path, [result_files.torque_results(tmp_path / "r")], "--to", "ros2_control")
-    document = yaml.safe_load((out / "ros2_control.yaml").read_text())
+def test_wrong_names_types_and_bounds_would_be_found(torque):
+    document = yaml.safe_load((torque / "ros2_control.yaml").read_text())
     base = document["diffbot_base_controller"]["ros__parameters"]
     base["wheel_seperation"] = 1.0
     base["wheel_radius"] = -0.1
@@ -67,15 +69,16 @@ def test_wrong_names_types_and_bounds_would_be_found(tmp_path):
     ]
 
 
-def test_every_number_of_a_parameter_file_has_a_word_beside_it(tmp_path):
-    results = folders(tmp_path, "torque", True)
-    out = exported(tmp_path, results, "--to", "ros2_control")
-    lines = (out / "ros2_control.yaml").read_text().splitlines()
+def test_every_number_of_a_parameter_file_has_a_word_beside_it(torque):
+    text = (torque / "ros2_control.yaml").read_text()
+    left, right = text.split("right_wheel_pid:\n  ros__parameters")
+    # The right wheel has the left one's values, without the words.
+    base = right.split("diffbot_base_controller:\n")[1]
+    lines = (left + base).splitlines()
     silent = ("min_velocity", "_reverse", "d", "u_clamp_min")
-    left = "\n".join(lines).split("right_wheel_pid:\n  ros__parameters")[0].splitlines()
-    for before, line in zip(left, left[1:], strict=False):
+    for before, line in zip(lines, lines[1:], strict=False):
         name, _, value = line.strip().partition(": ")
-        if re.match(r"[-\[]?[\d.]", value) and not name.endswith(silent):
+        if not name.startswith("#") and re.match(r"[-\[]?[\d.]", value) and not name.endswith(silent):
             assert before.strip().startswith("#"), line
 
 
@@ -92,10 +95,9 @@ def test_wpilib_constants_are_java_doubles_with_interval_and_source(tmp_path):
     assert text.count("{") == text.count("}")
 
 
-def test_sdf_has_the_masses_and_frictions_of_the_identified_robot(tmp_path):
-    out = exported(tmp_path, [result_files.torque_results(tmp_path / "r")], "--to", "sdf")
-    model = ElementTree.parse(out / "twil_identified.sdf").getroot().find("model")
-    data = yaml.safe_load((out / "twil_identified.yaml").read_text())
+def test_sdf_has_the_masses_and_frictions_of_the_identified_robot(torque):
+    model = ElementTree.parse(torque / "twil_identified.sdf").getroot().find("model")
+    data = yaml.safe_load((torque / "twil_identified.yaml").read_text())
     masses = [float(link.findtext("inertial/mass")) for link in model.iter("link")]
     assert masses == [data["body"]["mass"], data["wheels"]["mass"], data["wheels"]["mass"]]
     viscous_left, _, coulomb_left, _ = result_files.FRICTION
