@@ -57,6 +57,11 @@ COMMANDS = {
             "make a robot file from a URDF or xacro file; --help lists all options",
         ),
         Command(
+            "export",
+            "RESULTS [...] --to TARGET --output DIR",
+            "write results for ros2_control, Nav2, robot_localization, URDF, SDF or WPILib",
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",

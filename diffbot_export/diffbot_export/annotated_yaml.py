@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""YAML with a comment above each value, written by hand: a dumper knows no comments."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+Value = bool | int | float | str | Sequence[float] | Sequence[str] | Sequence[bool]
+WIDTH = 98
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value with what is said of it.
+
+    Attributes:
+        value: number, text, bool, or a list of one kind; not empty.
+        comment: interval and source; empty: the value needs no word.
+    """
+
+    value: Value
+    comment: str = ""
+
+
+Tree = Mapping[str, "Entry | Tree"]
+
+
+def to_yaml(tree: Tree, head: Sequence[str]) -> str:
+    """The document: a comment at its head, then the tree, in its order."""
+    lines = [line for text in head for line in _comment(text, "")]
+    return "\n".join((*lines, *_lines(tree, ""))) + "\n"
+
+
+def _lines(tree: Tree, indent: str) -> list[str]:
+    lines = []
+    for key, node in tree.items():
+        if isinstance(node, Entry):
+            lines += _comment(node.comment, indent) if node.comment else []
+            # YAML goes on in the next line of a list.
+            lines += textwrap.wrap(
+                f"{indent}{key}: {scalar(node.value)}",
+                WIDTH,
+                subsequent_indent=f"{indent}  ",
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+        else:
+            lines += [f"{indent}{key}:", *_lines(node, f"{indent}  ")]
+    return lines
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"{indent}# ",
+        subsequent_indent=f"{indent}#   ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    ) or [f"{indent}#"]
+
+
+def scalar(value: Value) -> str:
+    """A value as YAML has it; a float never looks like a whole number or a text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"[{', '.join(scalar(entry) for entry in value)}]"
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ".nan"
+    if math.isinf(value):
+        return ".inf" if value > 0.0 else "-.inf"
+    text = f"{value:.6g}"
+    mantissa, mark, exponent = text.partition("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}{mark}{exponent}"

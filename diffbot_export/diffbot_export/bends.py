@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast a robot may drive through bends and stay within a tolerance, by its identified model.
+
+The path is a line, a bend of 90 degrees of radius R and a line. A follower that knows the pose
+exactly commands the speed v and, with the path's curvature k where it is, its distance e to the
+left of the path and its heading's error a,
+
+    omega = v (k - e / LENGTH^2 - 2 sin a / LENGTH),
+
+which brings back a robot that obeys at once along a way of some LENGTH without overshoot. The
+commands pass the limits of yaw rate and yaw acceleration and, where there are any, the wheel
+loops; the model moves. The deviation is the largest |e|. It counts lag, overshoot, dead bands and
+commands that come out larger or smaller than asked for. Not in it: errors of odometry, slip, and
+what another follower does differently; one that looks ahead cuts the bend, but lags less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
+
+LENGTH = 0.5  # m
+# Way behind the bend, m.
+REACH = 4.0 * LENGTH
+RADII = (0.25, 0.5, 1.0, 2.0)  # m
+TOLERANCES = (0.01, 0.02, 0.05, 0.1)  # m
+# Speeds that are tried, evenly spread in their logarithms from this share of the fastest on.
+SPEEDS, SLOWEST = 7, 0.1
+# Longest time for the bend, as a multiple of that at the commanded speed.
+LONGEST = 2.5
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A plant with its loops and limits.
+
+    Attributes:
+        plant: the robot.
+        pid: of the wheels; None: the plant takes wheel speeds as commands.
+        period: of the loops, s.
+        speed: largest, m/s.
+        yaw_rate: largest, rad/s.
+        yaw_acceleration: rad/s^2.
+    """
+
+    plant: Plant
+    pid: Pid | None
+    period: float
+    speed: float
+    yaw_rate: float
+    yaw_acceleration: float
+
+    def fastest(self, radius: float) -> float:
+        """Speed that the limits allow in a bend of this radius, m/s."""
+        return min(self.speed, self.yaw_rate * radius)
+
+
+def deviation(follower: Follower, speed: float, radius: float) -> float:
+    """Largest distance from the path, m; infinite where the robot does not get through.
+
+    Args:
+        follower: robot, loops and limits.
+        speed: m/s, > 0.
+        radius: of the bend, m, > 0.
+    """
+    plant, period = follower.plant, follower.period
+    geometry = plant.geometry
+    fastest = max(geometry.wheel_velocity(speed, speed / radius))
+    loops = WheelLoops(plant, follower.pid, period, fastest, TURNING)
+    loops.cruise(speed / plant.radius)
+    step = period / loops.steps
+    asked = x = y = theta = largest = 0.0
+    end = radius + REACH
+    most = follower.yaw_acceleration * period
+    for _ in range(round(LONGEST * (2.0 * radius + REACH) / speed / period)):
+        wanted = yaw_command(x, y, theta, radius, speed)
+        wanted = max(-follower.yaw_rate, min(follower.yaw_rate, wanted))
+        asked += max(-most, min(most, wanted - asked))
+        for left, right in loops.advance(geometry.wheel_velocity(speed, asked)):
+            body = geometry.body_velocity(left, right)
+            middle = theta + 0.5 * body[1] * step
+            x += body[0] * step * math.cos(middle)
+            y += body[0] * step * math.sin(middle)
+            theta += body[1] * step
+        largest = max(largest, abs(bend_error(x, y, theta, radius)[0]))
+        if y > end:
+            return largest
+    return math.inf
+
+
+def bend_error(x: float, y: float, theta: float, radius: float) -> tuple[float, float, float]:
+    """Distance to the left (m), heading's error (rad) and curvature (1/m) of the path at a pose.
+
+    The path goes along x to 0, through the bend to (radius, radius), and along y.
+    """
+    if y >= radius:
+        return radius - x, theta - 0.5 * math.pi, 0.0
+    if x <= 0.0:
+        return y, theta, 0.0
+    away = math.hypot(x, y - radius)
+    return radius - away, theta - math.atan2(x, radius - y), 1.0 / radius
+
+
+def yaw_command(x: float, y: float, theta: float, radius: float, speed: float) -> float:
+    """Omega of the follower, rad/s."""
+    left, turned, curvature = bend_error(x, y, theta, radius)
+    return speed * (curvature - left / LENGTH**2 - 2.0 * math.sin(turned) / LENGTH)
+
+
+@dataclass(frozen=True)
+class BendRow:
+    """Speeds for one radius.
+
+    Attributes:
+        radius: of the bend, m.
+        slowest: speed that was tried, m/s; None: slower is not better, as there is a dead band.
+        speeds: largest for each tolerance, m/s; None: all that were tried deviate more.
+        limited: for each tolerance, whether the limits of speed and yaw rate say so, and not the
+            tolerance.
+    """
+
+    radius: float
+    slowest: float | None
+    speeds: tuple[float | None, ...]
+    limited: tuple[bool, ...]
+
+
+def bend_table(
+    follower: Follower,
+    radii: Sequence[float] = RADII,
+    tolerances: Sequence[float] = TOLERANCES,
+) -> tuple[BendRow, ...]:
+    """Largest speeds for tolerances, by interpolation between simulated speeds."""
+    rows = []
+    for radius in radii:
+        top = follower.fastest(radius)
+        speeds = [top * SLOWEST ** (1.0 - index / (SPEEDS - 1)) for index in range(SPEEDS)]
+        errors: list[float] = []
+        for speed in speeds:
+            errors.append(deviation(follower, speed, radius))
+            # A dead band makes slow bends worse than faster ones.
+            if len(errors) > 1 and errors[-1] > max(max(tolerances), errors[-2]):
+                break
+        slowest = speeds[0] if len(errors) < 2 or errors[1] >= errors[0] else None
+        found = tuple(_largest_speed(speeds, errors, tolerance) for tolerance in tolerances)
+        limited = tuple(speed == top for speed in found)
+        rows.append(BendRow(radius, slowest, found, limited))
+    return tuple(rows)
+
+
+def _largest_speed(
+    speeds: Sequence[float], errors: Sequence[float], tolerance: float
+) -> float | None:
+    """The largest speed with no more error than the tolerance; between two tried ones linearly."""
+    good = [index for index, error in enumerate(errors) if error <= tolerance]
+    if not good:
+        return None
+    last = good[-1]
+    if last + 1 >= len(errors) or not math.isfinite(errors[last + 1]):
+        return speeds[last]
+    share = (tolerance - errors[last]) / (errors[last + 1] - errors[last])
+    return speeds[last] + (speeds[last + 1] - speeds[last]) * share
+
+
+def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES) -> list[str]:
+    """The table, a line each."""
+    title = "bend of radius | " + " | ".join(f"within {100 * t:g} cm" for t in tolerances)
+    lines = [f"| {title} |", "|---" * (len(tolerances) + 1) + "|"]
+    for row in rows:
+        cells = []
+        for speed, limited in zip(row.speeds, row.limited, strict=True):
+            if speed is None:
+                slow = row.slowest
+                cells.append("no speed" if slow is None else f"below {slow:.2f} m/s")
+            else:
+                cells.append(f"{speed:.2f} m/s{' *' if limited else ''}")
+        lines.append(f"| {row.radius:g} m | {' | '.join(cells)} |")
+    return lines

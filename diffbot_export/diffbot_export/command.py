@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command `export`: what was identified, as files that other software reads."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from diffbot_description import write_atomically
+from diffbot_description.files import closest
+from diffbot_export.bends import LENGTH, bend_table, table_text
+from diffbot_export.description_files import write_sdf, write_urdf
+from diffbot_export.known_robot import (
+    VELOCITY,
+    AxisLimits,
+    KnownRobot,
+    Settings,
+    known_robot,
+    motion_limits,
+    sources_of,
+)
+from diffbot_export.nav2 import FILE as NAV2_FILE
+from diffbot_export.nav2 import nav2_yaml
+from diffbot_export.quantity import Quantity
+from diffbot_export.results import read_results
+from diffbot_export.robot_localization import FILE as LOCALIZATION_FILE
+from diffbot_export.robot_localization import robot_localization_yaml
+from diffbot_export.ros2_control import FILE as CONTROL_FILE
+from diffbot_export.ros2_control import (
+    WheelControl,
+    follower_of,
+    ros2_control_yaml,
+    wheel_control,
+)
+from diffbot_export.wpilib import FILE as WPILIB_FILE
+from diffbot_export.wpilib import wpilib_java
+
+TARGETS = ("ros2_control", "nav2", "robot_localization", "urdf", "sdf", "wpilib")
+TABLE_FILE, SUMMARY_FILE = "speed_table.md", "export.json"
+USAGE = 2
+_EPILOG = """examples:
+  {prog} results/20260822-ident --to ros2_control --output my_robot
+  {prog} ident_results calibration_results --to nav2 --robot my_robot.yaml --output my_robot
+  {prog} sysid_results --to wpilib --output my_robot"""
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Write what was identified as files that other software reads, each value with "
+        "its interval and its source.",
+        epilog=_EPILOG.format(prog=prog),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("results", metavar="RESULTS", nargs="+", type=Path, help="folders or files of results")
+    add("--to", metavar="TARGET", nargs="+", required=True, help=f"of {', '.join(TARGETS)}")
+    add(
+        "--robot", metavar="NAME|FILE", help="description of the robot, for what was not identified"
+    )
+    add(
+        "--loop-rate",
+        metavar="HZ",
+        type=float,
+        default=Settings.loop_rate,
+        help="of the controller manager (default: %(default)g)",
+    )
+    add(
+        "--margin",
+        metavar="DEGREES",
+        type=float,
+        default=Settings.margin,
+        help="least phase margin of the wheel loops (default: %(default)g)",
+    )
+    add(
+        "--voltage",
+        metavar="V",
+        type=float,
+        default=Settings.voltage,
+        help="largest voltage, of a robot driven by voltages (default: %(default)g)",
+    )
+    add("--output", metavar="DIR", type=Path, required=True, help="folder of the files")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
+    """Run the command; returns 0, or 2 after a message where something cannot be exported."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = _parser(prog).parse_intermixed_args(_with_results_first(words))
+    try:
+        targets = _checked_targets(options.to)
+        settings = Settings(options.loop_rate, options.margin, options.voltage)
+        robot = known_robot(read_results(options.results), options.robot, settings)
+        written = export(robot, targets, options.output.expanduser())
+    except (ValueError, OSError) as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return USAGE
+    for text in robot.missing:
+        print(f"left out: {text}")
+    for path in written:
+        print(path)
+    return 0
+
+
+def _with_results_first(words: list[str]) -> list[str]:
+    """`--to a b RESULTS` would take RESULTS for a target: only known words belong to it."""
+    found, rest, taking = [], [], False
+    for word in words:
+        if word == "--to":
+            taking = True
+            found.append(word)
+        elif taking and (len(found) == 1 or word in TARGETS) and not word.startswith("-"):
+            found.append(word)
+        else:
+            taking = False
+            rest.append(word)
+    return [*rest, *found]
+
+
+def _checked_targets(targets: Sequence[str]) -> list[str]:
+    for target in targets:
+        if target not in TARGETS:
+            near = closest(target, TARGETS, 0.4)
+            hint = f"; did you mean {near}?" if near else ""
+            raise ValueError(f"unknown target '{target}': must be of {', '.join(TARGETS)}{hint}")
+    return list(dict.fromkeys(targets))
+
+
+def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path]:
+    """Write the files of targets, the table of speeds and export.json; returns their paths.
+
+    What each target leaves out is named in its file, and added to `robot.missing`.
+
+    Raises:
+        ValueError: a target needs what is not known; nothing of it was written.
+        OSError: the folder cannot be written.
+    """
+    moved = replace(robot, missing=list(robot.missing))
+    limits = motion_limits(moved)
+    looped = replace(moved, missing=list(moved.missing))
+    control = _control(looped, limits)
+    written: list[Path] = []
+    left_out: list[str] = []
+    for target in targets:
+        known = {"ros2_control": looped, "nav2": moved, "robot_localization": moved}
+        own = known.get(target, robot)
+        own = replace(own, missing=list(own.missing))
+        try:
+            written += _written(own, target, folder, limits, control)
+        except ValueError as error:
+            raise ValueError(f"--to {target}: {error}") from None
+        left_out += own.missing
+    if {"ros2_control", "nav2"} & set(targets):
+        table = _table(looped, limits, control)
+        if table is not None:
+            written.append(write_atomically(folder / TABLE_FILE, table))
+        left_out += looped.missing[len(moved.missing) :]
+    robot.missing[:] = dict.fromkeys(left_out)
+    content = _summary(robot, targets, limits, control)
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return [*dict.fromkeys(written), write_atomically(folder / SUMMARY_FILE, text)]
+
+
+def _written(
+    robot: KnownRobot,
+    target: str,
+    folder: Path,
+    limits: tuple[AxisLimits, AxisLimits],
+    control: WheelControl | None,
+) -> list[Path]:
+    """Write the files of one target; their paths."""
+    if target == "urdf":
+        return write_urdf(robot, folder)
+    if target == "sdf":
+        return write_sdf(robot, folder)
+    if target == "wpilib":
+        return [write_atomically(folder / WPILIB_FILE, wpilib_java(robot))]
+    if target == "nav2":
+        return [write_atomically(folder / NAV2_FILE, nav2_yaml(robot, limits))]
+    if target == "robot_localization":
+        text = robot_localization_yaml(robot, limits)
+        return [write_atomically(folder / LOCALIZATION_FILE, text)]
+    return [write_atomically(folder / CONTROL_FILE, ros2_control_yaml(robot, limits, control))]
+
+
+def _control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl | None:
+    try:
+        return wheel_control(robot, limits)
+    except ValueError as error:
+        robot.missing.append(f"wheel loops (pid_controller): {error}")
+        return None
+
+
+def _table(
+    robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
+) -> str | None:
+    try:
+        follower = follower_of(robot, limits, control)
+    except ValueError as error:
+        robot.missing.append(f"table of speeds: {error}")
+        return None
+    way = (
+        "its drivers as identified"
+        if robot.kind == VELOCITY
+        else f"the exported wheel loops at {robot.settings.loop_rate:g} Hz"
+    )
+    lines = [
+        f"# How fast {robot.name} may drive",
+        "",
+        f"For a tolerance, drive through a bend of 90 degrees at most at this speed, with {way} "
+        "and the exported limits:",
+        "",
+        *table_text(bend_table(follower)),
+        "",
+        "\\* the limits of speed or yaw rate, not the tolerance.",
+        "",
+        "Assumed: the identified model; a follower that knows the pose and corrects its distance e "
+        "and the error a of its heading: omega = v (curvature - e / L^2 - 2 sin(a) / L), with "
+        f"L = {LENGTH:g} m. Errors of odometry and slip are not in it.",
+        *_steady(robot),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _steady(robot: KnownRobot) -> list[str]:
+    """What the model says of constant commands, where they do not come out as they are."""
+    if robot.kind != VELOCITY:
+        return []
+    v, omega = (1.0 / robot.results.velocity[name].drag.value for name in ("v", "omega"))
+    return [
+        "",
+        f"A constant command of v comes out {v:.3f} times, and one of omega {omega:.3f} times "
+        "(1 / sigma3, 1 / sigma4); where these differ, or where the commands have a dead band, "
+        "that is most of the deviation.",
+    ]
+
+
+def _summary(
+    robot: KnownRobot,
+    targets: Sequence[str],
+    limits: tuple[AxisLimits, AxisLimits],
+    control: WheelControl | None,
+) -> dict[str, Any]:
+    named = zip(("linear", "angular"), limits, strict=True)
+    return {
+        "name": "export",
+        "robot": robot.name,
+        "sources": [str(path) for path in sources_of(robot)],
+        "targets": list(targets),
+        "loop_rate": robot.settings.loop_rate,
+        "wheel_loops": None if control is None else control.summary(),
+        "limits": {
+            name: {key: _plain(getattr(axis, key)) for key in AxisLimits.__dataclass_fields__}
+            for name, axis in named
+        },
+        "left_out": list(robot.missing),
+    }
+
+
+def _plain(quantity: Quantity | None) -> dict[str, Any] | None:
+    if quantity is None:
+        return None
+    return {
+        "value": quantity.value,
+        "interval95": [quantity.lower, quantity.upper],
+        "unit": quantity.unit,
+        "source": quantity.source,
+    }

@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robot that all exported files are of: results put together with its description.
+
+Lengths are the calibrated ones where there are any, else the described ones. K5..K8 of a robot
+whose described wheels turned out to be others are turned into those of the calibrated wheels: the
+identification saw v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so that
+
+    K5' = K5 s_v / s_w^2,   K6' = K6 / s_v,   K7' = K7 s_v,   K8' = K8 s_w
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from arc_odometry import WheelGeometry
+from diffbot_controllers.tuning import DRIVE, TURN
+from diffbot_description import Robot, known_robots, load_robot
+from diffbot_export.loop_design import LoopAxis
+from diffbot_export.plant import Plant
+from diffbot_export.quantity import Quantity, product
+from diffbot_export.results import (
+    FORWARD,
+    SIDES,
+    YAW,
+    Results,
+    VoltageGains,
+)
+from diffbot_ident.torque.estimate import UNITS
+
+TORQUE, VELOCITY, VOLTAGE = "torque", "velocity", "voltage"
+# Share of a limit of effort that friction may take at top speed, as in the controllers' tuning.
+LARGEST_FRICTION = 0.8
+# Of a robot that takes velocity commands: share of its top speed by which its speed may lag behind
+# a command that ramps.
+LAG = 0.25
+BATTERY = 12.0  # V, default of the largest voltage
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the files are made for.
+
+    Attributes:
+        loop_rate: of controller manager and wheel loops, Hz.
+        margin: least phase margin of the wheel loops, degrees.
+        voltage: largest voltage of a motor, V.
+    """
+
+    loop_rate: float = 100.0
+    margin: float = 60.0
+    voltage: float = BATTERY
+
+    def __post_init__(self) -> None:
+        for name, value, low, high in (
+            ("loop rate", self.loop_rate, 1.0, 10000.0),
+            ("margin", self.margin, 20.0, 85.0),
+            ("voltage", self.voltage, 0.1, 1000.0),
+        ):
+            if not low <= value <= high:
+                raise ValueError(f"{name} = {value:g}: must be from {low:g} to {high:g}")
+        if self.loop_rate != round(self.loop_rate):
+            raise ValueError(
+                f"loop rate = {self.loop_rate:g} Hz: must be whole, as the controller manager's "
+                "update_rate is"
+            )
+
+
+@dataclass(frozen=True)
+class AxisLimits:
+    """Limits of an axis, m/s or rad/s, each None where nothing tells it.
+
+    Attributes:
+        velocity: largest speed.
+        acceleration: to gain speed, > 0.
+        deceleration: to lose it, > 0.
+        dead_band: commands that are no larger move nothing.
+    """
+
+    velocity: Quantity | None = None
+    acceleration: Quantity | None = None
+    deceleration: Quantity | None = None
+    dead_band: Quantity | None = None
+
+
+@dataclass(frozen=True)
+class KnownRobot:
+    """Everything that exporters ask for.
+
+    Attributes:
+        results: what was read.
+        description: of the robot; None: there is none.
+        settings: what the files are made for.
+        name: of the robot.
+        missing: what is left out of the files, and why.
+    """
+
+    results: Results
+    description: Robot | None
+    settings: Settings
+    name: str
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str | None:
+        """TORQUE, VELOCITY or VOLTAGE; None: only a calibration is known."""
+        if self.results.torque is not None:
+            return TORQUE
+        if self.results.velocity:
+            return VELOCITY
+        return VOLTAGE if self.results.voltage is not None else None
+
+    def radius(self, side: int) -> Quantity | None:
+        """Radius of the left (0) or right (1) wheel, m."""
+        calibration = self.results.calibration
+        if calibration is not None:
+            found = (calibration.left_radius, calibration.right_radius)[side]
+            if found is not None:
+                return found
+        if self.description is None:
+            return None
+        return Quantity(
+            self.description.wheels.radius, "m", f"wheels.radius of {self.description.path.name}"
+        )
+
+    @property
+    def track(self) -> Quantity | None:
+        """Track, m."""
+        results = self.results
+        if results.calibration is not None and results.calibration.track is not None:
+            return results.calibration.track
+        voltage = results.voltage
+        if voltage is not None and voltage.unit == "m" and voltage.track is not None:
+            return voltage.track
+        if self.description is None:
+            return None
+        return Quantity(
+            self.description.wheels.separation,
+            "m",
+            f"wheels.separation of {self.description.path.name}",
+        )
+
+    @property
+    def geometry(self) -> WheelGeometry | None:
+        """Of the wheels; None where a length is not known."""
+        left, right, track = self.radius(0), self.radius(1), self.track
+        if left is None or right is None or track is None:
+            return None
+        return WheelGeometry(left.value, right.value, track.value)
+
+    @property
+    def k(self) -> dict[str, Quantity]:
+        """K5..K8 of the wheels as they are known now; empty for other robots."""
+        torque = self.results.torque
+        if torque is None:
+            return {}
+        geometry, described = self.geometry, self.description
+        if self.results.calibration is None or geometry is None or described is None:
+            return dict(torque.k)
+        s_v = 0.5 * (geometry.left_radius + geometry.right_radius) / described.wheels.radius
+        s_w = s_v * described.wheels.separation / geometry.separation
+        factors = (s_v / s_w**2, 1.0 / s_v, s_v, s_w)
+        if max(abs(s_v - 1.0), abs(s_w - 1.0)) < 1e-9:
+            return dict(torque.k)
+        return {
+            name: Quantity(
+                quantity.value * factor,
+                unit,
+                f"{quantity.source}, for the calibrated wheels",
+                None if quantity.lower is None else quantity.lower * factor,
+                None if quantity.upper is None else quantity.upper * factor,
+            )
+            for (name, quantity), unit, factor in zip(torque.k.items(), UNITS, factors, strict=True)
+        }
+
+    @property
+    def effort_limit(self) -> Quantity | None:
+        """Largest effort of a wheel: N m or V; None where nothing tells it."""
+        if self.kind == VOLTAGE:
+            return Quantity(self.settings.voltage, "V", "--voltage")
+        if self.kind == TORQUE and self.description is not None:
+            limits = self.description.limits
+            most = min(limits.torque, limits.traction)
+            return Quantity(most, "N m", f"limits of {self.description.path.name}")
+        return None
+
+
+def known_robot(results: Results, robot: str | None, settings: Settings) -> KnownRobot:
+    """Results with the description of their robot.
+
+    Args:
+        results: that were read.
+        robot: name or file of a description; None: the one that the results name, if it is known.
+        settings: what the files are made for.
+
+    Raises:
+        ValueError: there is no such description, or it is of another robot.
+    """
+    missing = list(results.missing)
+    if robot is not None:
+        description: Robot | None = load_robot(robot)
+    elif results.robot in known_robots():
+        description = load_robot(str(results.robot))
+    else:
+        description = None
+        missing.append(
+            "all that a description tells (limits, lengths that were not calibrated, joints): "
+            "give --robot FILE"
+        )
+    named = results.torque.robot if results.torque is not None else ""
+    if description is not None and named and description.name not in (named, f"{named}_identified"):
+        raise ValueError(
+            f"robot '{description.name}': the results are of robot '{named}'; give its description "
+            "with --robot"
+        )
+    name = description.name if description is not None else results.robot or "robot"
+    return KnownRobot(results, description, settings, name, missing)
+
+
+# The plant of the wheel loops, and its uncertainty.
+
+
+@dataclass(frozen=True)
+class WheelModel:
+    """A plant with the intervals of its inertias.
+
+    Attributes:
+        plant: with the values.
+        inertia: of the axes.
+        unit: of efforts.
+        feedforward: effort per rad/s at constant speed.
+    """
+
+    plant: Plant
+    inertia: tuple[Quantity, Quantity]
+    unit: str
+    feedforward: Quantity
+
+    def corners(self) -> tuple[LoopAxis, ...]:
+        """Both axes, with both ends of the intervals of their inertias."""
+        return tuple(
+            LoopAxis(inertia, drag, delay)
+            for quantity, drag, delay in zip(
+                self.inertia, self.plant.total_drag, self.plant.delay, strict=True
+            )
+            for inertia in sorted({max(quantity.low, 1e-12), quantity.value, quantity.high})
+        )
+
+
+def wheel_model(robot: KnownRobot) -> WheelModel:
+    """What wheel loops are designed with.
+
+    Raises:
+        ValueError: what is missing for it.
+    """
+    geometry = robot.geometry
+    if geometry is None:
+        raise ValueError("radius or track of the wheels is not known: give --robot FILE")
+    if robot.kind == TORQUE:
+        return _torque_model(robot, geometry)
+    if robot.kind == VOLTAGE:
+        return _voltage_model(robot, geometry)
+    raise ValueError(
+        "the robot's drivers close the wheels' loops themselves, its commands are velocities"
+        if robot.kind == VELOCITY
+        else "no dynamics were identified: give the results of ident or identify, too"
+    )
+
+
+def _torque_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
+    torque, k = robot.results.torque, robot.k
+    assert torque is not None
+    radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+    scale_d = -0.5 * radius / geometry.half_track
+    unit = "N m s^2/rad"
+    inertia = (
+        product(unit, "r / (2 K7)", (k["k7"], -1.0), scale=0.5 * radius),
+        product(unit, "r / (2 b |K8|)", (k["k8"], -1.0), scale=scale_d),
+    )
+    zero = Quantity(0.0, "N m", "not identified")
+    left, right, c_left, c_right = (
+        torque.friction.get(name, zero)
+        for name in ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
+    )
+    delay = torque.delay or 0.0
+    plant = Plant(
+        geometry,
+        (inertia[0].value, inertia[1].value),
+        delay=(delay, delay),
+        viscous=(left.value, right.value),
+        dry=(c_left.value, c_right.value),
+        coupling=(k["k5"].value, k["k6"].value),
+    )
+    viscous = _mean("mean viscous friction of the wheels", "N m s/rad", left, right)
+    return WheelModel(plant, inertia, "N m", viscous)
+
+
+def _voltage_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
+    voltage = robot.results.voltage
+    assert voltage is not None
+    if voltage.unit != "m":
+        raise ValueError(
+            f"positions of the SysId logs are in {voltage.unit}: must be metres, export them in m"
+        )
+    gains = voltage.gains
+    sides = [gains[side] for side in SIDES if side in gains]
+    forward = gains.get(FORWARD) or (sides[0] if sides else None)
+    yaw = gains.get(YAW)
+    if forward is None or yaw is None:
+        raise ValueError(
+            "ks, kv, ka of the forward and of the yaw axis are both needed: run SysId's linear and "
+            "angular tests, and identify both logs together"
+        )
+    radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+    ratio = radius / geometry.half_track
+    inertia = (
+        product("V s^2/rad", "r ka", (forward.ka, 1.0), scale=radius),
+        product("V s^2/rad", "r ka / b of yaw", (yaw.ka, 1.0), scale=ratio),
+    )
+    drag = (radius * forward.kv.value, ratio * yaw.kv.value)
+    dry = [side.ks.value for side in sides] or [forward.ks.value]
+    plant = Plant(
+        geometry,
+        (inertia[0].value, inertia[1].value),
+        drag=drag,
+        delay=(_late(forward), _late(yaw)),
+        dry=(dry[0], dry[-1]),
+    )
+    feedforward = product("V s/rad", "r kv of the forward axis", (forward.kv, 1.0), scale=radius)
+    return WheelModel(plant, inertia, "V", feedforward)
+
+
+def _late(gains: VoltageGains) -> float:
+    return 0.0 if gains.dead_time is None else max(gains.dead_time.value, 0.0)
+
+
+def _mean(source: str, unit: str, *quantities: Quantity) -> Quantity:
+    """The mean, with the interval that any correlation allows."""
+    share = 1.0 / len(quantities)
+    value = share * sum(quantity.value for quantity in quantities)
+    if not any(quantity.identified for quantity in quantities):
+        return Quantity(value, unit, source)
+    return Quantity(
+        value,
+        unit,
+        source,
+        share * sum(quantity.low for quantity in quantities),
+        share * sum(quantity.high for quantity in quantities),
+    )
+
+
+def velocity_plant(robot: KnownRobot) -> Plant:
+    """A robot that takes velocity commands, as a plant whose efforts are commanded wheel speeds.
+
+    Raises:
+        ValueError: an axis was not identified, or lengths are not known.
+    """
+    geometry, axes = robot.geometry, robot.results.velocity
+    if geometry is None or len(axes) < 2:
+        raise ValueError("both axes and the wheels' lengths are needed: give --robot FILE")
+    forward, yaw = axes["v"], axes["omega"]
+    plant = Plant(
+        geometry,
+        (forward.inertia.value, yaw.inertia.value),
+        drag=(forward.drag.value, yaw.drag.value),
+        delay=(forward.dead_time.value, yaw.dead_time.value),
+    )
+    ratio_v, ratio_w = plant.axis_ratio
+    bands = [0.0 if axis.dead_band is None else axis.dead_band.value for axis in (forward, yaw)]
+    return Plant(
+        geometry,
+        plant.inertia,
+        drag=plant.drag,
+        delay=plant.delay,
+        band=(bands[0] / ratio_v, bands[1] / ratio_w),
+    )
+
+
+# Limits of the motion.
+
+
+def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
+    """Limits of v and of omega; what is not known is None and named in `robot.missing`."""
+    if robot.kind == VELOCITY:
+        return _velocity_limits(robot)
+    try:
+        model = wheel_model(robot)
+    except ValueError as error:
+        robot.missing.append(f"accelerations: {error}")
+        return AxisLimits(velocity=_described_speed(robot, 0)), AxisLimits(
+            velocity=_described_speed(robot, 1)
+        )
+    limit = robot.effort_limit
+    if limit is None:
+        robot.missing.append("accelerations: the torque limit is not known, give --robot FILE")
+        return AxisLimits(), AxisLimits()
+    linear, angular = (_effort_limits(robot, model, limit, axis) for axis in (0, 1))
+    return linear, angular
+
+
+def _described_speed(robot: KnownRobot, axis: int) -> Quantity | None:
+    if robot.description is None:
+        return None
+    limits = robot.description.limits
+    value, unit = ((limits.linear_velocity, "m/s"), (limits.angular_velocity, "rad/s"))[axis]
+    return Quantity(value, unit, f"limits of {robot.description.path.name}")
+
+
+def _effort_limits(robot: KnownRobot, model: WheelModel, limit: Quantity, axis: int) -> AxisLimits:
+    """Of one axis: what a share of the effort gives at top speed, and takes away at rest."""
+    plant = model.plant
+    dry = max(plant.dry)
+    drag = plant.total_drag[axis]
+    ratio, share = plant.axis_ratio[axis], (DRIVE, TURN)[axis]
+    unit = ("m/s", "rad/s")[axis]
+    room = LARGEST_FRICTION * limit.value - dry
+    if not room > 0.0:
+        robot.missing.append(
+            f"accelerations: dry friction of {dry:g} {model.unit} takes more than "
+            f"{LARGEST_FRICTION:g} of the limit of {limit.value:g} {model.unit}"
+        )
+        return AxisLimits()
+    top = ratio * room / drag if drag > 0.0 else math.inf
+    speed = _described_speed(robot, axis)
+    if speed is None or top < speed.value:
+        speed = (
+            Quantity(top, unit, f"where friction takes {LARGEST_FRICTION:g} of the limit")
+            if math.isfinite(top)
+            else None
+        )
+    at_top = 0.0 if speed is None else drag * speed.value / ratio
+    inertia = model.inertia[axis]
+    words = f"{share:g} of the limit of {limit.value:g} {model.unit} ({limit.source})"
+    acceleration = product(
+        f"{unit[:-2]}/s^2",
+        f"{words}, less friction at top speed",
+        (inertia, -1.0),
+        scale=ratio * share * (limit.value - dry - at_top),
+    )
+    deceleration = product(
+        f"{unit[:-2]}/s^2",
+        f"{words}, with dry friction",
+        (inertia, -1.0),
+        scale=ratio * share * (limit.value + dry),
+    )
+    return AxisLimits(speed, acceleration, deceleration)
+
+
+def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
+    found = []
+    for index, (name, unit) in enumerate((("v", "m/s"), ("omega", "rad/s"))):
+        axis = robot.results.velocity.get(name)
+        speed = _described_speed(robot, index)
+        if axis is None:
+            found.append(AxisLimits(velocity=speed))
+            continue
+        if speed is None:
+            robot.missing.append(f"limits of {name}: its top speed is not known, give --robot FILE")
+            found.append(AxisLimits(dead_band=axis.dead_band))
+            continue
+        lag = axis.inertia.value / axis.drag.value + axis.dead_time.value
+        spread = product("s", "time constant", (axis.inertia, 1.0), (axis.drag, -1.0))
+        low, high = (end + axis.dead_time.value for end in (spread.low, spread.high))
+        most = LAG * speed.value
+        acceleration = Quantity(
+            most / lag,
+            f"{unit[:-2]}/s^2",
+            f"the robot lags behind such a ramp by {LAG:g} of its top speed",
+            most / high if spread.identified else None,
+            most / low if spread.identified else None,
+        )
+        found.append(AxisLimits(speed, acceleration, acceleration, axis.dead_band))
+    return found[0], found[1]
+
+
+def joints_of(robot: KnownRobot) -> tuple[str, str]:
+    """Names of the wheels' joints (left, right)."""
+    if robot.description is None:
+        return "left_wheel_joint", "right_wheel_joint"
+    return robot.description.joints.left, robot.description.joints.right
+
+
+def sources_of(robot: KnownRobot) -> Sequence[Path]:
+    """Files that everything rests on."""
+    own = [] if robot.description is None else [robot.description.path]
+    return (*robot.results.files, *own)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gains of a wheel's speed loop at its rate: as fast as phase margin, noise and overshoot allow.
+
+The loop is that of pid_controller: C(z) = p + i T / (z - 1) on the wheel's speed, measured as mean
+over the last period T; the effort is held for a period and acts late by the delay d. For each axis
+of the plant (plant.py) all of it is exact in discrete time, also for delays that are no whole
+number of periods. The integral follows Skogestad's rule (J. Process Control 13, 2003):
+
+    i = p / min(J / D, 4 J / p)
+
+with the axis for which that is longer, and p is the largest for which, with every J anywhere in
+its 95 % interval, both axes have the phase margin, a gain margin of 2, and overshoot no more than
+MOST_OVERSHOOT, and for which one count of the encoder moves the effort by no more than a share
+RIPPLE of its limit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+MARGIN = 60.0  # degrees, default of the phase margin
+GAIN_MARGIN = 2.0
+RIPPLE = 0.25
+MOST_OVERSHOOT = 0.25
+# The integral's time as a multiple of the loop's, where drag does not shorten it.
+INTEGRAL = 4.0
+FREQUENCIES = 2000
+BISECTIONS = 24
+# Periods of a step whose overshoot is looked at, per time of the loop.
+LONG = 12.0
+
+
+@dataclass(frozen=True)
+class LoopAxis:
+    """One axis of a plant: J w' = e(t - delay) - drag w.
+
+    Attributes:
+        inertia: J, effort per rad/s^2, > 0.
+        drag: D, effort per rad/s, >= 0.
+        delay: s, >= 0.
+    """
+
+    inertia: float
+    drag: float
+    delay: float
+
+    def coefficients(self, period: float) -> tuple[float, int, tuple[float, ...], Array]:
+        """The sampled axis under a held effort.
+
+        Returns:
+            a, whole periods n of delay, (g0, g1), and (alpha, h0, h1) of
+
+                w[k+1] = a w[k] + g0 e[k-n] + g1 e[k-n-1]
+                mean speed over that period = alpha w[k] + h0 e[k-n] + h1 e[k-n-1]
+        """
+        whole = math.floor(self.delay / period + 1e-9)
+        late = max(self.delay - whole * period, 0.0)
+        rate = self.drag / self.inertia
+
+        def speed(time: float) -> float:
+            """Speed after a unit effort for a time."""
+            share = rate * time
+            return time / self.inertia * (-math.expm1(-share) / share if share > 1e-9 else 1.0)
+
+        def way(time: float) -> float:
+            """Angle after it."""
+            share = rate * time
+            if share < 1e-4:
+                return 0.5 * time**2 / self.inertia * (1.0 - share / 3.0)
+            return (time - -math.expm1(-share) / rate) / self.drag
+
+        def coasted(time: float) -> float:
+            """Angle of a unit speed that fades."""
+            share = rate * time
+            return time * (-math.expm1(-share) / share if share > 1e-9 else 1.0)
+
+        rest = period - late
+        fade = math.exp(-rate * rest)
+        mean = np.array(
+            [coasted(period), way(rest), way(late) + speed(late) * coasted(rest)], dtype=float
+        )
+        gains = (speed(rest), fade * speed(late))
+        return math.exp(-rate * period), whole, gains, mean / period
+
+    def response(self, period: float, angles: Array) -> Complex:
+        """Measured speed per effort at z = exp(j angle), shape of the angles."""
+        a, whole, (g0, g1), (alpha, h0, h1) = self.coefficients(period)
+        back = np.exp(-1j * angles)
+        effort = back ** (whole + 1)
+        speed = (g0 + g1 * back) * effort / (1.0 - a * back)
+        measured: Complex = alpha * back * speed + (h0 + h1 * back) * effort
+        return measured
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Of one loop.
+
+    Attributes:
+        phase: degrees; infinite where the loop's gain is below 1 everywhere.
+        gain: factor by which the gain may grow.
+        crossover: highest frequency at which the gain is 1, rad/s; 0 where there is none.
+    """
+
+    phase: float
+    gain: float
+    crossover: float
+
+
+def margins(axis: LoopAxis, p: float, i: float, period: float) -> Margins:
+    """Margins of a loop with these gains."""
+    angles = np.geomspace(1e-5, math.pi, FREQUENCIES)
+    back = np.exp(-1j * angles)
+    loop = (p + i * period * back / (1.0 - back)) * axis.response(period, angles)
+    size, phase = np.abs(loop), np.unwrap(np.angle(loop))
+    # The phase of an integrating loop begins between -180 and 0 degrees.
+    phase -= 2.0 * math.pi * math.ceil(phase[0] / (2.0 * math.pi))
+    found = Margins(math.inf, math.inf, 0.0)
+    crossings = np.flatnonzero((size[:-1] >= 1.0) & (size[1:] < 1.0))
+    if len(crossings):
+        at = [_at(size, phase, angles, index) for index in crossings.tolist()]
+        least = min(math.degrees(math.pi + where[0]) for where in at)
+        found = Margins(least, math.inf, max(where[1] for where in at) / period)
+    turns = np.flatnonzero((phase[:-1] > -math.pi) & (phase[1:] <= -math.pi))
+    if len(turns):
+        found = Margins(found.phase, float(1.0 / size[turns].max()), found.crossover)
+    return found
+
+
+def _at(size: Array, phase: Array, angles: Array, index: int) -> tuple[float, float]:
+    """Phase and angle at which the gain passes 1 between two frequencies."""
+    above, below = math.log(size[index]), math.log(size[index + 1])
+    share = above / (above - below) if above > below else 0.0
+    return (
+        float(phase[index] + share * (phase[index + 1] - phase[index])),
+        float(angles[index] + share * (angles[index + 1] - angles[index])),
+    )
+
+
+def linear_step(axis: LoopAxis, p: float, i: float, feedforward: float, period: float) -> Array:
+    """Speed at the sampling instants after a unit step of the reference, shape (n,)."""
+    a, whole, (g0, g1), (alpha, h0, h1) = axis.coefficients(period)
+    count = min(max(round(LONG * axis.inertia / max(p, axis.drag) / period), 20), 4000)
+    efforts = [0.0] * (whole + 2)
+    speed = measured = integral = 0.0
+    speeds = np.empty(count)
+    for k in range(count):
+        error = 1.0 - measured
+        efforts.append(feedforward + p * error + integral)
+        integral += period * i * error
+        now, before = efforts[-1 - whole], efforts[-2 - whole]
+        measured = alpha * speed + h0 * now + h1 * before
+        speed = a * speed + g0 * now + g1 * before
+        speeds[k] = speed
+    return speeds
+
+
+@dataclass(frozen=True)
+class LoopGains:
+    """What was designed.
+
+    Attributes:
+        p: effort per rad/s.
+        i: effort per rad.
+        feedforward: effort per rad/s.
+        margins: the worst of all axes and ends of intervals.
+        bound: what keeps p from being larger, for people.
+    """
+
+    p: float
+    i: float
+    feedforward: float
+    margins: Margins
+    bound: str
+
+
+def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
+    """I that goes with p."""
+    times = [
+        min(INTEGRAL * axis.inertia / p, axis.inertia / axis.drag if axis.drag else math.inf)
+        for axis in axes
+    ]
+    return p / max(times)
+
+
+def design(
+    axes: tuple[LoopAxis, ...],
+    period: float,
+    *,
+    feedforward: float,
+    margin: float = MARGIN,
+    largest: float = math.inf,
+) -> LoopGains:
+    """The largest gains that meet the conditions of this module.
+
+    Args:
+        axes: of the plant, each with the ends of its inertia's interval as axes of their own.
+        period: of the loop, s, > 0.
+        feedforward: effort per rad/s.
+        margin: least phase margin, degrees, 20 to 85.
+        largest: p that is not exceeded, as noise does not allow more.
+
+    Raises:
+        ValueError: the margin is outside its range, or no gain reaches it.
+    """
+    if not 20.0 <= margin <= 85.0:
+        raise ValueError(
+            f"margin = {margin:g} degrees: must be from 20 to 85; 60 suits most robots"
+        )
+
+    def fault(p: float) -> str | None:
+        i = integral_gain(axes, p)
+        for axis in axes:
+            found = margins(axis, p, i, period)
+            if found.phase < margin:
+                return f"the phase margin of {margin:g} degrees"
+            if found.gain < GAIN_MARGIN:
+                return f"the gain margin of {GAIN_MARGIN:g}"
+        for axis in axes:
+            if linear_step(axis, p, i, feedforward, period).max() > 1.0 + MOST_OVERSHOOT:
+                return f"the overshoot of {100.0 * MOST_OVERSHOOT:g} %"
+        return None
+
+    high = 4.0 * max(axis.inertia for axis in axes) / period
+    low = 1e-6 * high
+    why = "the encoders' resolution (a lower --loop-rate allows more)"
+    if largest < high:
+        high = largest
+    refused = fault(high)
+    if refused is None:
+        low = high
+    else:
+        if fault(low) is not None:
+            raise ValueError(
+                f"no gain keeps {fault(low)} at {1.0 / period:g} Hz; ask for less --margin, or "
+                "run the loop at another rate"
+            )
+        for _ in range(BISECTIONS):
+            middle = math.sqrt(low * high)
+            found = fault(middle)
+            if found is None:
+                low = middle
+            else:
+                high, refused = middle, found
+        why = refused
+    i = integral_gain(axes, low)
+    worst = [margins(axis, low, i, period) for axis in axes]
+    return LoopGains(
+        low,
+        i,
+        feedforward,
+        Margins(
+            min(found.phase for found in worst),
+            min(found.gain for found in worst),
+            max(found.crossover for found in worst),
+        ),
+        why,
+    )

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of Nav2: the velocity smoother, and the same limits for MPPI, RPP and DWB.
+
+Nav2 keeps its limits per node and per plugin, so that smoother and controllers easily have
+different guesses. Here they are the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
+from diffbot_export.known_robot import AxisLimits, KnownRobot, sources_of
+from diffbot_export.quantity import Quantity
+
+FILE = "nav2.yaml"
+CHECKED = "navigation2 1.5.1 and 1.3.13"
+MPPI, RPP, DWB = "FollowPathMPPI", "FollowPathRPP", "FollowPathDWB"
+# Share above the dead band of what is still commanded.
+ABOVE = 1.05
+
+
+def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
+    """The file, to be merged into one's own parameters.
+
+    Raises:
+        ValueError: no limit of any axis is known.
+    """
+    linear, angular = limits
+    if all(axis.velocity is None and axis.acceleration is None for axis in limits):
+        raise ValueError("no limit of speed or acceleration is known: give --robot FILE")
+    tree: dict[str, Any] = {}
+    smoother = _smoother(linear, angular)
+    if smoother:
+        tree["velocity_smoother"] = {"ros__parameters": smoother}
+    else:
+        robot.missing.append("velocity_smoother: needs the limits of both axes")
+    plugins = {
+        MPPI: _mppi(robot, linear, angular),
+        RPP: _rpp(linear, angular),
+        DWB: _dwb(linear, angular),
+    }
+    tree["controller_server"] = {"ros__parameters": plugins}
+    outline = _footprint(robot)
+    if outline is not None:
+        for costmap in ("local_costmap", "global_costmap"):
+            tree[costmap] = {costmap: {"ros__parameters": {"footprint": outline}}}
+    for axis, name in ((linear, "v"), (angular, "omega")):
+        if axis.dead_band is None:
+            robot.missing.append(f"dead band of {name}: {_no_band(robot)}")
+    head = [
+        f"Nav2 limits of robot {robot.name}, from "
+        f"{', '.join(path.name for path in sources_of(robot))}; names, types and bounds of "
+        f"{CHECKED}.",
+        "Each value: what it is, its 95 % interval [lower, upper], and where it comes from. Merge "
+        f"it into your own parameters: of {MPPI}, {RPP} and {DWB} take the one whose plugin you "
+        "use, under the name of your plugin.",
+        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        "",
+    ]
+    return to_yaml(tree, head)
+
+
+def _no_band(robot: KnownRobot) -> str:
+    if robot.kind == "velocity":
+        return "not identifiable"
+    return "the wheel loops overcome dry friction, commands have none"
+
+
+def _pair(first: Quantity, second: Quantity) -> str:
+    return f"x: {_said(first)}; theta: {_said(second)}"
+
+
+def _said(quantity: Quantity) -> str:
+    return f"{quantity.text()}, {quantity.source}"
+
+
+def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
+    """Parameters that need both axes; empty where one is not known."""
+    v, w = linear.velocity, angular.velocity
+    a, alpha = linear.acceleration, angular.acceleration
+    down, yaw_down = linear.deceleration, angular.deceleration
+    if not (v and w and a and alpha and down and yaw_down):
+        return {}
+    tree: dict[str, Any] = {
+        "max_velocity": Entry([v.value, 0.0, w.value], _pair(v, w)),
+        "min_velocity": Entry([-v.value, 0.0, -w.value]),
+        "max_accel": Entry([a.low, 0.0, alpha.low], f"lower ends of {_pair(a, alpha)}"),
+        "max_decel": Entry(
+            [-down.low, 0.0, -yaw_down.low], f"lower ends of {_pair(down, yaw_down)}"
+        ),
+    }
+    bands = [axis.dead_band for axis in (linear, angular)]
+    if any(bands):
+        widths = [0.0 if band is None else band.high for band in bands]
+        words = "; ".join(
+            f"{name}: {'not identified' if band is None else _said(band)}"
+            for name, band in zip(("x", "theta"), bands, strict=True)
+        )
+        tree["deadband_velocity"] = Entry(
+            [widths[0], 0.0, widths[1]],
+            f"what is smaller moves nothing, and is sent as 0; upper ends of {words}",
+        )
+    return tree
+
+
+def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
+    tree: dict[str, Any] = {"plugin": Entry("nav2_mppi_controller::MPPIController")}
+    tree |= _speeds(linear, {"vx_max": 1.0, "vx_min": -1.0})
+    tree |= _speeds(angular, {"wz_max": 1.0})
+    if linear.acceleration is not None and linear.deceleration is not None:
+        tree["ax_max"] = Entry(linear.acceleration.low, _said(linear.acceleration))
+        tree["ax_min"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
+    if angular.acceleration is not None:
+        tree["az_max"] = Entry(angular.acceleration.low, _said(angular.acceleration))
+    for axis, name in (("v", "model_delay_vx"), ("omega", "model_delay_wz")):
+        found = robot.results.velocity.get(axis)
+        if found is not None:
+            tree[name] = Entry(
+                found.dead_time.value, f"s, read from 1.5 on; {found.dead_time.source}"
+            )
+    return tree
+
+
+def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
+    if axis.velocity is None:
+        return {}
+    first = next(iter(names))
+    return {
+        name: Entry(sign * axis.velocity.value, _said(axis.velocity) if name == first else "")
+        for name, sign in names.items()
+    }
+
+
+def _slowest(axis: AxisLimits) -> Entry | None:
+    """Smallest command that surely moves the robot; None where there is no dead band."""
+    if axis.dead_band is None or not axis.dead_band.high > 0.0:
+        return None
+    return Entry(
+        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {_said(axis.dead_band)}"
+    )
+
+
+def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
+    tree: dict[str, Any] = {
+        "plugin": Entry("nav2_regulated_pure_pursuit_controller::RegulatedPurePursuitController")
+    }
+    tree |= _speeds(linear, {"desired_linear_vel": 1.0})
+    tree |= _speeds(angular, {"rotate_to_heading_angular_vel": 1.0})
+    slowest = _slowest(linear)
+    if slowest is not None:
+        tree["min_approach_linear_velocity"] = slowest
+        tree["regulated_linear_scaling_min_speed"] = slowest
+    if angular.acceleration is not None:
+        tree["max_angular_accel"] = Entry(angular.acceleration.low, _said(angular.acceleration))
+    newer: dict[str, Any] = {}
+    if linear.velocity is not None:
+        newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
+    if linear.acceleration is not None and linear.deceleration is not None:
+        newer["max_linear_accel"] = Entry(linear.acceleration.low, _said(linear.acceleration))
+        newer["max_linear_decel"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
+    newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
+    if angular.deceleration is not None:
+        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _said(angular.deceleration))
+    return tree | newer
+
+
+def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
+    tree: dict[str, Any] = {"plugin": Entry("dwb_core::DWBLocalPlanner")}
+    tree |= _speeds(linear, {"max_vel_x": 1.0, "min_vel_x": -1.0, "max_speed_xy": 1.0})
+    tree |= _speeds(angular, {"max_vel_theta": 1.0})
+    for name, axis in (("min_speed_xy", linear), ("min_speed_theta", angular)):
+        slowest = _slowest(axis)
+        if slowest is not None:
+            tree[name] = slowest
+    for suffix, axis in (("x", linear), ("theta", angular)):
+        if axis.acceleration is not None and axis.deceleration is not None:
+            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, _said(axis.acceleration))
+            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, _said(axis.deceleration))
+    return tree
+
+
+def _footprint(robot: KnownRobot) -> Entry | None:
+    """Outline of body and wheels from the robot's description, counter-clockwise."""
+    if robot.description is None:
+        robot.missing.append("footprint: give --robot FILE")
+        return None
+    wheels, hull = robot.description.wheels, robot.description.body.shape
+    front, rear = max(hull.front, wheels.radius), min(hull.rear, -wheels.radius)
+    side = max(0.5 * hull.width, wheels.half_track + 0.5 * wheels.width)
+    corners = [(front, side), (rear, side), (rear, -side), (front, -side)]
+    text = ", ".join(f"[{_millimetres(x)}, {_millimetres(y)}]" for x, y in corners)
+    return Entry(
+        f"[{text}]",
+        f"m, hull and wheels as described in {robot.description.path.name}; not identified",
+    )
+
+
+def _millimetres(length: float) -> str:
+    """Outwards to whole millimetres."""
+    return f"{math.copysign(math.ceil(abs(length) * 1e3 - 1e-9) / 1e3, length):.3f}"

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The identified robot as its wheel loops see it: effort of each wheel in, wheel speeds out.
+
+With mean and half difference of both wheels, c = (right + left) / 2, d = (right - left) / 2, the
+wheels become two axes that know nothing of each other but through the centre of mass:
+
+    J_c w_c' = T_c - D_c w_c        v     = r w_c          T = e - viscous w - dry sign(w)
+    J_d w_d' = T_d - D_d w_d        omega = r w_d / b
+
+e is the effort of a wheel: torque (N m), voltage (V) or a commanded wheel speed (rad/s). What J, D
+and friction are then:
+
+    torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple
+    voltage     J_c = r ka, D_c = r kv of forward; J_d = r ka / b, D_d = r kv / b of yaw; dry: ks
+    velocity    J_c = sigma1, D_c = sigma3, J_d = sigma2, D_d = sigma4; dead bands of the commands
+
+The same gains on both wheels are the same gains on both axes, so that each loop can be designed for
+them as two loops with one input and one output.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from arc_odometry import WheelGeometry
+
+Pair = tuple[float, float]
+# Speed over which dry friction changes its sign, as a share of the speed that is asked for: of a
+# step from rest, and of a robot whose wheels go on turning.
+SOFT, TURNING = 0.01, 0.05
+# Steps of the integration within a control period, and their largest share of a time constant.
+STEPS, LARGEST_STEP = 4, 0.5
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A robot with two driven wheels; pairs are [left, right], those of axes [c, d].
+
+    Attributes:
+        geometry: of the wheels.
+        inertia: J of the axes, effort per rad/s^2, > 0.
+        drag: D of the axes, effort per rad/s, >= 0.
+        delay: of the axes, s, >= 0.
+        viscous: of the wheels, effort per rad/s.
+        dry: of the wheels, effort.
+        band: dead band of the axes' efforts, of the kind that is taken off (offset), effort.
+        coupling: K5 in m and K6 in 1/m.
+    """
+
+    geometry: WheelGeometry
+    inertia: Pair
+    drag: Pair = (0.0, 0.0)
+    delay: Pair = (0.0, 0.0)
+    viscous: Pair = (0.0, 0.0)
+    dry: Pair = (0.0, 0.0)
+    band: Pair = (0.0, 0.0)
+    coupling: Pair = (0.0, 0.0)
+
+    @property
+    def radius(self) -> float:
+        """Mean radius, m."""
+        return 0.5 * (self.geometry.left_radius + self.geometry.right_radius)
+
+    @property
+    def total_drag(self) -> Pair:
+        """D of the axes with the wheels' viscous friction, effort per rad/s."""
+        viscous = 0.5 * (self.viscous[0] + self.viscous[1])
+        return self.drag[0] + viscous, self.drag[1] + viscous
+
+    @property
+    def axis_ratio(self) -> Pair:
+        """Body velocity per wheel speed of the axes: r in m, r / b in 1."""
+        return self.radius, self.radius / self.geometry.half_track
+
+    def acceleration(self, speed: Pair, effort: Pair, soft: float) -> Pair:
+        """Wheel accelerations (left, right), rad/s^2.
+
+        Args:
+            speed: of the wheels, rad/s.
+            effort: of the axes (c, d), as it acts.
+            soft: speed over which dry friction changes its sign, rad/s.
+        """
+        left, right = speed
+        f_left = self.viscous[0] * left + self.dry[0] * math.tanh(left / soft)
+        f_right = self.viscous[1] * right + self.dry[1] * math.tanh(right / soft)
+        w_c, w_d = 0.5 * (right + left), 0.5 * (right - left)
+        ratio_v, ratio_w = self.axis_ratio
+        v, omega = ratio_v * w_c, ratio_w * w_d
+        k5, k6 = self.coupling
+        a_c = (_passed(effort[0], self.band[0]) - 0.5 * (f_right + f_left) - self.drag[0] * w_c) / (
+            self.inertia[0]
+        ) + k5 * omega * omega / ratio_v
+        a_d = (_passed(effort[1], self.band[1]) - 0.5 * (f_right - f_left) - self.drag[1] * w_d) / (
+            self.inertia[1]
+        ) + k6 * v * omega / ratio_w
+        return a_c - a_d, a_c + a_d
+
+    def steps(self, period: float, soft: float) -> int:
+        """Steps of the integration within a control period, s, that it is stable and exact with."""
+        fastest = max(
+            (drag + max(self.dry) / soft) / inertia
+            for inertia, drag in zip(self.inertia, self.total_drag, strict=True)
+        )
+        return max(STEPS, math.ceil(period * fastest / LARGEST_STEP))
+
+
+def _passed(effort: float, band: float) -> float:
+    """What an offset dead band leaves of an effort."""
+    if band == 0.0:
+        return effort
+    return math.copysign(max(abs(effort) - band, 0.0), effort)
+
+
+@dataclass(frozen=True)
+class Pid:
+    """pid_controller of one wheel, as control_toolbox 4.11, 5.10 and 6.3 compute it.
+
+    The output is feedforward * reference + clamp(p error + I), and after it I grows by period * i *
+    error, unless the clamp is at work and the error would drive further into it
+    (conditional_integration). The clamp does not see the feed-forward.
+    """
+
+    p: float
+    i: float
+    feedforward: float = 0.0
+    clamp: float = math.inf
+
+    def start(self, integral: float = 0.0) -> Callable[[float, float, float], float]:
+        """A controller with its integral: (reference, measured, period) to its output."""
+
+        def update(reference: float, measured: float, period: float) -> float:
+            nonlocal integral
+            error = reference - measured
+            wanted = self.p * error + integral
+            given = max(-self.clamp, min(self.clamp, wanted))
+            if given == wanted or error * wanted <= 0.0:
+                integral += period * self.i * error
+            return self.feedforward * reference + given
+
+        return update
+
+
+class WheelLoops:
+    """A plant at rest under its wheel loops, period by period.
+
+    The measured wheel speed is the mean over the last period, as difference of encoder readings.
+
+    Args:
+        plant: the robot.
+        pid: of both wheels; None: efforts are the references themselves.
+        period: of the loops, s.
+        fastest: largest wheel speed that will be asked for, rad/s, > 0.
+        soft: speed over which dry friction changes its sign, as a share of it.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        pid: Pid | None,
+        period: float,
+        fastest: float,
+        soft: float = SOFT,
+    ) -> None:
+        self._plant = plant
+        self._pid = pid
+        self._controllers = None if pid is None else (pid.start(), pid.start())
+        self._period = period
+        self._soft = soft * fastest
+        steps = plant.steps(period, self._soft)
+        self._steps = steps
+        self._step = period / steps
+        # Efforts of the axes under way: one entry per step of the integration.
+        lags = [round(delay / self._step) for delay in plant.delay]
+        self._under_way = tuple(deque([0.0] * lag) for lag in lags)
+        self._speed = (0.0, 0.0)
+        self._measured = (0.0, 0.0)
+
+    @property
+    def speed(self) -> Pair:
+        """Wheel speeds (left, right), rad/s."""
+        return self._speed
+
+    @property
+    def steps(self) -> int:
+        """Steps of a period; `advance` tells the speeds after each."""
+        return self._steps
+
+    def cruise(self, speed: float) -> None:
+        """Let it have driven straight on for long, at a reference of the wheels > 0, rad/s."""
+        plant = self._plant
+        if self._pid is None:
+            efforts = (speed, speed)
+            reached = max(speed - plant.band[0], 0.0) / plant.total_drag[0]
+        else:
+            pid, reached = self._pid, speed
+            left, right = (
+                (plant.drag[0] + viscous) * speed + dry
+                for viscous, dry in zip(plant.viscous, plant.dry, strict=True)
+            )
+            efforts = (left, right)
+            self._controllers = (
+                pid.start(left - pid.feedforward * speed),
+                pid.start(right - pid.feedforward * speed),
+            )
+        given = (0.5 * (efforts[1] + efforts[0]), 0.5 * (efforts[1] - efforts[0]))
+        self._under_way = tuple(
+            deque([effort] * len(line)) for line, effort in zip(self._under_way, given, strict=True)
+        )
+        self._speed = self._measured = (reached, reached)
+
+    def advance(self, reference: Pair) -> list[Pair]:
+        """Move on by a period; wheel speeds after each step of the integration, rad/s.
+
+        Args:
+            reference: wheel speeds (left, right), rad/s.
+        """
+        left, right = reference
+        if self._controllers is not None:
+            left, right = (
+                update(wanted, measured, self._period)
+                for update, wanted, measured in zip(
+                    self._controllers, reference, self._measured, strict=True
+                )
+            )
+        given = (0.5 * (right + left), 0.5 * (right - left))
+        path = []
+        turned = [0.0, 0.0]
+        for _ in range(self._steps):
+            acting = []
+            for line, effort in zip(self._under_way, given, strict=True):
+                line.append(effort)
+                acting.append(line.popleft())
+            before = self._speed
+            self._speed = self._integrated(before, (acting[0], acting[1]))
+            for side in (0, 1):
+                turned[side] += 0.5 * (before[side] + self._speed[side]) * self._step
+            path.append(self._speed)
+        self._measured = (turned[0] / self._period, turned[1] / self._period)
+        return path
+
+    def _integrated(self, speed: Pair, effort: Pair) -> Pair:
+        """Speeds a step later, by Runge and Kutta's method of second order."""
+        h, plant, soft = self._step, self._plant, self._soft
+        a = plant.acceleration(speed, effort, soft)
+        middle = (speed[0] + 0.5 * h * a[0], speed[1] + 0.5 * h * a[1])
+        a = plant.acceleration(middle, effort, soft)
+        return speed[0] + h * a[0], speed[1] + h * a[1]
+
+
+@dataclass(frozen=True)
+class StepResponse:
+    """Response of an axis to a step of its reference.
+
+    Attributes:
+        settling: time from which on the speed stays within `band` of the step, s; infinite: never.
+        overshoot: largest excess over the step, as a share of it.
+        band: share of the step.
+    """
+
+    settling: float
+    overshoot: float
+    band: float
+
+
+BAND = 0.05
+
+
+def step_response(values: Sequence[float], interval: float, band: float = BAND) -> StepResponse:
+    """What a response is like.
+
+    Args:
+        values: response to a step of 1, at interval, 2 interval, ...
+        interval: s.
+        band: share of the step that counts as settled.
+    """
+    outside = [index for index, value in enumerate(values) if abs(value - 1.0) > band]
+    if not outside:
+        settling = interval
+    elif outside[-1] == len(values) - 1:
+        settling = math.inf
+    else:
+        settling = (outside[-1] + 2) * interval
+    return StepResponse(settling, max(max(values) - 1.0, 0.0), band)
+
+
+def predicted_step(
+    plant: Plant, pid: Pid, period: float, axis: int, speed: float, duration: float
+) -> StepResponse:
+    """Response of a robot at rest to a step of both wheels' references.
+
+    Args:
+        plant: the robot.
+        pid: of its wheels.
+        period: s.
+        axis: 0: both wheels forward; 1: turning on the spot.
+        speed: of the wheels, rad/s.
+        duration: s.
+    """
+    loops = WheelLoops(plant, pid, period, speed)
+    reference = (speed if axis == 0 else -speed, speed)
+    values = []
+    for _ in range(math.ceil(duration / period)):
+        for left, right in loops.advance(reference):
+            values.append(0.5 * (right + left if axis == 0 else right - left) / speed)
+    return step_response(values, period / loops.steps)

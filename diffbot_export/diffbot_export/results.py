@@ -1,0 +1,494 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What identifications and calibrations left behind, read from their folders or files.
+
+    dynamic_parameters.yaml     K5..K8 and friction of a torque robot: launch ident, identify
+    velocity_parameters.yaml    sigma, dead times and dead bands of a velocity robot: identify
+    voltage_parameters.yaml     ks, kv, ka: identify of SysId logs
+    calibration.yaml            radii, track, odometry noise: calibrate
+    summary.json                of launch siwek: sigma where it was estimated while driving
+
+What is no estimate that may be used is refused; what of a usable one was not identifiable is left
+out, and named in `missing`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from diffbot_controllers.parameter_file import read_dynamics, read_friction, read_section
+from diffbot_description import DynamicParameters
+from diffbot_description.files import LARGEST, read_regular, read_yaml
+from diffbot_export.quantity import Quantity
+from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS
+
+DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
+VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
+SUMMARY_FILE = "summary.json"
+MADE_BY = (
+    "give a folder that launch ident, identify, calibrate or launch siwek has made, or one of its "
+    f"files: {DYNAMIC_FILE}, {VELOCITY_FILE}, {VOLTAGE_FILE}, {CALIBRATION_FILE}, {SUMMARY_FILE}"
+)
+AXES = ("v", "omega")
+AXIS_UNITS = ("m/s", "rad/s")
+SIDES = ("left_side", "right_side")
+FORWARD, YAW = "forward_axis", "yaw_axis"
+
+
+@dataclass(frozen=True)
+class TorqueModel:
+    """A robot driven by wheel torques.
+
+    Attributes:
+        k: K5 to K8, by "k5" to "k8"; 0 without an interval where not identifiable.
+        friction: by FRICTION_NAMES; those that were identifiable.
+        robot: name of the robot.
+        delay: from a torque's report to its action, s; None: unknown.
+    """
+
+    k: Mapping[str, Quantity]
+    friction: Mapping[str, Quantity]
+    robot: str
+    delay: float | None
+
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """The values of K5..K8."""
+        return DynamicParameters(*(self.k[name].value for name in NAMES))
+
+
+@dataclass(frozen=True)
+class VelocityAxis:
+    """One axis of a robot that takes velocity commands; (3) of Siwek et al. (2023).
+
+    Attributes:
+        inertia: sigma1 or sigma2, s.
+        drag: sigma3 or sigma4.
+        dead_time: from a command to its effect, s.
+        dead_band: of the command, m/s or rad/s; None: not identifiable.
+        kind: of the dead band, "offset" or "threshold".
+    """
+
+    inertia: Quantity
+    drag: Quantity
+    dead_time: Quantity
+    dead_band: Quantity | None
+    kind: str = "offset"
+
+
+@dataclass(frozen=True)
+class VoltageGains:
+    """ks, kv, ka of a side or an axis, V, V s/unit, V s^2/unit, and dead time, s, where known."""
+
+    ks: Quantity
+    kv: Quantity
+    ka: Quantity
+    dead_time: Quantity | None
+
+
+@dataclass(frozen=True)
+class VoltageModel:
+    """A drivetrain driven by voltages.
+
+    Attributes:
+        gains: by left_side, right_side, forward_axis, yaw_axis; those that were identified.
+        unit: of positions, "m" or another one.
+        track: in the unit; None: no angular test told it.
+    """
+
+    gains: Mapping[str, VoltageGains]
+    unit: str
+    track: Quantity | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a calibration found; None: not identified.
+
+    Attributes:
+        left_radius: m.
+        right_radius: m.
+        track: m.
+        path_noise: variance of a wheel's path per path, m^2/m.
+        gyro_walk: angle random walk of the gyro, rad^2/s.
+    """
+
+    left_radius: Quantity | None
+    right_radius: Quantity | None
+    track: Quantity | None
+    path_noise: Quantity | None
+    gyro_walk: Quantity | None
+
+
+@dataclass
+class Results:
+    """All that was read.
+
+    Attributes:
+        torque: of dynamic_parameters.yaml; None where there is none, as all below.
+        velocity: axes "v" and "omega" that were identified.
+        voltage: of voltage_parameters.yaml.
+        calibration: of calibration.yaml.
+        robot: name of the robot, as the files have it.
+        files: that were read.
+        missing: what was not identified, and why.
+    """
+
+    torque: TorqueModel | None = None
+    velocity: Mapping[str, VelocityAxis] = field(default_factory=dict)
+    voltage: VoltageModel | None = None
+    calibration: Calibration | None = None
+    robot: str | None = None
+    files: list[Path] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def read_results(paths: Sequence[Path]) -> Results:
+    """Everything that folders and files of results hold.
+
+    Raises:
+        ValueError: there is no such path, nothing to export in one, or an estimate that may not be
+            used; the message names the file and what to do.
+    """
+    results = Results()
+    for path in paths:
+        path = path.expanduser()
+        if not path.exists():
+            raise ValueError(f"{path}: there is no such file or folder; {MADE_BY}")
+        for file in _files_of(path):
+            before = [name for name in _KINDS if name == file.name]
+            if any(read.name == name for read in results.files for name in before):
+                raise ValueError(f"{file}: a second {file.name}; give the results of one robot")
+            _reader_of(file)(file, results)
+            results.files.append(file)
+    if results.torque and results.velocity:
+        raise ValueError(
+            "the results are of a torque robot and of a velocity robot: give those of one robot"
+        )
+    return results
+
+
+def _files_of(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = [path / name for name in _KINDS if (path / name).is_file()]
+    # Parameter files hold all that the summary beside them has.
+    if len(files) > 1:
+        files = [file for file in files if file.name != SUMMARY_FILE]
+    if not files:
+        raise ValueError(f"{path}: holds no results; {MADE_BY}")
+    return files
+
+
+def _reader_of(file: Path) -> Callable[[Path, Results], None]:
+    if file.name in _KINDS:
+        return _KINDS[file.name]
+    if file.suffix == ".json":
+        return _read_summary
+    # Renamed files are known by what they hold.
+    for key, reader in (
+        ("k7:", _read_torque),
+        ("sigma:", _read_velocity),
+        ("ka:", _read_voltage),
+        ("left_radius:", _read_calibration),
+    ):
+        if key in read_regular(file, LARGEST):
+            return reader
+    raise ValueError(f"{file}: is no file of results; {MADE_BY}")
+
+
+def _read_torque(path: Path, results: Results) -> None:
+    section = read_section(str(path), NAMES, MADE_BY)
+    robot = str(section.get("robot", ""))
+    dynamics = read_dynamics(str(path), robot)
+    variances = section.get("covariance_diagonal", [math.nan] * 4)
+    k = {}
+    for name, unit, value, variance in zip(NAMES, UNITS, dynamics, variances, strict=True):
+        source = f"{name.upper()} of {path.name}"
+        if math.isfinite(variance):
+            k[name] = Quantity.normal(value, math.sqrt(max(variance, 0.0)), unit, source)
+        else:
+            k[name] = Quantity(value, unit, source)
+            results.missing.append(f"{name.upper()}: not identifiable, taken as {value:g}")
+    friction = _friction(path, section, results)
+    results.torque = TorqueModel(k, friction, robot, _delay(section, results))
+    results.robot = robot or None
+
+
+def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[str, Quantity]:
+    found = {}
+    values = read_friction(str(path))
+    entries = section.get("friction") or {}
+    for name, unit, value in zip(FRICTION_NAMES, FRICTION_UNITS, values, strict=True):
+        if value is None:
+            results.missing.append(f"friction {name}: not identified")
+            continue
+        entry = entries.get(name)
+        variance = entry.get("variance", math.nan) if isinstance(entry, dict) else math.nan
+        source = f"friction {name} of {path.name}"
+        found[name] = (
+            Quantity.normal(value, math.sqrt(variance), unit, source).at_least(0.0)
+            if math.isfinite(variance)
+            else Quantity(value, unit, source)
+        )
+    return found
+
+
+def _delay(section: Mapping[str, Any], results: Results) -> float | None:
+    """The torque's delay, s, of control periods that the file tells by samples and seconds."""
+    periods, samples = section.get("torque_delay", math.nan), section.get("samples", 0)
+    seconds = section.get("seconds", math.nan)
+    if not (math.isfinite(periods) and samples > 1 and math.isfinite(seconds)):
+        results.missing.append("delay of the torque: not in the file, taken as 0")
+        return None
+    return float(periods * seconds / (samples - 1))
+
+
+def _read_velocity(path: Path, results: Results) -> None:
+    section = read_section(str(path), ("sigma",), MADE_BY)
+    axes = {}
+    for index, axis in enumerate(AXES):
+        try:
+            axes[axis] = _velocity_axis(path, section, index)
+        except ValueError as error:
+            results.missing.append(f"axis {axis}: {error}")
+            continue
+        if axes[axis].dead_band is None:
+            results.missing.append(f"dead band of {axis}: not identifiable")
+    if not axes:
+        raise ValueError(
+            f"{path}: neither axis was identified ({'; '.join(results.missing)}); identify the "
+            "robot anew: diffbot identify RECORDING"
+        )
+    results.velocity = axes
+    results.robot = str(section.get("robot") or "") or results.robot
+
+
+def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> VelocityAxis:
+    def number(name: str, position: int, default: float | None = None) -> float:
+        values = section.get(name)
+        if values is None and default is not None:
+            return default
+        if not (isinstance(values, list) and len(values) > position):
+            raise ValueError(f"{name} = {values!r}: must be a list of numbers")
+        if type(values[position]) not in (int, float):
+            raise ValueError(f"{name} = {values!r}: must be numbers")
+        return float(values[position])
+
+    def quantity(value: float, variance: float, unit: str, what: str) -> Quantity:
+        source = f"{what} of {path.name}"
+        if math.isfinite(variance) and variance >= 0.0:
+            return Quantity.normal(value, math.sqrt(variance), unit, source)
+        return Quantity(value, unit, source)
+
+    names = (f"sigma{index + 1}", f"sigma{index + 3}")
+    pairs = []
+    for position, name, unit in zip((index, 2 + index), names, ("s", "1"), strict=True):
+        value = number("sigma", position)
+        variance = number("covariance_diagonal", position, math.nan)
+        if not (math.isfinite(value) and value > 0.0) or variance == math.inf:
+            raise ValueError(f"{name} = {value:g}, variance {variance:g}: not identified")
+        pairs.append(quantity(value, variance, unit, name))
+    if number("exponent", index, 1.0) != 1.0:
+        raise ValueError("its command enters with an exponent, which no exported file can hold")
+    late = number("dead_time", index, 0.0)
+    band = number("dead_band", index, math.nan)
+    spread = number("dead_band_variance", index, math.nan)
+    kinds = section.get("dead_band_kind", ["offset"] * 2)
+    unknown = not math.isfinite(band) or spread == math.inf
+    return VelocityAxis(
+        inertia=pairs[0],
+        drag=pairs[1],
+        dead_time=Quantity(max(late, 0.0), "s", f"dead_time of {path.name}"),
+        dead_band=None
+        if unknown
+        else quantity(band, spread, AXIS_UNITS[index], "dead_band").at_least(0.0),
+        kind=str(kinds[index]),
+    )
+
+
+def _read_voltage(path: Path, results: Results) -> None:
+    section = read_section(str(path), (*SIDES, FORWARD, YAW), MADE_BY)
+    unit = str(section.get("unit", "m"))
+    gains, track = {}, None
+    for subject in (*SIDES, FORWARD, YAW):
+        entries = section.get(subject)
+        if entries is None:
+            results.missing.append(f"{subject.replace('_', ' ')}: not identified")
+            continue
+        per = "rad" if subject == YAW else unit
+        units = {"ks": "V", "kv": f"V s/{per}", "ka": f"V s^2/{per}", "dead_time": "s"}
+        found = {
+            name: _with_std(entries.get(name), of, f"{name} of {subject} in {path.name}")
+            for name, of in units.items()
+        }
+        ks, kv, ka = (found[name] for name in ("ks", "kv", "ka"))
+        if ks is None or kv is None or ka is None or not (kv.value > 0.0 and ka.value > 0.0):
+            results.missing.append(f"{subject.replace('_', ' ')}: ks, kv or ka not identifiable")
+            continue
+        gains[subject] = VoltageGains(ks.at_least(0.0), kv, ka, found["dead_time"])
+        if subject == YAW:
+            track = _with_std(entries.get("track_width"), unit, f"track_width of {path.name}")
+    if not gains:
+        raise ValueError(f"{path}: no side and no axis was identified; run SysId's tests anew")
+    results.voltage = VoltageModel(gains, unit, track)
+
+
+def _with_std(entry: Any, unit: str, source: str) -> Quantity | None:
+    """A value with its standard deviation; None where it is not identifiable."""
+    if not isinstance(entry, dict):
+        return None
+    numbers = [entry.get("value"), entry.get("std", math.nan)]
+    if any(type(number) not in (int, float) for number in numbers):
+        raise ValueError(f"{source} = {entry!r}: must hold numbers value and std")
+    value, std = (float(number) for number in numbers if number is not None)
+    if not math.isfinite(value) or std == math.inf:
+        return None
+    if math.isnan(std):
+        return Quantity(value, unit, source)
+    return Quantity.normal(value, std, unit, source)
+
+
+def _read_calibration(path: Path, results: Results) -> None:
+    section = _holding(read_yaml(path), "left_radius")
+    if section is None:
+        raise ValueError(f"{path}: holds no left_radius; {MADE_BY}")
+    if section.get("outcome") == "refused":
+        raise ValueError(
+            f"{path}: the calibration was refused ({section.get('reason')}); repeat it"
+        )
+    lengths = {
+        name: _calibrated(section, name, "m", path, results)
+        for name in ("left_radius", "right_radius", "track")
+    }
+    if not any(lengths.values()):
+        lengths = _by_ratios(section, path, results)
+    for name, quantity in lengths.items():
+        if quantity is not None and not quantity.value > 0.0:
+            raise ValueError(f"{path}: {name} = {quantity.value:g} m: must be > 0")
+    if not any(lengths.values()):
+        raise ValueError(
+            f"{path}: neither radii nor track were identified; calibrate with more motion"
+        )
+    walk = "gyro_angle_random_walk"
+    results.calibration = Calibration(
+        **lengths,
+        path_noise=_calibrated(section, "path_noise", "m^2/m", path, results),
+        gyro_walk=_calibrated(section, walk, "rad^2/s", path, results) if walk in section else None,
+    )
+    results.robot = str(section.get("robot") or "") or results.robot
+
+
+def _by_ratios(
+    section: Mapping[str, Any], path: Path, results: Results
+) -> dict[str, Quantity | None]:
+    """Lengths of a calibration by a gyro: the mean radius is the given one."""
+    found: dict[str, Quantity | None] = dict.fromkeys(("left_radius", "right_radius", "track"))
+    given = section.get("given")
+    if not isinstance(given, dict):
+        return found
+    mean = 0.5 * sum(_number(given, name, path) for name in ("left_radius", "right_radius"))
+    words = f"of {path.name} for the given mean radius of {mean:.6g} m"
+    ratio = section.get("track_over_mean_radius")
+    if isinstance(ratio, dict) and ratio.get("identified"):
+        value = _calibrated(section, "track_over_mean_radius", "1", path, results)
+        found["track"] = value and Quantity(
+            mean * value.value, "m", f"track {words}", mean * value.low, mean * value.high
+        )
+    radii = section.get("radius_ratio")
+    if isinstance(radii, dict) and radii.get("identified"):
+        value = _calibrated(section, "radius_ratio", "1", path, results)
+        if value is not None:
+            left = [2.0 * mean / (1.0 + end) for end in (value.value, value.high, value.low)]
+            right = [2.0 * mean - end for end in left]
+            found["left_radius"] = Quantity(left[0], "m", f"left_radius {words}", *left[1:])
+            found["right_radius"] = Quantity(right[0], "m", f"right_radius {words}", *right[:0:-1])
+    return found
+
+
+def _number(section: Mapping[str, Any], name: str, path: Path) -> float:
+    value = section.get(name)
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{path}: {name} = {value!r}: must be a finite number")
+    return float(value)
+
+
+def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
+    """The first mapping that has a key, from the outside in."""
+    if not isinstance(document, dict) or depth == 0:
+        return None
+    if key in document:
+        return document
+    inner = (_holding(entry, key, depth - 1) for entry in document.values())
+    return next((found for found in inner if found is not None), None)
+
+
+def _calibrated(
+    section: Mapping[str, Any], name: str, unit: str, path: Path, results: Results
+) -> Quantity | None:
+    """A value with `lower`, `upper` and `identified`; None where it was not identified."""
+    entry = section.get(name)
+    if not isinstance(entry, dict) or entry.get("identified") is False:
+        why = entry.get("reason") if isinstance(entry, dict) else None
+        results.missing.append(f"{name}: not calibrated{f' ({why})' if why else ''}")
+        return None
+    numbers = [entry.get(key) for key in ("value", "lower", "upper")]
+    if any(type(number) not in (int, float) for number in numbers):
+        raise ValueError(f"{path}: {name} = {entry!r}: must hold numbers value, lower, upper")
+    value, lower, upper = (float(number) for number in numbers if number is not None)
+    if not (lower <= value <= upper and math.isfinite(upper - lower)):
+        raise ValueError(
+            f"{path}: {name} = {value:g} in [{lower:g}, {upper:g}]: must be inside its interval"
+        )
+    return Quantity(value, unit, f"{name} of {path.name}", lower, upper)
+
+
+def _read_summary(path: Path, results: Results) -> None:
+    """Sigma that a run of launch siwek estimated while it drove."""
+    try:
+        summary = json.loads(read_regular(path, LARGEST))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; {MADE_BY}") from None
+    controller = summary.get("controller") if isinstance(summary, dict) else None
+    found = controller.get("parameters") if isinstance(controller, dict) else None
+    if not (isinstance(controller, dict) and isinstance(found, dict) and "sigma1" in found):
+        raise ValueError(f"{path}: tells no sigma that was estimated while driving; {MADE_BY}")
+    values = {name: found.get(name) or {} for name in ("sigma1", "sigma2", "sigma3", "sigma4")}
+    if any(entry.get("std") is None or entry.get("value") is None for entry in values.values()):
+        raise ValueError(
+            f"{path}: sigma was given to the controller, not identified: drive with "
+            "adaptive:=true, or give what identify left"
+        )
+    sigma = {
+        name: Quantity.normal(entry["value"], entry["std"], unit, f"{name} of {path.name}")
+        for (name, entry), unit in zip(values.items(), ("s", "s", "1", "1"), strict=True)
+    }
+    bands = controller.get("dead_band") or {}
+    axes = {}
+    for index, axis in enumerate(AXES):
+        band = bands.get(axis) or {}
+        known = band.get("identifiable") and band.get("std") is not None
+        axes[axis] = VelocityAxis(
+            sigma[f"sigma{index + 1}"],
+            sigma[f"sigma{index + 3}"],
+            Quantity(0.0, "s", "dead time: not estimated while driving"),
+            Quantity.normal(band["value"], band["std"], AXIS_UNITS[index], "dead_band").at_least(0)
+            if known
+            else None,
+        )
+        results.missing.append(f"dead time of {axis}: not estimated while driving, taken as 0")
+    results.velocity = axes
+    results.robot = str(summary.get("robot") or "") or results.robot
+
+
+_KINDS: dict[str, Callable[[Path, Results], None]] = {
+    DYNAMIC_FILE: _read_torque,
+    VELOCITY_FILE: _read_velocity,
+    VOLTAGE_FILE: _read_voltage,
+    CALIBRATION_FILE: _read_calibration,
+    SUMMARY_FILE: _read_summary,
+}

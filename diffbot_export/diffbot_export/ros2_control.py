@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of ros2_control: diff_drive_controller, chained to a pid_controller per wheel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
+from diffbot_export.bends import Follower
+from diffbot_export.known_robot import (
+    TORQUE,
+    VELOCITY,
+    AxisLimits,
+    KnownRobot,
+    WheelModel,
+    joints_of,
+    sources_of,
+    velocity_plant,
+    wheel_model,
+)
+from diffbot_export.loop_design import RIPPLE, LoopGains, design
+from diffbot_export.plant import BAND, Pid, StepResponse, predicted_step
+from diffbot_export.quantity import Quantity, product
+
+FILE = "ros2_control.yaml"
+CHECKED = "ros2_controllers 6.9.0, 5.17.0 and 4.42.1"
+BASE = "diffbot_base_controller"
+PIDS = ("left_wheel_pid", "right_wheel_pid")
+# Of a predicted step: share of the clamp that the gain p alone may ask for, and of the top speed.
+UNCLAMPED, OF_TOP_SPEED = 0.6, 0.5
+# Longest prediction in times of the integral, and in periods.
+LONG, MOST_PERIODS = 10.0, 5000
+# What the planar motion does not have: variance of its readings, m^2 and rad^2 or per s^2.
+PLANAR = 1e-6
+# Way after which the pose's covariance is as written, m.
+WAY = 1.0
+
+
+@dataclass(frozen=True)
+class WheelControl:
+    """The wheel loops as they are exported.
+
+    Attributes:
+        model: of the wheels.
+        gains: that were designed.
+        pid: with the clamp.
+        step: wheel speed of the predicted steps, rad/s.
+        responses: predicted, of both wheels forward, and of turning on the spot.
+    """
+
+    model: WheelModel
+    gains: LoopGains
+    pid: Pid
+    step: float
+    responses: tuple[StepResponse, StepResponse]
+
+    def summary(self) -> dict[str, Any]:
+        """For export.json; SI units."""
+        return {
+            "p": self.pid.p,
+            "i": self.pid.i,
+            "feedforward": self.pid.feedforward,
+            "clamp": self.pid.clamp if math.isfinite(self.pid.clamp) else None,
+            "unit": self.model.unit,
+            "phase_margin": self.gains.margins.phase,
+            "gain_margin": self.gains.margins.gain,
+            "crossover": self.gains.margins.crossover,
+            "bound": self.gains.bound,
+            "step": self.step,
+            "predicted": {
+                name: {"settling": _plain(found.settling), "overshoot": found.overshoot}
+                for name, found in zip(("forward", "turning"), self.responses, strict=True)
+            },
+            "band": BAND,
+        }
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl:
+    """Gains of the wheel loops, and how they will answer.
+
+    Raises:
+        ValueError: what is missing for them, or why no gains do.
+    """
+    model = wheel_model(robot)
+    period = 1.0 / robot.settings.loop_rate
+    limit, fastest = robot.effort_limit, _fastest_wheel(robot, limits)
+    feedforward = model.feedforward.value
+    clamp = math.inf if limit is None else limit.value - feedforward * fastest
+    if not clamp > 0.0:
+        raise ValueError(
+            f"feed-forward at {fastest:.3g} rad/s takes all of the {limit and limit.value:g} "
+            f"{model.unit}; lower the limit of speed in the robot's description"
+        )
+    gains = design(
+        model.corners(),
+        period,
+        feedforward=feedforward,
+        margin=robot.settings.margin,
+        largest=_largest_gain(robot, limit),
+    )
+    pid = Pid(gains.p, gains.i, feedforward, clamp)
+    step = _step(model, pid, fastest)
+    times = min(LONG * gains.p / gains.i, MOST_PERIODS * period)
+    responses = tuple(
+        predicted_step(model.plant, pid, period, axis, step, times) for axis in (0, 1)
+    )
+    return WheelControl(model, gains, pid, step, (responses[0], responses[1]))
+
+
+def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> float:
+    """Largest wheel speed that the limits of one axis alone ask for, rad/s; 0: not known."""
+    geometry = robot.geometry
+    if geometry is None:
+        return 0.0
+    v, omega = (0.0 if axis.velocity is None else axis.velocity.value for axis in limits)
+    return max(*geometry.wheel_velocity(v, 0.0), geometry.wheel_velocity(0.0, omega)[1])
+
+
+def _largest_gain(robot: KnownRobot, limit: Quantity | None) -> float:
+    """P for which one count of the encoder moves the effort by RIPPLE of its limit."""
+    if robot.description is None or limit is None or robot.description.encoder.counts == 0:
+        return math.inf
+    count = math.tau / robot.description.encoder.counts * robot.settings.loop_rate
+    return RIPPLE * limit.value / count
+
+
+def _step(model: WheelModel, pid: Pid, fastest: float) -> float:
+    """Wheel speed of the predicted steps: neither lost in dry friction nor at the clamp."""
+    if math.isfinite(pid.clamp):
+        most = UNCLAMPED * pid.clamp / pid.p
+        return min(most, OF_TOP_SPEED * fastest) if fastest > 0.0 else most
+    dry = max(model.plant.dry)
+    return 10.0 * dry / pid.p if dry > 0.0 else 1.0
+
+
+def follower_of(
+    robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
+) -> Follower:
+    """The robot as bends.py asks for it.
+
+    Raises:
+        ValueError: what is missing for it.
+    """
+    linear, angular = limits
+    needed = (linear.velocity, angular.velocity, angular.acceleration)
+    if any(quantity is None for quantity in needed):
+        raise ValueError("limits of speed and yaw acceleration are not all known")
+    v, w, alpha = (quantity.low for quantity in needed if quantity is not None)
+    period = 1.0 / robot.settings.loop_rate
+    if robot.kind == VELOCITY:
+        return Follower(velocity_plant(robot), None, period, v, w, alpha)
+    if control is None:
+        raise ValueError("there are no wheel loops")
+    return Follower(control.model.plant, control.pid, period, v, w, alpha)
+
+
+def ros2_control_yaml(
+    robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
+) -> str:
+    """The file, for a controller manager and its three controllers."""
+    tree: dict[str, Any] = {"controller_manager": _manager(robot, control)}
+    if control is not None:
+        left, right = joints_of(robot)
+        tree[PIDS[0]] = {"ros__parameters": _pid(robot, control, left)}
+        tree[PIDS[1]] = {"ros__parameters": _uncommented(_pid(robot, control, right))}
+    tree[BASE] = {"ros__parameters": _diff_drive(robot, limits, control)}
+    head = [
+        f"ros2_control of robot {robot.name}, from "
+        f"{', '.join(path.name for path in sources_of(robot))}; names, types and bounds of "
+        f"{CHECKED}.",
+        "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
+        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        "",
+    ]
+    return to_yaml(tree, head)
+
+
+def _manager(robot: KnownRobot, control: WheelControl | None) -> Tree:
+    types: dict[str, Any] = {
+        "update_rate": Entry(round(robot.settings.loop_rate), "Hz, as asked for (--loop-rate)")
+    }
+    if control is not None:
+        for name in PIDS:
+            types[name] = {"type": Entry("pid_controller/PidController")}
+    types[BASE] = {"type": Entry("diff_drive_controller/DiffDriveController")}
+    return {"ros__parameters": types}
+
+
+def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
+    gains, model, pid = control.gains, control.model, control.pid
+    unit, margins = model.unit, control.gains.margins
+    slow = max(model.inertia, key=lambda inertia: inertia.value)
+    p = product(f"{unit} s/rad", "", (slow, 1.0), scale=gains.p / slow.value)
+    forward, turning = control.responses
+    tuned = (
+        f"for a phase margin of {margins.phase:.0f} degrees, a gain margin of {margins.gain:.1f} "
+        f"at {robot.settings.loop_rate:g} Hz anywhere in the intervals of the inertias (highest "
+        f"crossover {margins.crossover:.3g} rad/s); bounded by {gains.bound}"
+    )
+    answers = (
+        f"predicted for a step to {control.step:.3g} rad/s: forward {_told(forward)}, turning "
+        f"{_told(turning)}"
+    )
+    values: dict[str, Any] = {
+        "p": Entry(
+            pid.p,
+            f"{unit} s/rad: {_interval(p)} with the inertia {slow.source}, {slow.text()}; {tuned}; "
+            f"{answers}",
+        ),
+        "i": Entry(pid.i, f"{unit}/rad: p over an integral time of {pid.p / pid.i:.3g} s"),
+        "d": Entry(0.0),
+        "feedforward_gain": Entry(
+            pid.feedforward, f"{model.feedforward.source}, {model.feedforward.text()}"
+        ),
+    }
+    if math.isfinite(pid.clamp):
+        limit = robot.effort_limit
+        assert limit is not None
+        values["u_clamp_max"] = Entry(
+            pid.clamp,
+            f"{unit}: limit {limit.text()} of {limit.source} less the feed-forward at top speed, "
+            "which the controller adds after its clamp",
+        )
+        values["u_clamp_min"] = Entry(-pid.clamp)
+    values["antiwindup_strategy"] = Entry("conditional_integration")
+    values["save_i_term"] = Entry(False)
+    interface = "effort" if robot.kind == TORQUE else "voltage"
+    dry = (
+        f"dry friction of {max(model.plant.dry):.4g} {unit} is not fed forward: the controller has "
+        "no parameter for it, its integral takes it"
+    )
+    return {
+        "dof_names": Entry([joint]),
+        "command_interface": Entry(
+            interface,
+            "N m" if robot.kind == TORQUE else "volts: as your hardware calls that interface",
+        ),
+        "reference_and_state_interfaces": Entry(["velocity"]),
+        "enable_feedforward": Entry(True, f"read by 4.x only, later ones always do; {dry}"),
+        "gains": {joint: values},
+    }
+
+
+def _uncommented(tree: Tree) -> Tree:
+    """The other wheel's values, which are the same."""
+    return {
+        key: Entry(node.value) if isinstance(node, Entry) else _uncommented(node)
+        for key, node in tree.items()
+    }
+
+
+def _told(response: StepResponse) -> str:
+    if not math.isfinite(response.settling):
+        return f"overshoot {100 * response.overshoot:.0f} %, not settled"
+    return (
+        f"within {100 * response.band:g} % after {response.settling:.3g} s, overshoot "
+        f"{100 * response.overshoot:.0f} %"
+    )
+
+
+def _interval(quantity: Quantity) -> str:
+    if quantity.lower is None:
+        return "no interval"
+    return f"[{quantity.low:.4g}, {quantity.high:.4g}]"
+
+
+def _diff_drive(
+    robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
+) -> Tree:
+    joints = joints_of(robot)
+    if control is not None:
+        joints = (f"{PIDS[0]}/{joints[0]}", f"{PIDS[1]}/{joints[1]}")
+    tree: dict[str, Any] = {
+        "left_wheel_names": Entry([joints[0]], "" if control is None else "the chained controller"),
+        "right_wheel_names": Entry([joints[1]]),
+        **_lengths(robot),
+    }
+    if control is not None:
+        tree["position_feedback"] = Entry(
+            False, "the chained controllers hand on velocities only: odometry integrates them"
+        )
+    tree |= _covariances(robot, limits)
+    for name, inner, axis in (("linear", "x", limits[0]), ("angular", "z", limits[1])):
+        found = _limits(axis)
+        if found:
+            tree[name] = {inner: found}
+    return tree
+
+
+def _lengths(robot: KnownRobot) -> dict[str, Any]:
+    """Radius, track and multipliers: those of the description, corrected by the calibration."""
+    tree: dict[str, Any] = {}
+    radii = [robot.radius(side) for side in (0, 1)]
+    known = [radius for radius in radii if radius is not None]
+    described = None if robot.description is None else robot.description.wheels
+    if len(known) == 2:
+        nominal = 0.5 * (known[0].value + known[1].value)
+        words = f"m, mean of {known[0].source} and {known[1].source}"
+        if described is not None:
+            nominal, words = described.radius, "m, as described; the multipliers correct it"
+        tree["wheel_radius"] = Entry(nominal, words)
+        for side, radius in zip(("left", "right"), known, strict=True):
+            tree[f"{side}_wheel_radius_multiplier"] = _multiplier(radius, nominal)
+    track = robot.track
+    if track is not None:
+        nominal = track.value if described is None else described.separation
+        tree["wheel_separation"] = Entry(
+            nominal,
+            f"m, {track.source}" if described is None else "m, as described",
+        )
+        tree["wheel_separation_multiplier"] = _multiplier(track, nominal)
+    return tree
+
+
+def _multiplier(length: Quantity, nominal: float) -> Entry:
+    if not length.identified:
+        return Entry(1.0, f"{length.source}, not calibrated: run diffbot calibrate")
+    ratio = Quantity(
+        length.value / nominal, "1", length.source, length.low / nominal, length.high / nominal
+    )
+    return Entry(ratio.value, f"{ratio.text()}: {length.text()}, {length.source}")
+
+
+def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
+    """Of the odometry, from the noise of the wheels' paths."""
+    calibration = robot.results.calibration
+    noise = None if calibration is None else calibration.path_noise
+    track, speed = robot.track, limits[0].velocity
+    if noise is None or track is None or speed is None:
+        robot.missing.append(
+            "covariances of the odometry: no noise of the wheels' paths was calibrated"
+            if noise is None
+            else "covariances of the odometry: track or top speed are not known"
+        )
+        return {}
+    k, period = noise.value, 1.0 / robot.settings.loop_rate
+    # Path noise k of each wheel: variances k ds / 2 along, 2 k ds / track^2 of heading.
+    along, turning = 0.5 * k, 2.0 * k / track.value**2
+    across = turning * WAY**2 / 3.0
+    words = f"{noise.source}, {noise.text()}"
+    rates = [along * speed.value / period, turning * speed.value / period]
+    return {
+        "pose_covariance_diagonal": Entry(
+            [along * WAY, across * WAY, PLANAR, PLANAR, PLANAR, turning * WAY],
+            f"m^2, rad^2 after a way of {WAY:g} m straight on ({words}): the controller publishes "
+            "a constant, but the true one grows; let filters fuse the twist only",
+        ),
+        "twist_covariance_diagonal": Entry(
+            [rates[0], PLANAR, PLANAR, PLANAR, PLANAR, rates[1]],
+            f"m^2/s^2, rad^2/s^2 of a reading over one period at {speed.value:g} m/s ({words})",
+        ),
+    }
+
+
+def _limits(axis: AxisLimits) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    if axis.velocity is not None:
+        tree["max_velocity"] = Entry(axis.velocity.value, _said(axis.velocity))
+        tree["min_velocity"] = Entry(-axis.velocity.value)
+    if axis.acceleration is not None and axis.deceleration is not None:
+        up, down = axis.acceleration, axis.deceleration
+        tree["max_acceleration"] = Entry(up.low, _said(up))
+        tree["max_deceleration"] = Entry(-down.low, _said(down))
+        tree["max_acceleration_reverse"] = Entry(-up.low)
+        tree["max_deceleration_reverse"] = Entry(down.low)
+    return tree
+
+
+def _said(quantity: Quantity) -> str:
+    """Value, interval and source; limits keep to the safe end of the interval."""
+    end = ", the lower end" if quantity.identified else ""
+    return f"{quantity.text()}{end}; {quantity.source}"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constants of a drivetrain for WPILib, as a Java class.
+
+SimpleMotorFeedforward takes ks, kv and ka of a side; LinearSystemId.identifyDrivetrainSystem takes
+kv and ka of both axes and the track width, those of yaw in volts per rad/s.
+"""
+
+from __future__ import annotations
+
+from diffbot_export.known_robot import KnownRobot, sources_of
+from diffbot_export.quantity import Quantity
+from diffbot_export.results import FORWARD, SIDES, YAW
+
+FILE = "DriveConstants.java"
+NAMES = {SIDES[0]: "Left", SIDES[1]: "Right", FORWARD: "Linear", YAW: "Angular"}
+
+
+def wpilib_java(robot: KnownRobot) -> str:
+    """The class.
+
+    Raises:
+        ValueError: no voltage gains were identified.
+    """
+    voltage = robot.results.voltage
+    if voltage is None:
+        raise ValueError(
+            "no ks, kv, ka were identified: give the results of identify on SysId logs"
+        )
+    body: list[str] = []
+    for subject, name in NAMES.items():
+        gains = voltage.gains.get(subject)
+        if gains is None:
+            continue
+        for symbol, quantity in (("kS", gains.ks), ("kV", gains.kv), ("kA", gains.ka)):
+            body += _constant(f"{symbol}{name}", quantity)
+    lengths: list[tuple[str, Quantity | None]] = [("kTrackwidth", voltage.track or robot.track)]
+    if voltage.unit == "m":
+        lengths[0] = ("kTrackwidthMeters", robot.track)
+        lengths += [
+            ("kLeftWheelRadiusMeters", robot.radius(0)),
+            ("kRightWheelRadiusMeters", robot.radius(1)),
+        ]
+    for name, length in lengths:
+        if length is None:
+            robot.missing.append(f"{name}: not identified")
+        else:
+            body += _constant(name, length)
+    head = [
+        f"Drivetrain of robot {robot.name}, from "
+        f"{', '.join(path.name for path in sources_of(robot))}.",
+        "Each value: its 95 % interval [lower, upper], and where it comes from. Left, Right and",
+        f"Linear per {voltage.unit}, Angular per rad; volts of a side, and half their difference.",
+        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+    ]
+    lines = [
+        *(f"// {line}" for line in head),
+        "public final class DriveConstants {",
+        *body,
+        "  private DriveConstants() {}",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _constant(name: str, quantity: Quantity) -> list[str]:
+    return [
+        f"  /** {quantity.text()}, {quantity.source}. */",
+        f"  public static final double {name} = {quantity.value!r};",
+        "",
+    ]

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build file of the package diffbot_export (ament_python)."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "diffbot_export"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    install_requires=["setuptools", "numpy"],
+    zip_safe=True,
+    maintainer="diffbot maintainers",
+    maintainer_email="maintainers@example.org",
+    description="What was identified, as files that other software reads.",
+    license="Apache-2.0",
+)

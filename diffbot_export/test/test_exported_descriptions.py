@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exported URDF is a robot whose closed form is what was identified."""
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+import result_files
+from diffbot_export.command import main
+
+from diffbot_description import RobotModel, closed_form, load_robot
+from diffbot_sim.engines import make_simulator
+
+
+@pytest.fixture
+def out(tmp_path):
+    def run(*results):
+        words = [*map(str, results), "--to", "urdf", "--output", str(tmp_path / "out")]
+        assert main(words) == 0
+        return tmp_path / "out"
+
+    return run
+
+
+def test_closed_form_of_the_urdf_is_what_was_identified(tmp_path, out):
+    folder = out(result_files.torque_results(tmp_path / "r"))
+    robot = load_robot("twil")
+    model = RobotModel.from_urdf(
+        (folder / "twil_identified.urdf").read_text(), robot.joints.left, robot.joints.right
+    )
+    np.testing.assert_allclose(closed_form(model), closed_form(robot.model), rtol=1e-9)
+
+
+def test_calibrated_wheels_keep_the_wheel_inertias_and_change_the_body(tmp_path, out):
+    """J = r / (2 K7) and r / (2 b |K8|) are what torques and encoders tell, whatever r and b."""
+    results = result_files.torque_results(tmp_path / "r"), result_files.calibration(tmp_path / "c")
+    folder = out(*results)
+    described, measured = load_robot("twil"), load_robot(folder / "twil_identified.yaml")
+    assert measured.wheels.radius == pytest.approx(1.02 * described.wheels.radius, rel=1e-9)
+    assert measured.wheels.separation == pytest.approx(1.05 * described.wheels.separation, rel=1e-9)
+    for one, other in zip(
+        wheel_inertias(described.model), wheel_inertias(measured.model), strict=True
+    ):
+        assert other == pytest.approx(one, rel=1e-9)
+    assert measured.body.mass < described.body.mass
+
+
+def wheel_inertias(model):
+    k = closed_form(model)
+    return (
+        model.wheel_radius / (2.0 * k.k7),
+        -model.wheel_radius / (2.0 * model.half_track * k.k8),
+    )
+
+
+def test_the_exported_robot_moves_in_a_simulator(tmp_path, out):
+    folder = out(result_files.torque_results(tmp_path / "r"))
+    engine = make_simulator("mujoco", load_robot(folder / "twil_identified.yaml"))
+    engine.step((0.2, 0.2), 0.5)
+    k7 = closed_form(load_robot("twil").model).k7
+    _, _, coulomb_left, coulomb_right = result_files.FRICTION
+    expected = 0.5 * k7 * (0.4 - coulomb_left - coulomb_right)
+    # Viscous friction takes 3 % of the torque at the end.
+    assert engine.velocity()[0] == pytest.approx(expected, rel=0.05)
+    engine.close()
+
+
+def test_a_urdf_is_xml_with_its_sources_in_a_comment(tmp_path, out):
+    path = out(result_files.torque_results(tmp_path / "r")) / "twil_identified.urdf"
+    text = path.read_text()
+    ElementTree.fromstring(text)
+    comment = text.split("<!--")[1].split("-->")[0]
+    assert "K7 of dynamic_parameters.yaml: 2.64682 [" in comment
+    assert text.count("<!--") == 1
