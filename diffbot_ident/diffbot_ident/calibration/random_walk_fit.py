@@ -94,28 +94,30 @@ def solve(
         numpy.linalg.LinAlgError: the problem is not definite, as where values overflow.
     """
     h, j, n = problem.h, problem.j, problem.h.shape[2]
-    weighted = h * r_information[:, :, None]
-    diagonal = np.einsum("kmi,kmj->kij", weighted, h)
+    weighted = (h * r_information[:, :, None]).transpose(0, 2, 1)
+    diagonal = weighted @ h
     qf, qb = q_information @ problem.f, q_information @ problem.b
-    diagonal[1:] += np.einsum("kji,kjl->kil", problem.f, qf)
-    diagonal[:-1] += np.einsum("kji,kjl->kil", problem.b, qb)
-    below = -np.einsum("kji,kjl->kil", problem.f, qb)  # rows z_k, columns z_(k-1)
+    f, b = problem.f.transpose(0, 2, 1), problem.b.transpose(0, 2, 1)
+    diagonal[1:] += f @ qf
+    diagonal[:-1] += b @ qb
+    below = -f @ qb  # rows z_k, columns z_(k-1)
     right = np.concatenate((j, problem.r[:, :, None]), axis=2)
-    walls = np.einsum("kmi,kmc->kic", weighted, right)
-    moved = np.einsum("kij,kj->ki", q_information, problem.w)
-    walls[1:, :, -1] -= np.einsum("kji,kj->ki", problem.f, moved)
-    walls[:-1, :, -1] += np.einsum("kji,kj->ki", problem.b, moved)
+    walls = weighted @ right
+    moved = q_information @ problem.w[:, :, None]
+    walls[1:, :, -1] -= (f @ moved)[:, :, 0]
+    walls[:-1, :, -1] += (b @ moved)[:, :, 0]
     banded = _banded(diagonal, below)
     banded[0] += RIDGE * banded[0] + RIDGE
     factor = cholesky_banded(banded, lower=True, check_finite=False)
     flat = walls.reshape(-1, walls.shape[2])
     solved = cho_solve_banded((factor, True), flat, check_finite=False)
-    whole = np.einsum("kma,km,kmb->ab", right, r_information, right) - flat.T @ solved
+    white = (right * np.sqrt(r_information)[:, :, None]).reshape(-1, right.shape[2])
+    whole = white.T @ white - flat.T @ solved
     information = whole[:-1, :-1] + np.diag(problem.prior)
     pull = whole[:-1, -1] + problem.prior * problem.prior_r
     squares = (
         whole[-1, -1]
-        + float(np.einsum("ki,ki->", problem.w, moved))
+        + float(np.sum(problem.w * moved[:, :, 0]))
         + float(problem.prior @ problem.prior_r**2)
     )
     cost = logs + 2.0 * float(np.sum(np.log(factor[0])))

@@ -374,17 +374,11 @@ class WheelGeometryFit:
         steps = np.zeros(len(residuals) - 1)
         sizes = (self._noise.position, self._noise.position, self._noise.yaw)
         index = np.arange(span - 1, len(residuals) - span)
-        turned = residuals[:, 2] + a
+        offsets = np.arange(span)[:, None]
+        turned = np.column_stack((residuals[:, :2], residuals[:, 2] + a))
         for column, size in enumerate(sizes):
-            before, after = [], []
-            for offset in range(span):
-                for side, at in ((before, index - offset), (after, index + 1 + offset)):
-                    value = turned[at] if column == 2 else residuals[at, column]
-                    if column < 2:
-                        # As if the robot stood where it was at the step.
-                        way = _moved(a[at], odometry[index]) - _moved(a[at], odometry[at])
-                        value = value - 0.0 * way[:, column]
-                    side.append(value)
+            before = turned[index - offsets, column]
+            after = turned[index + 1 + offsets, column]
             step = np.median(after, axis=0) - np.median(before, axis=0)
             step = (step + np.pi) % (2.0 * np.pi) - np.pi if column == 2 else step
             usual = 1.4826 * float(np.median(np.abs(step - np.median(step))))
@@ -530,7 +524,7 @@ class WheelGeometryFit:
             args=(problem, steps),
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": 25, "ftol": 1e-9, "eps": 1e-3},
+            options={"maxiter": 20, "ftol": 1e-8, "eps": 1e-3},
         )
         levels = dict(zip(self._levels, np.exp(found.x).tolist(), strict=True))
         self._noise = replace(self._noise, **levels)
@@ -543,8 +537,8 @@ class WheelGeometryFit:
         Raises:
             CalibrationError: it does not come to an end.
         """
-        for _ in range(3):
-            self._settle(4)
+        for most in (4, 2):
+            self._settle(most)
             self._fit_noise()
         solution = self._settle(12)
         return self._found(solution)
