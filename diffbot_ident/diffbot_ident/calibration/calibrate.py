@@ -157,9 +157,7 @@ def calibrate(
     return _judged(fit, geometry, quantities, held_out, notes)
 
 
-def _check_overlap(
-    wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings
-) -> None:
+def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:
     """Refuse clocks that differ, and sensors that say too little.
 
     Raises:
@@ -168,7 +166,9 @@ def _check_overlap(
     """
     for what, stamps in (("wheels", wheels.stamps), (name, source.stamps)):
         if len(stamps) < 20:
-            raise ReadingsError(f"{what}: {len(stamps)} readings: must be 20 or more; record longer")
+            raise ReadingsError(
+                f"{what}: {len(stamps)} readings: must be 20 or more; record longer"
+            )
     a, b = wheels.stamps, source.stamps
     common = min(a[-1], b[-1]) - max(a[0], b[0])
     shorter = min(a[-1] - a[0], b[-1] - b[0])

@@ -85,9 +85,7 @@ def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) 
     return found
 
 
-def follows(
-    wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry
-) -> tuple[float, float]:
+def follows(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> tuple[float, float]:
     """How a gyro's turns follow the wheels': their ratio, and the share explained, 0 to 1."""
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
@@ -200,9 +198,7 @@ def mounting(
     return found
 
 
-def _mounting(
-    wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool
-) -> Mounting:
+def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool) -> Mounting:
     pairs, _ = windows(poses.stamps, WAY_WINDOW)
     unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
     there = unit.poses(poses.stamps - turns.delay)
@@ -232,9 +228,7 @@ def _wrapped(turn: Array) -> Array:
     return wrapped
 
 
-def _turns(
-    wheels: WheelTurns, stamps: Array, source: Array, bias: Array | None = None
-) -> Turns:
+def _turns(wheels: WheelTurns, stamps: Array, source: Array, bias: Array | None = None) -> Turns:
     """The delay with the smallest residual, and the ratios there."""
 
     def fit(delay: float) -> tuple[float, Array]:

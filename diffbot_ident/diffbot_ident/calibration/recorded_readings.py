@@ -385,9 +385,7 @@ def _readings(
             f"{path}: no pose stands upright: roll and pitch must be about 0; give the pose of a "
             "frame with z up, such as base_link"
         )
-    return RecordedReadings(
-        turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes
-    )
+    return RecordedReadings(turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes)
 
 
 def _gyro(

@@ -182,7 +182,9 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
             "in with the wrong sign (x along the first leg, y to its left)"
         )
     outcome, reason = _verdict(quantities, geometry, true)
-    return Calibration(outcome, reason, "tape", geometry, true, quantities, None, tuple(notes)), found
+    return Calibration(
+        outcome, reason, "tape", geometry, true, quantities, None, tuple(notes)
+    ), found
 
 
 def _fitted(
@@ -269,9 +271,7 @@ def _quantities(
         "left_radius": quantity(true.left_radius, -0.5 * (1.0 + half), 0.0),
         "right_radius": quantity(true.right_radius, 0.5 * (1.0 - half), 0.0),
         "track": quantity(true.separation, 0.0, 1.0),
-        "track_over_mean_radius": quantity(
-            true.separation / mean, 0.0, 1.0, unit="1", size=False
-        ),
+        "track_over_mean_radius": quantity(true.separation / mean, 0.0, 1.0, unit="1", size=False),
         "radius_ratio": quantity(
             true.right_radius / true.left_radius, 1.0, 0.0, unit="1", size=False
         ),
@@ -313,6 +313,8 @@ def read_squares(texts: Sequence[str], name: str) -> Array:
         except ValueError:
             pair = []
         if len(pair) != 2 or not all(map(math.isfinite, pair)):
-            raise UmbmarkError(f"{name} {text.strip()!r}: must be two numbers, as in 0.12,-0.03 (m)")
+            raise UmbmarkError(
+                f"{name} {text.strip()!r}: must be two numbers, as in 0.12,-0.03 (m)"
+            )
         pairs.append(pair)
     return np.array(pairs).reshape(-1, 2)

@@ -41,7 +41,7 @@ from diffbot_ident.calibration.first_guess import (
 )
 from diffbot_ident.calibration.random_walk_fit import LinearProblem, Solution, solve
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.wheel_path import LONGEST_GAP, WheelPath, driven, gaps
+from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
 Mask = NDArray[np.bool_]
 

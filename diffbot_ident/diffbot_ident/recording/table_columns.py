@@ -114,9 +114,7 @@ class Column:
         return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
 
 
-def parse_columns(
-    texts: Iterable[str], channels: Sequence[str] = CHANNELS
-) -> dict[str, Column]:
+def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
     """The map of texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
 
     Args:
