@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `calibrate`: from recordings, or from ends of squares that were measured with a tape.
+"""The command `calibrate`: from recordings, or from ends of squares measured with a tape.
 
-The exit status is 0 where radii and track may be used; 3 where only ratios may (a gyro alone, squares
-without a straight leg); 1 where nothing may, and why; 2 for wrong usage and files that cannot be
-read; 130 after Ctrl-C.
+The exit status is 0 where radii and track may be used; 3 where only ratios may (a gyro alone,
+squares without a straight leg); 1 where nothing may, and why; 2 for wrong usage and files that
+cannot be read; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -39,23 +39,25 @@ ALL, NONE, RATIOS = 0, 1, 3
 WIDTH = 110
 
 _DESCRIPTION = """\
-Calibrate odometry: left and right wheel radius and track with 95 % intervals, proved on a held-out part.
+Calibrate odometry: left and right wheel radius and track with 95 % intervals, and proof.
 
-RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with angles of both wheels and
+RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with angles of both wheels
+and
   a gyro         sensor_msgs/Imu: ratio of the radii, and of track to radius
   a pose source  PoseWithCovarianceStamped, PoseStamped, Odometry of SLAM, or tf: all sizes
-or both. With a tape: drive a square of --side by odometry, both ways, and type in where it ended."""
+or both. With a tape: drive squares of --side by odometry, both ways; type in where they ended."""
 
 _EPILOG = """\
 examples:
   diffbot calibrate drive/ --robot my_robot.yaml
   diffbot calibrate drive.mcap --robot twil --tf map base_link
-  diffbot calibrate log.csv --robot twil --columns time=t,left_position=l,right_position=r,gyro_z=w*deg
-  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 --ccw -0.1,0.2 -0.09,0.19 \\
-      --straight 4.000,4.061 4.000,4.058
+  diffbot calibrate log.csv --robot twil \\
+      --columns time=t,left_position=l,right_position=r,gyro_z=w*deg
+  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 \\
+      --ccw -0.1,0.2 -0.09,0.19 --straight 4.000,4.061 4.000,4.058
 
-exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage or
-unreadable files; 130 interrupted by Ctrl-C."""
+exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage
+or unreadable files; 130 interrupted by Ctrl-C."""
 
 
 def parser_of(program: str) -> argparse.ArgumentParser:

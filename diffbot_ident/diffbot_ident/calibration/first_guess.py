@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first guess of radii, track, delay and mounting by plain regressions, and what is wrong if none.
+"""A first guess of radii, track, delay and mounting by regressions, and what is wrong if none.
 
 Over windows the heading of a sensor turns by (r_r dphi_r - r_l dphi_l) / 2b: linear in the ratios
 r / 2b. With those known, the way of a sensor that sits at m on the robot, yawed by a, is in its own
@@ -11,6 +11,7 @@ windows instead of pairs of scans; their noise is not white, so it only begins t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -275,10 +276,10 @@ def _slope(
     return float(found[0]), explained, in_all
 
 
-def _robust(design: Array | Complex, values: Array | Complex) -> tuple[Array, float]:
+def _robust(design: Array | Complex, values: Array | Complex) -> tuple[Any, float]:
     """Least absolute deviations, by weights; the solution, and 1.48 median of the residuals."""
     weight = np.ones(len(values))
-    found = np.zeros(design.shape[1])
+    found: Any = np.zeros(design.shape[1])
     scale = 0.0
     for _ in range(8):
         weighted = design * weight[:, None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a calibration: the sizes with their intervals, the way before and after, the residuals."""
+"""Pictures of a calibration: sizes with their intervals, the way before and after, residuals."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from diffbot_ident.figure_style import (
 )
 
 SIZES = {
-    "left_radius": ("left radius", "mm", 1e3),
-    "right_radius": ("right radius", "mm", 1e3),
-    "track": ("track", "mm", 1e3),
-    "track_over_mean_radius": ("track / mean radius", "1", 1.0),
-    "radius_ratio": ("right / left radius", "1", 1.0),
+    "left_radius": ("left radius in mm", 1e3),
+    "right_radius": ("right radius in mm", 1e3),
+    "track": ("track in mm", 1e3),
+    "track_over_mean_radius": ("track / radius", 1.0),
+    "radius_ratio": ("right / left", 1.0),
 }
 # Characters of a reason below a title.
 MOST = 118
@@ -74,7 +74,7 @@ def sizes_figure(calibration: Calibration) -> Figure:
         5,
         gridspec_kw={"left": 0.06, "right": 0.985, "top": 0.68, "bottom": 0.12, "wspace": 0.55},
     )
-    for axes, (name, (label, unit, factor)) in zip(panels, SIZES.items(), strict=True):
+    for axes, (name, (label, factor)) in zip(panels, SIZES.items(), strict=True):
         quantity = calibration.quantities[name]
         quiet(axes)
         axes.set_xticks([])
@@ -87,7 +87,7 @@ def sizes_figure(calibration: Calibration) -> Figure:
         else:
             say(axes, "not\nidentified")
         axes.ticklabel_format(useOffset=False)
-        panel_title(axes, label, unit if unit != "1" else "")
+        axes.set_title(label, fontsize=10, color=INK)
     legend(figure)
     return figure
 
@@ -116,7 +116,7 @@ def way_figure(calibration: Calibration, fit: Fit) -> Figure:
         low, high = span.min(axis=0) - 0.5, span.max(axis=0) + 0.5
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_aspect("equal", adjustable="box")
     axes.set_xlabel("x in m")
     axes.set_ylabel("y in m")
     legend(figure, 0.75)

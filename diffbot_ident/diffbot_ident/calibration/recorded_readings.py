@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings as readings of a calibration: what a rosbag2 recording or a table says of which sensor.
+"""Recordings as readings of a calibration: what a bag or a table says of which sensor.
 
 Of a rosbag2 recording: joint states by the wheels' joints, an Imu, and poses of a pose source, as
-PoseWithCovarianceStamped, PoseStamped, Odometry, or transforms. Odometry in a frame `odom` is made of
-the wheels themselves and is not taken unless it is named.
+PoseWithCovarianceStamped, PoseStamped, Odometry, or transforms. Odometry in a frame `odom` is made
+of the wheels themselves and is not taken unless it is named.
 """
 
 from __future__ import annotations
@@ -434,7 +434,8 @@ def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
         return np.empty((0, 1))
     table = np.array(rows, dtype=float)
     table = table[np.isfinite(table).all(axis=1)]
-    return table[np.unique(table[:, 0], return_index=True)[1]]
+    ordered: Array = table[np.unique(table[:, 0], return_index=True)[1]]
+    return ordered
 
 
 def _unwrapped(angle: Array) -> Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration leaves behind: calibration.yaml, parameters, a robot file, summary.json, pictures."""
+"""What a calibration leaves behind: calibration.yaml, parameters, a robot file, summary.json."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
 )
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
-# identified: false has an infinite interval and says why; the value is then what was given, or hangs
-# on it. given: what the robot was taken to have before.
+# identified: false has an infinite interval and says why; the value is then what was given, or
+# hangs on it. given: what the robot was taken to have before.
 """
 # Decimals that no calibration has.
 DIGITS = 7
@@ -53,7 +53,7 @@ def write_results(
     about: Mapping[str, Any] | None = None,
     pictures: bool = True,
 ) -> list[Path]:
-    """Write all files; what may not be used leaves only calibration.yaml, summary.json and pictures.
+    """Write all files; what may not be used leaves calibration.yaml, summary.json and pictures.
 
     Args:
         calibration: the result.
@@ -170,7 +170,8 @@ def _parameters(calibration: Calibration) -> str:
     if noise is not None and noise.identified:
         content["path_noise"] = float(noise.value)
     head = "# Parameters of arc_odometry's odometry_publisher; load them with --params-file.\n"
-    return head + yaml.safe_dump({"/**": {"ros__parameters": content}}, sort_keys=False)
+    text: str = yaml.safe_dump({"/**": {"ros__parameters": content}}, sort_keys=False)
+    return head + text
 
 
 def _geometry(geometry: WheelGeometry) -> dict[str, float]:

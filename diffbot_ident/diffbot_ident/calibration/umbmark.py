@@ -2,9 +2,9 @@
 """UMBmark: radii and track from the ends of squares driven both ways, measured with a tape.
 
 Borenstein and Feng, "Measurement and correction of systematic odometry errors in mobile robots"
-(IEEE T-RA 12, 1996). The robot drives a square of side L by its odometry, n times with the clock and
-n times against it, from (0, 0), heading along x, turning on the spot. e is where it ends less where
-its odometry says it does. With the means over the runs of each way, their (23)-(30):
+(IEEE T-RA 12, 1996). The robot drives a square of side L by its odometry, n times with the clock
+and n times against it, from (0, 0), heading along x, turning on the spot. What counts is where it
+ends less where its odometry says it does. With the means over the runs of each way, they have
 
     alpha = (x_cw + x_ccw) / (-4 L)        a wrong track:   E_b = 90 deg / (90 deg - alpha)
     beta  = (x_cw - x_ccw) / (-4 L)        unequal radii:   R = (L / 2) / sin(beta / 2)
@@ -15,7 +15,7 @@ alone. Here they are computed for comparison and as the beginning; the result is
 of both coordinates to the exact motion of a robot with other radii and track, weighted by the
 scatter of the runs, which also gives the intervals (Student's t).
 
-How large the wheels are no square tells: a straight leg does, whose length was commanded and measured.
+How large the wheels are no square tells: a straight leg of measured length does.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Squares:
             if name != "straight" and far.any():
                 run = int(np.flatnonzero(far)[0]) + 1
                 raise UmbmarkError(
-                    f"{name} run {run}: its end is {np.hypot(*table[run - 1]):.3g} m off, more than "
-                    f"{FARTHEST:g} of the side ({self.side:g} m): type in metres, with y to the left "
-                    "of the first leg"
+                    f"{name} run {run}: its end is {np.hypot(*table[run - 1]):.3g} m off, more "
+                    f"than {FARTHEST:g} of the side ({self.side:g} m): type in metres, with y to "
+                    "the left of the first leg"
                 )
             object.__setattr__(self, name, table)
         for commanded, measured in self.straight:
@@ -155,13 +155,13 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
         scatter = np.diag(np.var(runs, axis=0, ddof=1)) + TAPE**2 * np.eye(2)
         covariance[at, at] = scatter / len(runs)
     beta = np.array([math.log(formulas[1]), math.log(formulas[0])])
-    information = np.linalg.inv(covariance)
+    information: Array = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
     # Unequal wheels bend a straight leg, so that its length hangs on what the squares say.
     for _ in range(3):
         scale, scale_std, scale_dof = _scale(squares, geometry, beta)
         beta, square = _fitted(squares.side, geometry, beta, scale, means, information)
     rest = means - _ends(squares.side, geometry, beta, scale)
-    spread = np.linalg.inv(square)
+    spread: Array = np.asarray(np.linalg.inv(square), dtype=np.float64)
     dof = len(squares.cw) + len(squares.ccw) - 2
     unexplained = float(rest @ information @ rest)
     runs = np.concatenate((squares.cw - (means - rest)[:2], squares.ccw - (means - rest)[2:]))
@@ -173,13 +173,13 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
     true = _geometry(geometry, beta, scale)
     quantities = _quantities(true, spread, dof, scale_std, scale_dof, len(squares.straight))
     notes = [
-        f"Borenstein and Feng's formulas: E_b {found.e_b:.5f}, E_d {found.e_d:.5f}; systematic error "
-        f"of the squares {1e3 * found.error:.0f} mm, scatter {1e3 * found.residual:.1f} mm"
+        f"Borenstein and Feng's formulas: E_b {found.e_b:.5f}, E_d {found.e_d:.5f}; systematic "
+        f"error of the squares {1e3 * found.error:.0f} mm, scatter {1e3 * found.residual:.1f} mm"
     ]
     if unexplained > UNEXPLAINED * max(1.0, 4.0 / dof):
         notes.append(
-            "radii and track explain the ends poorly: one way may have slipped, or an end was typed "
-            "in with the wrong sign (x along the first leg, y to its left)"
+            "radii and track explain the ends poorly: one way may have slipped, or an end was "
+            "typed in with the wrong sign (x along the first leg, y to its left)"
         )
     outcome, reason = _verdict(quantities, geometry, true)
     return Calibration(
@@ -252,8 +252,8 @@ def _quantities(
     squares_t = float(student.ppf(0.975, dof))
     scale_t = float(student.ppf(0.975, scale_dof))
     why = (
-        "squares tell track over radius and the ratio of the radii only: drive a straight leg of 3 m "
-        "or more, twice, and give its lengths (--straight BY_ODOMETRY,MEASURED)"
+        "squares tell track over radius and the ratio of the radii only: drive a straight leg of "
+        "3 m or more, twice, and give its lengths (--straight BY_ODOMETRY,MEASURED)"
     )
     if straight == 1:
         why = "one straight leg has no scatter: measure two or more (--straight)"
@@ -295,8 +295,8 @@ def _verdict(
     return Outcome.CALIBRATED, (
         f"left radius {100.0 * (true.left_radius / left - 1.0):+.2f} %, right radius "
         f"{100.0 * (true.right_radius / right - 1.0):+.2f} %, track "
-        f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again with "
-        "them to prove it"
+        f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again "
+        "with them to prove it"
     )
 
 
