@@ -32,8 +32,8 @@ SENSES = ("ccw", "cw")
 # Of the square's half side, the radius of a circle through the middle that stays inside: its
 # tangent there is a diagonal.
 CIRCLE = 1.0 / (1.0 + math.sqrt(0.5))
-# Whole turns on the spot of each figure, besides what leads to the next heading.
-TURNS = 1
+# One figure of each sense. They shrink no further than to this share of the square.
+FEWEST, SMALLEST, HALVINGS = 2, 0.3, 20
 
 
 @dataclass(frozen=True)
@@ -154,39 +154,52 @@ class Route:
         self.duration += part.duration
 
 
-def calibration_route(half: float, time: float, limits: Limits) -> Route:
-    """Figures from the middle and back to it, a lap of four at least, more while there is time.
+def figures(half: float, count: int, limits: Limits) -> Route:
+    """So many figures from the middle of a square and back to it.
 
-    A figure is a diagonal of the square there and back, a circle on one side of it, and turns on
-    the spot; figures take turns in diagonal, side and sense, and in which way they are driven.
+    A figure is a turn on the spot, a diagonal of the square there and back, and a circle. Figures
+    take turns in diagonal and in the sense of turn and circle; two of four are driven backwards.
 
     Args:
         half: half the side of the square, m.
-        time: that the route takes if a lap does, s.
+        count: of figures, >= 1.
         limits: all finite.
     """
     diagonal = math.sqrt(2.0) * half
-    route, figure = Route(limits), 0
-    while True:
-        before, parts = route.duration, len(route.parts)
-        sign = 1.0 if figure % 2 == 0 else -1.0
+    route = Route(limits)
+    for figure in range(count):
+        sense = 1.0 if figure % 2 == 0 else -1.0
         back = figure % 4 >= 2
-        way = -1.0 if back else 1.0
-        # Two figures turn the one way, two the other; each ends on a diagonal.
-        spin = 1.0 if figure % 4 in (0, 3) else -1.0
+        # Each ends on a diagonal, as it begins, but for the first.
         lead = 0.25 * math.pi if figure == 0 else 0.5 * math.pi
-        route.turn(spin * (2.0 * math.pi * TURNS + lead))
-        route.straight(way * diagonal)
-        route.straight(-2.0 * way * diagonal)
-        route.straight(way * diagonal)
-        route.arc(CIRCLE * half, sign * 2.0 * math.pi, back)
-        figure += 1
-        if figure > 4 and route.duration > time:
-            del route.parts[parts:]
-            route.duration = before
-            return route
-        if figure == 4 and route.duration > time:
-            return route
+        route.turn(sense * (2.0 * math.pi + lead))
+        way = -diagonal if back else diagonal
+        route.straight(way)
+        route.straight(-2.0 * way)
+        route.straight(way)
+        route.arc(CIRCLE * half, sense * 2.0 * math.pi, back)
+    return route
+
+
+def calibration_route(half: float, time: float, limits: Limits) -> Route:
+    """As many figures as end in time, and two at least, smaller ones where there is no time.
+
+    Args:
+        half: half the side of the square, m.
+        time: s.
+        limits: all finite.
+    """
+    route, count = figures(half, FEWEST, limits), FEWEST
+    if route.duration > time:
+        low, high = SMALLEST, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            fits = figures(middle * half, FEWEST, limits).duration <= time
+            low, high = (middle, high) if fits else (low, middle)
+        return figures(low * half, FEWEST, limits)
+    while (more := figures(half, count + 1, limits)).duration <= time:
+        route, count = more, count + 1
+    return route
 
 
 def calibration(
@@ -202,12 +215,12 @@ def calibration(
     """What tells most about radii, track and delays, in a square around the start, from rest to rest.
 
     It begins in the middle of the square, along a side, and consists of figures: turns on the spot,
-    a diagonal there and back, a circle. It takes four figures at least, one of each kind, and more
-    as long as they end in time.
+    a diagonal there and back, a circle, of either sense. There are two at least, which are smaller
+    than the square, down to 0.3 of it, where that makes them end in time.
 
     Args:
         side: of the square that the middle of the axle stays in, m, > 0.
-        time: that it takes at most, if four figures do not take longer, s, > 0.
+        time: that it takes at most, if the smallest two figures do not take longer, s, > 0.
         speed: m/s, > 0.
         acceleration: largest, m/s^2, > 0.
         turn_rate: largest yaw rate, rad/s, > 0.
