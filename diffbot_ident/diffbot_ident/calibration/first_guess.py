@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first guess of radii, track, delay and mounting by plain regressions, and what is wrong if none.
+
+Over windows the heading of a sensor turns by (r_r dphi_r - r_l dphi_l) / 2b: linear in the ratios
+r / 2b. With those known, the way of a sensor that sits at m on the robot, yawed by a, is in its own
+frame e^(-i a) (2b q + (e^(i turn) - 1) m), q the odometry of a robot of track 1: linear in
+2b e^(-i a) and e^(-i a) m. It is the idea of Censi, Franchi, Marchionni and Oriolo (2013), for
+windows instead of pairs of scans; their noise is not white, so it only begins the fit that counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.wheel_path import WheelPath, angles
+
+Complex = NDArray[np.complex128]
+
+# Windows, s, over which headings and ways are compared.
+TURN_WINDOW, WAY_WINDOW = 0.4, 1.0
+# Delays that are tried, s: coarsely, then around the best.
+DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
+# Share of a sensor's turns that the wheels' must explain, and what their ratio may be.
+EXPLAINED, RATIO = 0.5, (0.5, 2.0)
+# Turns of less than this in all tell nothing, rad.
+LEAST_TURN = 1.0
+DEGREE = np.pi / 180.0
+
+
+class CalibrationError(ValueError):
+    """The readings do not belong together; one sentence says why, and what to change."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What turns of a sensor say of the wheels.
+
+    Attributes:
+        left: r_l / 2b.
+        right: r_r / 2b.
+        delay: of the sensor's stamps, s.
+        explained: share of the sensor's turns that the wheels explain, 0 to 1.
+    """
+
+    left: float
+    right: float
+    delay: float
+    explained: float
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """What the way of a pose source says.
+
+    Attributes:
+        track: 2b, m.
+        x: of the sensor on the robot, m, ahead of the axle.
+        y: of the sensor on the robot, m, to the left.
+        yaw: of the sensor on the robot, rad.
+        residual: robust size of what is not explained, over a window, m.
+    """
+
+    track: float
+    x: float
+    y: float
+    yaw: float
+    residual: float
+
+
+def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> Turns:
+    """First guess from a gyro.
+
+    Raises:
+        CalibrationError: it does not measure what the wheels do.
+    """
+    times, steps = windows(gyro.stamps, TURN_WINDOW)
+    turned = turned_by(gyro)
+    source = np.diff(turned[times], axis=1)[:, 0] / steps
+    stamps = gyro.stamps[times]
+    found = _turns(wheels, stamps, source * steps, bias=steps)
+    nominal = _slope(wheels, stamps, source * steps, geometry, found.delay, bias=steps)
+    refuse_turns("gyro", *nominal, unit=("rad/s", "rate"))
+    return found
+
+
+def turned_by(gyro: GyroReadings) -> Array:
+    """Integral of the gyro's rate from its first reading on, rad, (m,)."""
+    pieces = 0.5 * (gyro.rate[1:] + gyro.rate[:-1]) * np.diff(gyro.stamps)
+    return np.concatenate(([0.0], np.cumsum(pieces)))
+
+
+def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry) -> Turns:
+    """First guess from the headings of a pose source.
+
+    Raises:
+        CalibrationError: they do not turn as the wheels do.
+    """
+    times, _ = windows(poses.stamps, TURN_WINDOW)
+    stamps = poses.stamps[times]
+    source = _wrapped(np.diff(poses.yaw[times], axis=1)[:, 0])
+    found = _turns(wheels, stamps, source)
+    slope, explained, turned = _slope(wheels, stamps, source, geometry, found.delay)
+    if explained < EXPLAINED and turned > LEAST_TURN:
+        degrees = _wrapped(np.diff(poses.yaw[times], axis=1)[:, 0] * DEGREE)
+        other = _turns(wheels, stamps, degrees)
+        again = _slope(wheels, stamps, degrees, geometry, other.delay)
+        if again[1] > max(EXPLAINED, explained):
+            slope, explained = again[0] / DEGREE, again[1]
+    refuse_turns("pose source", slope, explained, turned, unit=("rad", "yaw"))
+    return found
+
+
+def refuse_turns(
+    name: str, slope: float, explained: float, turned: float, unit: tuple[str, str]
+) -> None:
+    """Refuse a sensor that does not turn as the wheels say.
+
+    Args:
+        name: of the sensor.
+        slope: its turns over those of the wheels with the geometry given.
+        explained: share of its turns that the wheels' explain.
+        turned: by the wheels in all, rad.
+        unit: it should have, and what it is a unit of.
+
+    Raises:
+        CalibrationError: says what to change.
+    """
+    if turned < LEAST_TURN:
+        raise CalibrationError(
+            f"too little motion: the wheels turned the robot by {turned:.2g} rad in all, less than "
+            f"{LEAST_TURN:g} rad; drive turns both ways and straight legs"
+        )
+    if explained < EXPLAINED:
+        raise CalibrationError(
+            f"the {name} does not turn as the wheels do (they explain {100.0 * explained:.0f} % "
+            f"of its turns, {100.0 * EXPLAINED:.0f} % are needed): its stamps are of another clock "
+            "or moment, its axes are swapped (z must point up), or a wheel's sign or joint is wrong"
+        )
+    degrees = 1.0 / DEGREE
+    if RATIO[0] * degrees < abs(slope) < RATIO[1] * degrees:
+        raise CalibrationError(
+            f"the {name}'s {unit[1]} is {abs(slope):.3g} times what the wheels say: it is in "
+            f"degrees; give {unit[0]}"
+        )
+    if -RATIO[1] < slope < -RATIO[0]:
+        frame = (
+            "its axis points down, or its frame is mirrored (y down)"
+            if name == "pose source"
+            else "its axis points down"
+        )
+        raise CalibrationError(
+            f"the {name} turns the other way than the wheels say: {frame}, or left and right wheel "
+            "are swapped; change that sign or the joints' names"
+        )
+    if not RATIO[0] < slope < RATIO[1]:
+        raise CalibrationError(
+            f"the {name}'s {unit[1]} is {slope:.3g} times what wheels of this radius and track "
+            f"say, must be {RATIO[0]:g} to {RATIO[1]:g}: check its unit ({unit[0]}), and the "
+            "wheels' radius and track in the robot file"
+        )
+
+
+def mounting(
+    wheels: WheelTurns, poses: PoseReadings, turns: Turns, geometry: WheelGeometry
+) -> Mounting:
+    """First guess of track and mounting, where the turns are known.
+
+    Raises:
+        CalibrationError: the way is mirrored, in another unit, or none of the wheels'.
+    """
+    found = _mounting(wheels, poses, turns, mirrored=False)
+    mirror = _mounting(wheels, poses, turns, mirrored=True)
+    if mirror.residual < 0.5 * found.residual:
+        raise CalibrationError(
+            "the pose source's way bends the other way than its yaw turns: its frame is mirrored "
+            "(y down); change the sign of y"
+        )
+    ratio = found.track / geometry.separation
+    if not RATIO[0] < ratio < RATIO[1]:
+        unit = " (mm instead of m?)" if 500.0 < ratio < 2000.0 else ""
+        unit = " (cm instead of m?)" if 50.0 < ratio < 200.0 else unit
+        raise CalibrationError(
+            f"the pose source's way is {ratio:.3g} times what wheels of this radius say{unit}, "
+            f"must be {RATIO[0]:g} to {RATIO[1]:g}: give x and y in m, and check the wheels' "
+            "radius in the robot file"
+        )
+    return found
+
+
+def _mounting(
+    wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool
+) -> Mounting:
+    pairs, _ = windows(poses.stamps, WAY_WINDOW)
+    unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
+    there = unit.poses(poses.stamps - turns.delay)
+    place = there[:, 0] + 1j * there[:, 1]
+    source = poses.x + (-1j if mirrored else 1j) * poses.y
+    begin, end = pairs.T
+    way = (source[end] - source[begin]) * np.exp(-1j * poses.yaw[begin])
+    q = (place[end] - place[begin]) * np.exp(-1j * there[begin, 2])
+    turn = np.exp(1j * (there[end, 2] - there[begin, 2])) - 1.0
+    (u, lever), residual = _robust(np.stack((q, turn), axis=1), way)
+    m = lever * np.exp(-1j * np.angle(u))
+    return Mounting(float(abs(u)), float(m.real), float(m.imag), float(-np.angle(u)), residual)
+
+
+def windows(stamps: Array, length: float) -> tuple[NDArray[np.int64], Array]:
+    """Pairs of readings that are about `length` s apart, (n, 2), and the time between them, s."""
+    end = np.searchsorted(stamps, stamps + length)
+    begin = np.flatnonzero(end < len(stamps))
+    pairs = np.stack((begin, end[begin]), axis=1)
+    steps = stamps[pairs[:, 1]] - stamps[pairs[:, 0]]
+    near = steps < 2.0 * length
+    return pairs[near], steps[near]
+
+
+def _wrapped(turn: Array) -> Array:
+    wrapped: Array = (turn + np.pi) % (2.0 * np.pi) - np.pi
+    return wrapped
+
+
+def _turns(
+    wheels: WheelTurns, stamps: Array, source: Array, bias: Array | None = None
+) -> Turns:
+    """The delay with the smallest residual, and the ratios there."""
+
+    def fit(delay: float) -> tuple[float, Array]:
+        columns = _wheel_turns(wheels, stamps, delay)
+        if bias is not None:
+            columns = np.column_stack((columns, bias))
+        found, residual = _robust(columns, source)
+        return residual, found
+
+    coarse = min(DELAYS, key=lambda d: fit(float(d))[0])
+    delay = float(min(coarse + FINE, key=lambda d: fit(float(d))[0]))
+    residual, found = fit(delay)
+    size = 1.4826 * float(np.median(np.abs(source - np.median(source))))
+    explained = 1.0 - residual / max(size, 1e-12)
+    return Turns(-float(found[0]), float(found[1]), delay, explained)
+
+
+def _wheel_turns(wheels: WheelTurns, stamps: Array, delay: float) -> Array:
+    begin, end = (angles(wheels, stamps[:, i] - delay) for i in (0, 1))
+    turned: Array = end - begin
+    return turned
+
+
+def _slope(
+    wheels: WheelTurns,
+    stamps: Array,
+    source: Array,
+    geometry: WheelGeometry,
+    delay: float,
+    bias: Array | None = None,
+) -> tuple[float, float, float]:
+    """Turns of the source over those of the wheels, share explained, and turns in all, rad."""
+    columns = _wheel_turns(wheels, stamps, delay)
+    nominal = geometry.body_velocity(columns[:, 0], columns[:, 1])[1]  # type: ignore[arg-type]
+    design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
+    found, _ = _robust(design, source)
+    rest = source - design @ found
+    moving = np.abs(nominal) > 0.25 * float(np.max(np.abs(nominal)))
+    spread = source[moving] - (0.0 if bias is None else found[1] * bias[moving])
+    unexplained = float(np.median(np.abs(rest[moving]))) if moving.any() else 0.0
+    size = float(np.median(np.abs(spread))) if moving.any() else 0.0
+    explained = max(0.0, 1.0 - unexplained / max(size, 1e-12))
+    in_all = float(np.ptp(wheels.right * geometry.right_radius - wheels.left * geometry.left_radius))
+    return float(found[0]), explained, in_all / geometry.separation
+
+
+def _robust(design: Array | Complex, values: Array | Complex) -> tuple[Array, float]:
+    """Least absolute deviations, by weights; the solution, and 1.48 median of the residuals."""
+    weight = np.ones(len(values))
+    found = np.zeros(design.shape[1])
+    scale = 0.0
+    for _ in range(8):
+        weighted = design * weight[:, None]
+        found = np.linalg.lstsq(weighted, values * weight, rcond=None)[0]
+        size = np.abs(values - design @ found)
+        scale = 1.4826 * float(np.median(size)) + 1e-12
+        weight = np.sqrt(1.0 / (1.0 + (size / (2.0 * scale)) ** 2))
+    return found, scale
