@@ -165,7 +165,7 @@ class CalibrateNode(Node):
             self.get_logger().error(missing)
             self.exit_code = 1
             return
-        driven = self.count_publishers(REFERENCE_TOPIC) > 0
+        driven = self._published(REFERENCE_TOPIC)
         if not self._drive.have_left(driven):
             return
         if self._drive.met:
@@ -177,13 +177,17 @@ class CalibrateNode(Node):
             )
             self.exit_code = 1
 
+    def _published(self, topic: str) -> bool:
+        """Whether anybody publishes a topic, by its remapped name."""
+        return self.count_publishers(self.resolve_topic_name(topic)) > 0
+
     def _no_sensor(self) -> str | None:
         """That the robot is there and no sensor is, as soon as it can be known; else None."""
         if self._begun is None or time.monotonic() - self._begun < DISCOVERY:
             return None
-        if any(self.count_publishers(topic) for topic in (IMU_TOPIC, POSE_TOPIC)):
+        if self._published(IMU_TOPIC) or self._published(POSE_TOPIC):
             return None
-        if self._collected.gyro or self._collected.poses:
+        if self._collected.gyro.rows or self._collected.poses.rows:
             return None
         imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, POSE_TOPIC))
         return (
@@ -205,10 +209,11 @@ class CalibrateNode(Node):
         if missing is not None:
             self.get_logger().error(f"nothing to calibrate from: {missing}")
             return 1
-        for name, refused in collected.refused.items():
-            if refused.count:
+        for source in collected.sources:
+            if source.refused:
                 self.get_logger().warning(
-                    f"{refused.count} readings of {name} left out, the first one: {refused.first}"
+                    f"{source.refused} readings of {source.name} left out, the first one: "
+                    f"{source.reason}"
                 )
         # Here, because SciPy and Matplotlib are slow to load and nobody waits for them before.
         from diffbot_ident.calibration.calibrate import calibrate
