@@ -8,7 +8,8 @@ A pose source at m on the robot, yawed by alpha, whose stamps come d late, tells
 
     (x, y) = p + R(theta) m + white noise,    yaw = theta + alpha + white noise,    at t - d
 
-and a gyro's integral tells s theta + B + white noise, where B grows by its bias, which itself walks.
+and a gyro's integral tells s theta_X + a + B + white noise, where B grows by its bias, which itself
+walks.
 Radii and track are fitted as logarithms of mean radius, ratio and track over mean radius, as a gyro
 knows the latter two only. Noise levels are those of the largest restricted likelihood, readings
 beyond what white noise does are left out, and the covariance is the inverse of the information with
@@ -337,7 +338,8 @@ class WheelGeometryFit:
         rate = self._get(beta, "gyro_delay_rate") * (taken - self._middle)
         late = taken + self._get(beta, "gyro_delay") + rate
         integral = np.interp(late, self.drive.gyro.stamps, self._gyro_turned)
-        turned: Array = integral - self._get(beta, "gyro_scale") * (heading + walk[:, 0])
+        # The scale is not put on the walk: a larger one would ask for less slip, and would win.
+        turned: Array = integral - self._get(beta, "gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
 
     def _gyro_rest(self, beta: Array, walk: Array) -> Array:
@@ -417,7 +419,7 @@ class WheelGeometryFit:
             h[:, 0, 0], h[:, 1, 0], h[:, 2, 0] = -lever[:, 1], lever[:, 0], 1.0
             h[:, 0, 1] = h[:, 1, 2] = 1.0
         if self.drive.gyro is not None:
-            h[:, -1, 0], h[:, -1, -2] = self._get(self._beta, "gyro_scale"), 1.0
+            h[:, -1, 0] = h[:, -1, -2] = 1.0
         w, f, b = self._walk_steps(odometry)
         prior, prior_r = np.zeros(len(self._names)), np.zeros(len(self._names))
         if "gyro_scale" in self._names:
@@ -542,6 +544,23 @@ class WheelGeometryFit:
             self._fit_noise()
         solution = self._settle(12)
         return self._found(solution)
+
+    def clock_drift(self) -> dict[str, tuple[float, float]]:
+        """How fast the sensors' clocks run away from the wheels', s/s: value and std, by name.
+
+        One step from where the fit is; of those in DRIFT that are not fitted.
+        """
+        kept = self._names, self._beta
+        there = (self.drive.poses is not None, self.drive.gyro is not None)
+        new = [n for n, here in zip(DRIFT, there, strict=True) if here and n not in self._names]
+        self._names = (*self._names, *new)
+        self._beta = np.concatenate((self._beta, np.zeros(len(new))))
+        problem, odometry = self._linear()
+        solution = solve(problem, *self._informations(self._noise, self._steps(odometry)))
+        std = np.sqrt(np.diag(solution.covariance))
+        found = {n: self._names.index(n) for n in new}
+        self._names, self._beta = kept
+        return {n: (float(solution.beta[i]), float(std[i])) for n, i in found.items()}
 
     def _settle(self, most: int) -> Solution:
         """Steps of Gauss and Newton, with outliers found anew in each."""

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calibration of odometry from wheels and a gyro, a pose source, or both: the whole of it.
+
+What belongs to no sensor is not guessed: without a pose source or a tape nobody knows how large the
+wheels are, and the result says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.first_guess import CalibrationError
+from diffbot_ident.calibration.held_out import HeldOut, held_out_drift
+from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, ReadingsError, WheelTurns
+from diffbot_ident.calibration.wheel_geometry import Fit, WheelGeometryFit
+
+NORMAL_95 = 1.959964
+GYRO_SCALE_STD = 0.005
+"""How well a gyro's scale is known to be 1 unless said otherwise: 1 % in 19 of 20."""
+HELD_OUT = 0.3
+"""Share of the drive, its end, that proves the calibration."""
+# Half widths of a 95 % interval up to which a value counts as identified.
+WIDEST = {"m": 0.05, "rad": math.radians(5.0), "s": 0.05, "1": 0.05, "lever": 0.05}
+# Sensors must overlap with the wheels for this long, s, and this share of the shorter one.
+SHORTEST, OVERLAP = 10.0, 0.5
+# Drift of a clock, in standard deviations and s/s, from which on it is one.
+DRIFTS, DRIFT_RATE = 4.0, 3e-4
+# Drift that gets worse by this many standard deviations on held-out motion refuses a calibration.
+WORSE = 2.0
+# Turns, rad, and ways, m, below which a motion did not hold such a part.
+TURNED, DRIVEN = math.pi, 1.0
+
+
+class Outcome(Enum):
+    """What a calibration came to."""
+
+    CALIBRATED = "calibrated"
+    CONFIRMED = "confirmed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value with its 95 % interval.
+
+    Attributes:
+        value: the estimate.
+        lower: end of the interval; -inf where it is not identified.
+        upper: end of the interval; inf where it is not identified.
+        unit: "m", "rad", "s", "rad/s", "m^2/m" or "1".
+        identified: whether the interval says something.
+        reason: why not; None where it is identified.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    unit: str
+    identified: bool = True
+    reason: str | None = None
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies in the interval."""
+        return self.lower <= value <= self.upper
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The result.
+
+    Attributes:
+        outcome: calibrated; confirmed, where what was given lies within all intervals; or refused.
+        reason: for people, one sentence.
+        source: what it rests on: "pose source", "gyro", "gyro and pose source" or "tape".
+        given: radii and track before.
+        geometry: radii and track after; a size that no sensor tells is as it was given.
+        quantities: by name, left_radius, right_radius and track first.
+        held_out: drift on motion that the fit had not seen; None: there was none.
+        notes: what else to know, one sentence each.
+        fit: what it comes from, for pictures; None of a tape.
+    """
+
+    outcome: Outcome
+    reason: str
+    source: str
+    given: WheelGeometry
+    geometry: WheelGeometry
+    quantities: Mapping[str, Quantity]
+    held_out: HeldOut | None = None
+    notes: tuple[str, ...] = ()
+    fit: Fit | None = field(default=None, repr=False)
+
+    @property
+    def usable(self) -> bool:
+        """Whether radii and track may be used."""
+        return self.outcome is not Outcome.REFUSED
+
+    @property
+    def absolute(self) -> bool:
+        """Whether radii and track themselves are identified, and not only their ratios."""
+        return all(self.quantities[n].identified for n in ("left_radius", "right_radius", "track"))
+
+
+def calibrate(
+    wheels: WheelTurns,
+    *,
+    geometry: WheelGeometry,
+    gyro: GyroReadings | None = None,
+    poses: PoseReadings | None = None,
+    gyro_scale_std: float = GYRO_SCALE_STD,
+) -> Calibration:
+    """Calibrate radii and track.
+
+    The last HELD_OUT of the drive is left out of a first fit, which has to drift less there than
+    what was given; the result is of a second fit to all.
+
+    Args:
+        wheels: angles of both wheels, best at 50 Hz or more.
+        geometry: what the robot was taken to have.
+        gyro: yaw rates; None: there are none.
+        poses: of a pose source; None: there is none. One of the two must be there.
+        gyro_scale_std: standard deviation of the gyro's scale about 1, from its data sheet.
+
+    Raises:
+        CalibrationError: the readings do not belong together; says what to change.
+        ReadingsError: there is next to nothing to read.
+    """
+    if not 0.0 < gyro_scale_std < 1.0:
+        raise CalibrationError(
+            f"gyro_scale_std = {gyro_scale_std}: must be > 0 and < 1; 0.005 means 1 % in 19 of 20"
+        )
+    for name, source in (("gyro", gyro), ("pose source", poses)):
+        if source is not None:
+            _check_overlap(wheels, name, source)
+    notes: list[str] = []
+    begin, end = wheels.stamps[0], wheels.stamps[-1]
+    if poses is not None:
+        end = min(end, poses.stamps[-1])
+        begin = max(begin, poses.stamps[0])
+    cut = float(end - HELD_OUT * (end - begin))
+    drift = False
+    fitter = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std)
+    fit = fitter.run()
+    moving = _moving_clocks(fitter)
+    if moving:
+        notes += moving
+        drift = True
+        fit = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std, drift).run()
+    held_out = _proof(wheels, geometry, gyro, poses, gyro_scale_std, cut)
+    quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry))
+    return _judged(fit, geometry, quantities, held_out, notes)
+
+
+def _check_overlap(
+    wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings
+) -> None:
+    """Refuse clocks that differ, and sensors that say too little.
+
+    Raises:
+        CalibrationError: says what to change.
+        ReadingsError: there is next to nothing.
+    """
+    for what, stamps in (("wheels", wheels.stamps), (name, source.stamps)):
+        if len(stamps) < 20:
+            raise ReadingsError(f"{what}: {len(stamps)} readings: must be 20 or more; record longer")
+    a, b = wheels.stamps, source.stamps
+    common = min(a[-1], b[-1]) - max(a[0], b[0])
+    shorter = min(a[-1] - a[0], b[-1] - b[0])
+    if common < OVERLAP * shorter:
+        raise CalibrationError(
+            f"clocks differ: the stamps of the {name} are {b[0]:.2f} to {b[-1]:.2f} s, those of the "
+            f"wheels {a[0]:.2f} to {a[-1]:.2f} s; let both stamp by one clock (use_sim_time the "
+            "same for all nodes, computers synchronised)"
+        )
+    if common < SHORTEST:
+        raise CalibrationError(
+            f"too little motion: wheels and {name} have {common:.1f} s in common, must be "
+            f"{SHORTEST:g} s or more; 60 s are good"
+        )
+
+
+def _moving_clocks(fitter: WheelGeometryFit) -> list[str]:
+    """A sentence for each clock that drifts."""
+    found = []
+    for name, (value, std) in fitter.clock_drift().items():
+        if abs(value) > max(DRIFTS * std, DRIFT_RATE):
+            source = "pose source" if name.startswith("pose") else "gyro"
+            found.append(
+                f"clocks differ: the {source}'s clock runs {1e3 * value:+.2f} ms per s against that "
+                "of the wheels; its drift was fitted with the rest, but synchronise the computers "
+                "(chrony, PTP) or stamp by one clock"
+            )
+    return found
+
+
+def _proof(
+    wheels: WheelTurns,
+    geometry: WheelGeometry,
+    gyro: GyroReadings | None,
+    poses: PoseReadings | None,
+    gyro_scale_std: float,
+    cut: float,
+) -> HeldOut | None:
+    """Fit to what comes before a time and look at the drift after it."""
+    kept = wheels.stamps <= cut
+    first = WheelTurns(wheels.stamps[kept], wheels.left[kept], wheels.right[kept])
+    early_gyro = early_poses = None
+    if gyro is not None:
+        kept = gyro.stamps <= cut
+        early_gyro = GyroReadings(gyro.stamps[kept], gyro.rate[kept])
+    if poses is not None:
+        kept = poses.stamps <= cut
+        columns = (poses.stamps, poses.x, poses.y, poses.yaw)
+        early_poses = PoseReadings(*(column[kept] for column in columns))
+    try:
+        fit = WheelGeometryFit(first, geometry, early_gyro, early_poses, gyro_scale_std).run()
+    except ValueError:
+        return None
+    return held_out_drift(wheels, gyro, poses, cut, geometry, fit)
+
+
+def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
+    """What the motion did not hold, for people."""
+    left = geometry.left_radius * np.diff(wheels.left)
+    right = geometry.right_radius * np.diff(wheels.right)
+    turns, way = (right - left) / geometry.separation, 0.5 * np.abs(left + right)
+    ccw, cw = float(turns[turns > 0.0].sum()), -float(turns[turns < 0.0].sum())
+    lacks = []
+    if float(way.sum()) < DRIVEN:
+        lacks.append(f"it drove {float(way.sum()):.2g} m only")
+    if ccw + cw < TURNED:
+        lacks.append(f"it turned by {ccw + cw:.2g} rad only")
+    elif min(ccw, cw) < TURNED:
+        lacks.append(f"it turned {'left' if ccw > cw else 'right'} only")
+    if not lacks:
+        return "too little motion for the noise: drive longer, straight legs and turns both ways"
+    return f"too little motion: {' and '.join(lacks)}; drive straight legs, and turns both ways"
+
+
+_NO_SCALE = (
+    "a gyro does not tell sizes, only track over mean radius and the ratio of the radii; give a pose "
+    "source, or measure a straight leg with a tape"
+)
+
+
+def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantity]:
+    """All values with their intervals."""
+    after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
+    mean = 0.5 * (after.left_radius + after.right_radius)
+    half = (after.right_radius - after.left_radius) / (2.0 * mean)
+    names = ("log_radius", "log_ratio", "log_track")
+    index = [fit.names.index(n) if n in fit.names else None for n in names]
+
+    def std(*weights: float) -> float:
+        """Of a sum of the three logarithms."""
+        if any(w and i is None for w, i in zip(weights, index, strict=True)):
+            return math.inf
+        chosen = [(w, i) for w, i in zip(weights, index, strict=True) if i is not None]
+        row = np.array([w for w, _ in chosen])
+        at = [i for _, i in chosen]
+        return math.sqrt(max(0.0, float(row @ fit.covariance[np.ix_(at, at)] @ row)))
+
+    def relative(value: float, spread: float) -> Quantity:
+        if math.isinf(spread):
+            return Quantity(value, -math.inf, math.inf, "m", False, _NO_SCALE)
+        if NORMAL_95 * spread > WIDEST["1"]:
+            return Quantity(value, -math.inf, math.inf, "m", False, lacks)
+        ends = (value * math.exp(sign * NORMAL_95 * spread) for sign in (-1.0, 1.0))
+        return Quantity(value, *ends, "m")
+
+    # d log r_l = d log r - (1 + h) / 2 d log ratio, with h = (r_r - r_l) / (r_r + r_l).
+    found = {
+        "left_radius": relative(after.left_radius, std(1.0, -0.5 * (1.0 + half), 0.0)),
+        "right_radius": relative(after.right_radius, std(1.0, 0.5 * (1.0 - half), 0.0)),
+        "track": relative(after.separation, std(1.0, 0.0, 1.0)),
+        "track_over_mean_radius": relative(after.separation / mean, std(0.0, 0.0, 1.0)),
+        "radius_ratio": relative(after.right_radius / after.left_radius, std(0.0, 1.0, 0.0)),
+    }
+    for name in ("track_over_mean_radius", "radius_ratio"):
+        found[name] = Quantity(
+            *(getattr(found[name], n) for n in ("value", "lower", "upper")),
+            "1",
+            found[name].identified,
+            found[name].reason,
+        )
+    return found | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
+
+
+_SENSOR = {
+    "pose_delay": ("s", "s"),
+    "mount_x": ("m", "lever"),
+    "mount_y": ("m", "lever"),
+    "mount_yaw": ("rad", "rad"),
+    "gyro_delay": ("s", "s"),
+    "gyro_scale": ("1", "1"),
+    "pose_delay_rate": ("1", "1"),
+    "gyro_delay_rate": ("1", "1"),
+}
+
+
+def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, Quantity]:
+    found = {}
+    for name, (unit, width) in _SENSOR.items():
+        if name not in fit.names:
+            continue
+        value, half = fit.value(name), NORMAL_95 * fit.std(name)
+        if name == "mount_yaw":
+            value = math.remainder(value, math.tau)
+        if half > WIDEST[width]:
+            found[name] = Quantity(value, -math.inf, math.inf, unit, False, lacks)
+        else:
+            found[name] = Quantity(value, value - half, value + half, unit)
+    if fit.drive.gyro is not None:
+        if "log_radius" not in fit.names:
+            scale = found["gyro_scale"]
+            why = "the wheels' track and radius are not known any better than it; it is as stated"
+            found["gyro_scale"] = Quantity(1.0, scale.lower, scale.upper, "1", False, why)
+        bias = fit.walk[:, -1]
+        middle, spread = float(np.mean(bias)), float(np.ptp(bias))
+        time = float(fit.drive.stamps[-1] - fit.drive.stamps[0])
+        half = NORMAL_95 * math.sqrt(
+            fit.noise.gyro_walk / time + fit.noise.bias_walk * time / 3.0 + (0.5 * spread) ** 2
+        )
+        found["gyro_bias"] = Quantity(middle, middle - half, middle + half, "rad/s")
+    return found
+
+
+def _noise_quantities(fit: Fit) -> dict[str, Quantity]:
+    shown = {
+        "path_noise": ("path", "m^2/m"),
+        "pose_position_noise": ("position", "m"),
+        "pose_yaw_noise": ("yaw", "rad"),
+        "gyro_angle_random_walk": ("gyro_walk", "rad^2/s"),
+        "gyro_bias_walk": ("bias_walk", "(rad/s)^2/s"),
+    }
+    found = {}
+    for name, (level, unit) in shown.items():
+        if level not in fit.noise_std:
+            continue
+        value, std = getattr(fit.noise, level), fit.noise_std[level]
+        if NORMAL_95 * std > 2.5:  # a factor of 12 both ways
+            why = "too small beside the other noise to be told; it is no more than an upper guess"
+            found[name] = Quantity(value, 0.0, math.inf, unit, False, why)
+        else:
+            ends = (value * math.exp(sign * NORMAL_95 * std) for sign in (-1.0, 1.0))
+            found[name] = Quantity(value, *ends, unit)
+    return found
+
+
+def _judged(
+    fit: Fit,
+    given: WheelGeometry,
+    quantities: dict[str, Quantity],
+    held_out: HeldOut | None,
+    notes: list[str],
+) -> Calibration:
+    """Whether it may be used."""
+    after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
+    has_gyro, has_poses = fit.drive.gyro is not None, fit.drive.poses is not None
+    source = " and ".join(
+        n for n, there in (("gyro", has_gyro), ("pose source", has_poses)) if there
+    )
+    told = ("left_radius", "right_radius", "track") if has_poses else ()
+    told = (*told, "track_over_mean_radius", "radius_ratio")
+    unknown = [name for name in told if not quantities[name].identified]
+    mean = 0.5 * (given.left_radius + given.right_radius)
+    before = {
+        "left_radius": given.left_radius,
+        "right_radius": given.right_radius,
+        "track": given.separation,
+        "track_over_mean_radius": given.separation / mean,
+        "radius_ratio": given.right_radius / given.left_radius,
+    }
+    same = all(quantities[name].holds(before[name]) for name in told)
+    left_out = int(np.count_nonzero(~fit.used))
+    if left_out:
+        notes.append(
+            f"{left_out} of {len(fit.used)} poses are no white noise about the way and were left "
+            "out"
+        )
+    jumps = int(np.count_nonzero(fit.drive.breaks))
+    if jumps:
+        notes.append(f"{jumps} jumps of the pose source, or gaps: nothing was compared across them")
+    if fit.correlation > 4.0 / math.sqrt(len(fit.used)):
+        notes.append(
+            f"the pose source's noise is not white (neighbours correlate by {fit.correlation:.2f}); "
+            "intervals are wider for it"
+        )
+    outcome, reason = _verdict(unknown, quantities, same, held_out)
+    return Calibration(
+        outcome, reason, source, given, after, quantities, held_out, tuple(notes), fit
+    )
+
+
+def _verdict(
+    unknown: list[str],
+    quantities: dict[str, Quantity],
+    same: bool,
+    held_out: HeldOut | None,
+) -> tuple[Outcome, str]:
+    if unknown:
+        why = quantities[unknown[0]].reason
+        return Outcome.REFUSED, f"{', '.join(unknown)} not identified: {why}"
+    if held_out is None:
+        return Outcome.REFUSED, (
+            "no held-out part proves it: its last 30 % hold less than 9 s of motion; record 60 s "
+            "that move to the end"
+        )
+    changes = (
+        f"drift on {held_out.windows} held-out windows of {held_out.window:g} s: heading "
+        f"{math.degrees(held_out.before.heading):.2g} to {math.degrees(held_out.after.heading):.2g}"
+        " deg"
+    )
+    if held_out.before.position is not None and held_out.after.position is not None:
+        changes += (
+            f", position {1e3 * held_out.before.position:.3g} to "
+            f"{1e3 * held_out.after.position:.3g} mm"
+        )
+    if same and held_out.worse <= WORSE:
+        return Outcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
+    better = held_out.after.nees < held_out.before.nees
+    if held_out.worse > WORSE or not better:
+        return Outcome.REFUSED, (
+            f"it does not get better on held-out motion ({changes}): the wheels slip, or a sensor "
+            "moved; look at the picture of the drift"
+        )
+    return Outcome.CALIBRATED, changes

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What odometry drifts on motion that no fit has seen, before and after, and whether it says so.
+
+The held-out part is cut into windows. At both ends of one the sensor tells where the robot was (the
+median of seven poses around it, moved there by odometry, so that outliers do not count), in between
+the wheels do. The difference at the window's end is the drift. With the covariance that slip and the
+sensor's noise give it, its normalised square (NEES) has the mean 3, or 1 where only headings are
+compared, if the noise levels are right.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.first_guess import turned_by
+from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.wheel_geometry import Fit
+from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
+
+WINDOW = 3.0
+"""Length of a window, s."""
+# Poses around an end, and the variance of their median as a share of one's (n = 7, Gaussian).
+AROUND, MEDIAN = 7, 0.2104
+# Steps of a window in which slip is summed, s.
+STEP = 0.1
+# Windows in which the robot moves less than this, rad of both wheels together, tell nothing.
+LEAST = 1.0
+# Share of probability of the interval in which a mean NEES is consistent.
+CONSISTENT = 0.99
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Root mean squares over the windows.
+
+    Attributes:
+        heading: rad.
+        position: m; None where no pose source was there.
+        nees: mean normalised squared error.
+    """
+
+    heading: float
+    position: float | None
+    nees: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Drift on the held-out part.
+
+    Attributes:
+        windows: of them.
+        window: length of one, s.
+        distance: driven in one, mean, m.
+        before: with the geometry that was given.
+        after: with what was fitted to the rest.
+        noise: root mean square that the sensor's noise alone gives, [heading rad, position m].
+        expected: of the NEES, 1 or 3.
+        bounds: within which the mean NEES is consistent.
+        worse: how much worse it got, in standard deviations of the windows' differences.
+        errors: before and after in each window, [heading rad, x m, y m], (windows, 2, 3).
+    """
+
+    windows: int
+    window: float
+    distance: float
+    before: Drift
+    after: Drift
+    noise: tuple[float, float | None]
+    expected: int
+    bounds: tuple[float, float]
+    worse: float
+    errors: Array
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the drift after is as large as the noise levels say."""
+        return self.bounds[0] <= self.after.nees <= self.bounds[1]
+
+
+def held_out_drift(
+    wheels: WheelTurns,
+    gyro: GyroReadings | None,
+    poses: PoseReadings | None,
+    begin: float,
+    given: WheelGeometry,
+    fit: Fit,
+) -> HeldOut | None:
+    """Drift after a time.
+
+    Args:
+        wheels: all turns.
+        gyro: all readings; used where there is no pose source.
+        poses: all poses.
+        begin: where the held-out part begins, s.
+        given: geometry before.
+        fit: to what came before that time.
+
+    Returns:
+        None where the held-out part is too short to tell.
+    """
+    radius = 0.5 * (given.left_radius + given.right_radius)
+    after = fit.geometry(radius)
+    ends = _ends(wheels, gyro if poses is None else None, poses, begin, fit)
+    if len(ends) < FEWEST:
+        return None
+    pairs = [_errors(wheels, gyro, poses, ends, geometry, fit) for geometry in (given, after)]
+    covariances, sensor = _covariances(wheels, ends, after, fit, poses is not None)
+    size = covariances.shape[1]
+    nees = [np.einsum("ki,kij,kj->k", e, np.linalg.inv(covariances), e) for e in pairs]
+    gain = nees[1] - nees[0]
+    spread = float(np.std(gain, ddof=1)) / math.sqrt(len(gain)) + 1e-12
+    count = size * len(ends)
+    tail = 0.5 * (1.0 - CONSISTENT)
+    low, high = (float(chi2.ppf(p, count)) / len(ends) for p in (tail, 1.0 - tail))
+    ways = np.diff(driven(wheels, ends), axis=1)[:, 0] @ [after.left_radius, after.right_radius]
+    noise = np.sqrt(np.mean(np.diagonal(sensor, axis1=1, axis2=2), axis=0))
+    drifts = [_drift(e, n) for e, n in zip(pairs, nees, strict=True)]
+    padded = [np.pad(e, ((0, 0), (0, 3 - size))) for e in pairs]
+    return HeldOut(
+        windows=len(ends),
+        window=WINDOW,
+        distance=float(np.mean(ways)) * 0.5,
+        before=drifts[0],
+        after=drifts[1],
+        noise=(float(noise[0]), float(np.hypot(noise[1], noise[2])) if size == 3 else None),
+        expected=size,
+        bounds=(low, high),
+        worse=float(np.mean(gain)) / spread,
+        errors=np.stack(padded, axis=1),
+    )
+
+
+def _drift(errors: Array, nees: Array) -> Drift:
+    position = float(np.sqrt(np.mean(np.sum(errors[:, 1:] ** 2, axis=1))))
+    return Drift(
+        float(np.sqrt(np.mean(errors[:, 0] ** 2))),
+        position if errors.shape[1] == 3 else None,
+        float(np.mean(nees)),
+    )
+
+
+def _ends(
+    wheels: WheelTurns,
+    gyro: GyroReadings | None,
+    poses: PoseReadings | None,
+    begin: float,
+    fit: Fit,
+) -> Array:
+    """Beginning and end of each window, s, (n, 2), of the wheels' clock."""
+    source = poses if poses is not None else gyro
+    assert source is not None
+    delay = fit.value("pose_delay" if poses is not None else "gyro_delay")
+    first = max(begin, float(wheels.stamps[0]), float(source.stamps[0]) - delay) + 0.3
+    last = min(float(wheels.stamps[-1]), float(source.stamps[-1]) - delay) - 0.3
+    starts = first + WINDOW * np.arange(max(0, int((last - first) / WINDOW)))
+    ends = np.stack((starts, starts + WINDOW), axis=1)
+    if not len(ends):
+        return ends
+    moved = np.diff(driven(wheels, ends), axis=1)[:, 0].sum(axis=1)
+    torn = np.zeros(len(ends), dtype=bool)
+    for at in gaps(wheels):
+        torn |= (ends[:, 0] <= at) & (at <= ends[:, 1])
+    if poses is not None:
+        near = np.searchsorted(poses.stamps - delay, ends)
+        near = np.clip(near, AROUND, len(poses.stamps) - AROUND)
+        spread = poses.stamps[near + AROUND // 2] - poses.stamps[near - AROUND // 2]
+        torn |= (spread > 1.0).any(axis=1)
+    return ends[(moved > LEAST) & ~torn]
+
+
+def _errors(
+    wheels: WheelTurns,
+    gyro: GyroReadings | None,
+    poses: PoseReadings | None,
+    ends: Array,
+    geometry: WheelGeometry,
+    fit: Fit,
+) -> Array:
+    """Drift at the end of each window, [heading, x, y] in m and rad, or [heading]."""
+    path = WheelPath(wheels, geometry)
+    if poses is None:
+        assert gyro is not None
+        late = ends + fit.value("gyro_delay")
+        turned = np.diff(np.interp(late, gyro.stamps, turned_by(gyro)), axis=1)[:, 0]
+        bias = float(fit.walk[-1, -1])
+        wheel = np.diff(path.headings(ends.ravel()).reshape(-1, 2), axis=1)[:, 0]
+        return ((turned - bias * WINDOW) / fit.value("gyro_scale") - wheel)[:, None]
+    taken = poses.stamps - fit.value("pose_delay")
+    odometry = path.poses(taken)
+    at_ends = path.poses(ends.ravel()).reshape(-1, 2, 3)
+    heading = poses.yaw - fit.value("mount_yaw")
+    lever = complex(fit.value("mount_x"), fit.value("mount_y"))
+    source = poses.x + 1j * poses.y - lever * np.exp(1j * heading)
+    errors = []
+    for (begin, end), robot in zip(ends, at_ends, strict=True):
+        a_0, p_0 = _end(begin, robot[0], taken, odometry, heading, source)
+        a_1, p_1 = _end(end, robot[1], taken, odometry, heading, source)
+        way = complex(*(robot[1] - robot[0])[:2]) * np.exp(1j * a_0)
+        off = (p_1 - (p_0 + way)) * np.exp(-1j * a_0)
+        turn = math.remainder(a_1 - a_0, 2.0 * math.pi)
+        errors.append((turn, off.real, off.imag))
+    return np.array(errors)
+
+
+def _end(
+    time: float, robot: Array, taken: Array, odometry: Array, heading: Array, source: Array
+) -> tuple[float, complex]:
+    """Heading of the source's frame in that of the odometry, and place, at the end of a window."""
+    middle = int(np.searchsorted(taken, time))
+    rows = slice(max(0, middle - AROUND // 2), max(0, middle - AROUND // 2) + AROUND)
+    turned = heading[rows] - odometry[rows, 2]
+    about = np.angle(np.median(np.cos(turned)) + 1j * np.median(np.sin(turned)))
+    a = float(about + np.median((turned - about + np.pi) % (2.0 * np.pi) - np.pi))
+    to_robot = (robot[0] - odometry[rows, 0]) + 1j * (robot[1] - odometry[rows, 1])
+    there = source[rows] + to_robot * np.exp(1j * a)
+    return a, complex(np.median(there.real), np.median(there.imag))
+
+
+def _covariances(
+    wheels: WheelTurns, ends: Array, geometry: WheelGeometry, fit: Fit, poses: bool
+) -> tuple[Array, Array]:
+    """Of the drift in each window, and the share of it that the sensor has, (n, size, size)."""
+    count = round(WINDOW / STEP)
+    times = ends[:, :1] + np.linspace(0.0, WINDOW, count + 1)
+    path = WheelPath(wheels, geometry).poses(times.ravel()).reshape(len(ends), count + 1, 3)
+    ways = np.abs(np.diff(driven(wheels, times.ravel()).reshape(len(ends), count + 1, 2), axis=1))
+    left, right = geometry.left_radius * ways[..., 0], geometry.right_radius * ways[..., 1]
+    heading = 0.5 * (path[:, 1:, 2] + path[:, :-1, 2])
+    to_end = path[:, -1:, :2] - 0.5 * (path[:, 1:, :2] + path[:, :-1, :2])
+    total = np.zeros((len(ends), 3, 3))
+    for way, side in ((left, -1.0), (right, 1.0)):
+        turn = np.full_like(way, side / geometry.separation)
+        x = 0.5 * np.cos(heading) - turn * to_end[..., 1]
+        y = 0.5 * np.sin(heading) + turn * to_end[..., 0]
+        moved = np.stack((turn, x, y), axis=2) * np.sqrt(fit.noise.path * way)[..., None]
+        total += moved.transpose(0, 2, 1) @ moved
+    if not poses:
+        noise = fit.noise
+        own = noise.gyro_walk * WINDOW + 2.0 * noise.gyro_angle**2
+        own += noise.bias_walk * WINDOW**3 / 3.0
+        return total[:, :1, :1] + own, np.full((len(ends), 1, 1), own)
+    sensor = np.zeros_like(total)
+    yaw, place = fit.noise.yaw**2 * MEDIAN, fit.noise.position**2 * MEDIAN
+    lever = math.hypot(fit.value("mount_x"), fit.value("mount_y"))
+    place += 0.5 * (lever * fit.noise.yaw) ** 2 * MEDIAN
+    sensor[:, 0, 0], sensor[:, 1, 1], sensor[:, 2, 2] = yaw, 2.0 * place, 2.0 * place
+    way = path[:, -1, :2] - path[:, 0, :2]
+    start = np.stack((np.ones(len(ends)), -way[:, 1], way[:, 0]), axis=1)
+    sensor += yaw * start[:, :, None] * start[:, None, :]
+    return total + sensor, sensor
