@@ -165,7 +165,10 @@ def main() -> None:
             )
     for index, what in enumerate(("position", "heading")):
         shares = [row.before[index] / row.after[index] for row in found]
-        print(f"drift of {what}: smaller by {min(shares):.1f} at least, median {np.median(shares):.1f}")
+        print(
+            f"drift of {what}: smaller by {min(shares):.1f} at least, "
+            f"median {np.median(shares):.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
 PoseStamped or Odometry, by the parameter `pose_type`), and looks at who publishes `reference`: the
 drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
-which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is written
-into `results`; the calculations are diffbot_ident/calibration's.
+which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is
+written into `results`; the calculations are diffbot_ident/calibration's.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
 
     simulated_robot: str = parameter(
         "none",
-        "robot that is moved where it differs from the one that the nodes are told (robot): name or "
-        "path; none: the same",
+        "robot that is moved where it differs from the one that the nodes are told (robot): name "
+        "or path; none: the same",
     )
     period: float = parameter(0.01, "control period, s", above=0.0, maximum=0.1)
     lock_step: bool = parameter(True, "wait for the command that answers each state of the robot")

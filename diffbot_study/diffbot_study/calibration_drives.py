@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots whose wheels are not as their file says, and drives that calibrate them, without ROS.
 
-`record_drive` is launch/calibrate.launch.xml: a robot is driven by what its file says of it, another
-one moves, and what a gyro and a pose source read of that one is recorded. As a command this module
-writes the file of such a robot, for `simulated_robot:=`:
+`record_drive` is launch/calibrate.launch.xml: a robot is driven by what its file says of it,
+another one moves, and what a gyro and a pose source read of that one is recorded. As a command this
+module writes the file of such a robot, for `simulated_robot:=`:
 
     ./diffbot python -m diffbot_study.calibration_drives twil --seed 3 --output moved.yaml
 """

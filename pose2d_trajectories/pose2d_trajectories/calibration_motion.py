@@ -6,8 +6,8 @@ What tells of what, from poses of a sensor somewhere on the robot, or from a gyr
     mean radius            far places and long ways between them, there and back
     track                  turns on the spot, both ways: nothing but the track turns the robot there
     radii's difference     long straights and arcs: it turns the robot with the way
-    delay                  starts, stops and turns round; forwards and backwards it has other signs
-    pose of the sensor     turns on the spot move it on a circle, arcs and straights tell its heading
+    delay                  starts and stops; forwards and backwards it has other signs
+    pose of the sensor     turns on the spot move it on a circle, straights tell its heading
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CircularArc:
 
     @property
     def length(self) -> float:
-        """m."""
+        """M."""
         return self.radius * abs(self.turn)
 
     def at(self, p: float) -> PathPoint:
@@ -86,15 +86,13 @@ class Reversed:
 
     @property
     def duration(self) -> float:
-        """s."""
+        """S."""
         return self.forwards.duration
 
     def at(self, t: float) -> Reference:
         """The reference at time t, s."""
         now = self.forwards.at(t)
-        return Reference(
-            now.x, now.y, now.theta - math.pi, -now.v, now.omega, -now.dv, now.domega
-        )
+        return Reference(now.x, now.y, now.theta - math.pi, -now.v, now.omega, -now.dv, now.domega)
 
 
 class Route:
@@ -212,11 +210,11 @@ def calibration(
     turn_acceleration: float = TURN_ACCELERATION,
     limits: Limits = Limits(),  # noqa: B008  (frozen)
 ) -> Trajectory:
-    """What tells most about radii, track and delays, in a square around the start, from rest to rest.
+    """What tells most about radii, track and delays, in a square around the start.
 
-    It begins in the middle of the square, along a side, and consists of figures: turns on the spot,
-    a diagonal there and back, a circle, of either sense. There are two at least, which are smaller
-    than the square, down to 0.3 of it, where that makes them end in time.
+    From rest to rest. It begins in the middle, along a side, and consists of figures: turns on the
+    spot, a diagonal there and back, a circle, of either sense. There are two at least, which are
+    smaller than the square, down to 0.3 of it, where that makes them end in time.
 
     Args:
         side: of the square that the middle of the axle stays in, m, > 0.

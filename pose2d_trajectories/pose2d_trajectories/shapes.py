@@ -278,7 +278,7 @@ OPTIONS = {
     "speed": "speed, m/s, > 0; lower where limits demand it",
     "acceleration": "largest acceleration of line, waypoints, calibration and umbmark, m/s^2, > 0",
     "turn_rate": "largest yaw rate of waypoints, calibration and umbmark, rad/s, > 0",
-    "turn_acceleration": "largest yaw acceleration of waypoints, calibration and umbmark, rad/s^2, > 0",
+    "turn_acceleration": "largest yaw acceleration of waypoints and the like, rad/s^2, > 0",
     "laps": "laps of a closed curve, whole; 0: for ever; of umbmark 1 or more",
     "ramp_up": "time from rest to full speed on a closed curve, s, >= 0; 0: in motion at once",
     "ramp_down": "time from full speed to rest at the end of the last lap, s, > 0",
