@@ -52,6 +52,11 @@ COMMANDS = {
             "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",
         ),
         Command(
+            "calibrate",
+            "RECORDING ... | --umbmark --side M --cw X,Y ... --ccw X,Y ... [OPTIONS]",
+            "calibrate wheel radii and track: a gyro, a pose source or a tape; --help lists all",
+        ),
+        Command(
             "describe",
             "FILE [NAME:=VALUE ...] [--wheels LEFT RIGHT] [--output FILE.yaml]",
             "make a robot file from a URDF or xacro file; --help lists all options",

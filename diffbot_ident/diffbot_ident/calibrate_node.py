@@ -70,6 +70,9 @@ class CalibrateParameters(RobotParameters):
         False, "tell who publishes imu/data and pose what was taken, so that a simulator waits"
     )
     results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
+    sim: str = parameter("none", "who moves the robot, for summary.json")
+    seed: int = parameter(0, "of the simulated noise, for summary.json")
+    arguments: str = parameter("", "launch arguments, for summary.json")
     patience: float = parameter(
         150.0,
         "wall time to wait for the drive to begin, s; then status 1; 0: for ever",
@@ -216,8 +219,11 @@ class CalibrateNode(Node):
                     f"{source.reason}"
                 )
         # Here, because SciPy and Matplotlib are slow to load and nobody waits for them before.
+        from rich.console import Console
+
         from diffbot_ident.calibration.calibrate import calibrate
-        from diffbot_ident.calibration.results import table, write_results
+        from diffbot_ident.calibration.command import WIDTH, show
+        from diffbot_ident.calibration.results import write_results
 
         try:
             calibration = calibrate(
@@ -226,10 +232,25 @@ class CalibrateNode(Node):
                 gyro=collected.gyro_readings(),
                 poses=collected.pose_readings(),
             )
-        except ValueError as error:
+            paths = write_results(
+                calibration, self._folder, robot=self._robot, about=self._about("completed")
+            )
+        except (ValueError, OSError) as error:
             self.get_logger().error(f"no calibration: {error}")
             return 1
-        print(table(calibration), flush=True)
-        write_results(calibration, self._folder)
-        self.get_logger().info(f"written: {self._folder}")
-        return 0
+        show(Console(width=WIDTH), calibration)
+        for path in paths:
+            print(path, flush=True)
+        return 0 if calibration.usable else 1
+
+    def _about(self, outcome: str) -> dict[str, object]:
+        """What summary.json says of the run."""
+        values = self.values
+        return {
+            "name": "calibrate",
+            "robot": values.robot,
+            "sim": values.sim,
+            "seed": values.seed,
+            "arguments": values.arguments,
+            "outcome": outcome,
+        }

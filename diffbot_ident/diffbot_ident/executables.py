@@ -20,3 +20,12 @@ def identify() -> int:
     # From here on there is something to end cleanly.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return main()
+
+
+def calibrate() -> int:
+    """Calibrate odometry from a recording or a tape, see calibration.command; the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from diffbot_ident.calibration.command import main
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return main()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -157,9 +157,7 @@ def calibrate(
     return _judged(fit, geometry, quantities, held_out, notes)
 
 
-def _check_overlap(
-    wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings
-) -> None:
+def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:
     """Refuse clocks that differ, and sensors that say too little.
 
     Raises:
@@ -168,15 +166,17 @@ def _check_overlap(
     """
     for what, stamps in (("wheels", wheels.stamps), (name, source.stamps)):
         if len(stamps) < 20:
-            raise ReadingsError(f"{what}: {len(stamps)} readings: must be 20 or more; record longer")
+            raise ReadingsError(
+                f"{what}: {len(stamps)} readings: must be 20 or more; record longer"
+            )
     a, b = wheels.stamps, source.stamps
     common = min(a[-1], b[-1]) - max(a[0], b[0])
     shorter = min(a[-1] - a[0], b[-1] - b[0])
     if common < OVERLAP * shorter:
         raise CalibrationError(
-            f"clocks differ: the stamps of the {name} are {b[0]:.2f} to {b[-1]:.2f} s, those of the "
-            f"wheels {a[0]:.2f} to {a[-1]:.2f} s; let both stamp by one clock (use_sim_time the "
-            "same for all nodes, computers synchronised)"
+            f"clocks differ: the stamps of the {name} are {b[0]:.2f} to {b[-1]:.2f} s, those "
+            f"of the wheels {a[0]:.2f} to {a[-1]:.2f} s; let both stamp by one clock "
+            "(use_sim_time the same for all nodes, computers synchronised)"
         )
     if common < SHORTEST:
         raise CalibrationError(
@@ -192,9 +192,9 @@ def _moving_clocks(fitter: WheelGeometryFit) -> list[str]:
         if abs(value) > max(DRIFTS * std, DRIFT_RATE):
             source = "pose source" if name.startswith("pose") else "gyro"
             found.append(
-                f"clocks differ: the {source}'s clock runs {1e3 * value:+.2f} ms per s against that "
-                "of the wheels; its drift was fitted with the rest, but synchronise the computers "
-                "(chrony, PTP) or stamp by one clock"
+                f"clocks differ: the {source}'s clock runs {1e3 * value:+.2f} ms per s against "
+                "that of the wheels; its drift was fitted with the rest, but synchronise the "
+                "computers (chrony, PTP) or stamp by one clock"
             )
     return found
 
@@ -244,8 +244,8 @@ def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
 
 
 _NO_SCALE = (
-    "a gyro does not tell sizes, only track over mean radius and the ratio of the radii; give a pose "
-    "source, or measure a straight leg with a tape"
+    "a gyro does not tell sizes, only track over mean radius and the ratio of the radii; give a "
+    "pose source, or measure a straight leg with a tape"
 )
 
 
@@ -271,8 +271,8 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantit
             return Quantity(value, -math.inf, math.inf, "m", False, _NO_SCALE)
         if NORMAL_95 * spread > WIDEST["1"]:
             return Quantity(value, -math.inf, math.inf, "m", False, lacks)
-        ends = (value * math.exp(sign * NORMAL_95 * spread) for sign in (-1.0, 1.0))
-        return Quantity(value, *ends, "m")
+        width = math.exp(NORMAL_95 * spread)
+        return Quantity(value, value / width, value * width, "m")
 
     # d log r_l = d log r - (1 + h) / 2 d log ratio, with h = (r_r - r_l) / (r_r + r_l).
     found = {
@@ -283,12 +283,7 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantit
         "radius_ratio": relative(after.right_radius / after.left_radius, std(0.0, 1.0, 0.0)),
     }
     for name in ("track_over_mean_radius", "radius_ratio"):
-        found[name] = Quantity(
-            *(getattr(found[name], n) for n in ("value", "lower", "upper")),
-            "1",
-            found[name].identified,
-            found[name].reason,
-        )
+        found[name] = replace(found[name], unit="1")
     return found | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
 
 
@@ -348,8 +343,8 @@ def _noise_quantities(fit: Fit) -> dict[str, Quantity]:
             why = "too small beside the other noise to be told; it is no more than an upper guess"
             found[name] = Quantity(value, 0.0, math.inf, unit, False, why)
         else:
-            ends = (value * math.exp(sign * NORMAL_95 * std) for sign in (-1.0, 1.0))
-            found[name] = Quantity(value, *ends, unit)
+            width = math.exp(NORMAL_95 * std)
+            found[name] = Quantity(value, value / width, value * width, unit)
     return found
 
 
@@ -389,8 +384,8 @@ def _judged(
         notes.append(f"{jumps} jumps of the pose source, or gaps: nothing was compared across them")
     if fit.correlation > 4.0 / math.sqrt(len(fit.used)):
         notes.append(
-            f"the pose source's noise is not white (neighbours correlate by {fit.correlation:.2f}); "
-            "intervals are wider for it"
+            "the pose source's noise is not white (neighbours correlate by "
+            f"{fit.correlation:.2f}); intervals are wider for it"
         )
     outcome, reason = _verdict(unknown, quantities, same, held_out)
     return Calibration(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first guess of radii, track, delay and mounting by plain regressions, and what is wrong if none.
+"""A first guess of radii, track, delay and mounting by regressions, and what is wrong if none.
 
 Over windows the heading of a sensor turns by (r_r dphi_r - r_l dphi_l) / 2b: linear in the ratios
 r / 2b. With those known, the way of a sensor that sits at m on the robot, yawed by a, is in its own
@@ -11,6 +11,7 @@ windows instead of pairs of scans; their noise is not white, so it only begins t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +45,11 @@ class Turns:
         left: r_l / 2b.
         right: r_r / 2b.
         delay: of the sensor's stamps, s.
-        explained: share of the sensor's turns that the wheels explain, 0 to 1.
     """
 
     left: float
     right: float
     delay: float
-    explained: float
 
 
 @dataclass(frozen=True)
@@ -79,13 +78,21 @@ def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) 
         CalibrationError: it does not measure what the wheels do.
     """
     times, steps = windows(gyro.stamps, TURN_WINDOW)
-    turned = turned_by(gyro)
-    source = np.diff(turned[times], axis=1)[:, 0] / steps
+    source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
     stamps = gyro.stamps[times]
-    found = _turns(wheels, stamps, source * steps, bias=steps)
-    nominal = _slope(wheels, stamps, source * steps, geometry, found.delay, bias=steps)
+    found = _turns(wheels, stamps, source, bias=steps)
+    nominal = _slope(wheels, stamps, source, geometry, found.delay, bias=steps)
     refuse_turns("gyro", *nominal, unit=("rad/s", "rate"))
     return found
+
+
+def follows(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> tuple[float, float]:
+    """How a gyro's turns follow the wheels': their ratio, and the share explained, 0 to 1."""
+    times, steps = windows(gyro.stamps, TURN_WINDOW)
+    source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
+    stamps = gyro.stamps[times]
+    delay = _turns(wheels, stamps, source, bias=steps).delay
+    return _slope(wheels, stamps, source, geometry, delay, bias=steps)[:2]
 
 
 def turned_by(gyro: GyroReadings) -> Array:
@@ -192,9 +199,7 @@ def mounting(
     return found
 
 
-def _mounting(
-    wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool
-) -> Mounting:
+def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool) -> Mounting:
     pairs, _ = windows(poses.stamps, WAY_WINDOW)
     unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
     there = unit.poses(poses.stamps - turns.delay)
@@ -224,9 +229,7 @@ def _wrapped(turn: Array) -> Array:
     return wrapped
 
 
-def _turns(
-    wheels: WheelTurns, stamps: Array, source: Array, bias: Array | None = None
-) -> Turns:
+def _turns(wheels: WheelTurns, stamps: Array, source: Array, bias: Array | None = None) -> Turns:
     """The delay with the smallest residual, and the ratios there."""
 
     def fit(delay: float) -> tuple[float, Array]:
@@ -238,10 +241,8 @@ def _turns(
 
     coarse = min(DELAYS, key=lambda d: fit(float(d))[0])
     delay = float(min(coarse + FINE, key=lambda d: fit(float(d))[0]))
-    residual, found = fit(delay)
-    size = 1.4826 * float(np.median(np.abs(source - np.median(source))))
-    explained = 1.0 - residual / max(size, 1e-12)
-    return Turns(-float(found[0]), float(found[1]), delay, explained)
+    _, found = fit(delay)
+    return Turns(-float(found[0]), float(found[1]), delay)
 
 
 def _wheel_turns(wheels: WheelTurns, stamps: Array, delay: float) -> Array:
@@ -260,7 +261,8 @@ def _slope(
 ) -> tuple[float, float, float]:
     """Turns of the source over those of the wheels, share explained, and turns in all, rad."""
     columns = _wheel_turns(wheels, stamps, delay)
-    nominal = geometry.body_velocity(columns[:, 0], columns[:, 1])[1]  # type: ignore[arg-type]
+    left, right = geometry.left_radius * columns[:, 0], geometry.right_radius * columns[:, 1]
+    nominal = (right - left) / geometry.separation
     design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
     found, _ = _robust(design, source)
     rest = source - design @ found
@@ -269,14 +271,15 @@ def _slope(
     unexplained = float(np.median(np.abs(rest[moving]))) if moving.any() else 0.0
     size = float(np.median(np.abs(spread))) if moving.any() else 0.0
     explained = max(0.0, 1.0 - unexplained / max(size, 1e-12))
-    in_all = float(np.ptp(wheels.right * geometry.right_radius - wheels.left * geometry.left_radius))
-    return float(found[0]), explained, in_all / geometry.separation
+    rims = geometry.right_radius * wheels.right - geometry.left_radius * wheels.left
+    in_all = float(np.sum(np.abs(np.diff(rims)))) / geometry.separation
+    return float(found[0]), explained, in_all
 
 
-def _robust(design: Array | Complex, values: Array | Complex) -> tuple[Array, float]:
+def _robust(design: Array | Complex, values: Array | Complex) -> tuple[Any, float]:
     """Least absolute deviations, by weights; the solution, and 1.48 median of the residuals."""
     weight = np.ones(len(values))
-    found = np.zeros(design.shape[1])
+    found: Any = np.zeros(design.shape[1])
     scale = 0.0
     for _ in range(8):
         weighted = design * weight[:, None]

@@ -3,9 +3,9 @@
 
 The held-out part is cut into windows. At both ends of one the sensor tells where the robot was (the
 median of seven poses around it, moved there by odometry, so that outliers do not count), in between
-the wheels do. The difference at the window's end is the drift. With the covariance that slip and the
-sensor's noise give it, its normalised square (NEES) has the mean 3, or 1 where only headings are
-compared, if the noise levels are right.
+the wheels do. The difference at the window's end is the drift. With the covariance that slip and
+the sensor's noise give it, its normalised square (NEES) has the mean 3, or 1 where only headings
+are compared, if the noise levels are right.
 """
 
 from __future__ import annotations
@@ -172,7 +172,8 @@ def _ends(
         near = np.clip(near, AROUND, len(poses.stamps) - AROUND)
         spread = poses.stamps[near + AROUND // 2] - poses.stamps[near - AROUND // 2]
         torn |= (spread > 1.0).any(axis=1)
-    return ends[(moved > LEAST) & ~torn]
+    kept: Array = ends[(moved > LEAST) & ~torn]
+    return kept
 
 
 def _errors(
@@ -191,7 +192,8 @@ def _errors(
         turned = np.diff(np.interp(late, gyro.stamps, turned_by(gyro)), axis=1)[:, 0]
         bias = float(fit.walk[-1, -1])
         wheel = np.diff(path.headings(ends.ravel()).reshape(-1, 2), axis=1)[:, 0]
-        return ((turned - bias * WINDOW) / fit.value("gyro_scale") - wheel)[:, None]
+        drift: Array = (turned - bias * WINDOW) / fit.value("gyro_scale") - wheel
+        return drift[:, None]
     taken = poses.stamps - fit.value("pose_delay")
     odometry = path.poses(taken)
     at_ends = path.poses(ends.ravel()).reshape(-1, 2, 3)

@@ -10,8 +10,8 @@ parameters beta and a walk z_k of n components at knots k = 0 .. K-1, linearised
     the walk:  0   = w_k + F_k dz_k - B_k dz_(k-1) + noise of Q_k        (n,), k >= 1
 
 all of z is removed by a banded Cholesky decomposition, which costs O(K n^3), and what is left is a
-p x p problem. Its likelihood, with z and beta integrated out, is the restricted one (REML; Patterson
-and Thompson 1971), whose maximum gives noise levels without the bias of a plain maximum.
+p x p problem. Its likelihood, with z and beta integrated out, is the restricted one (REML;
+Patterson and Thompson 1971), whose maximum gives noise levels without the bias of a plain maximum.
 """
 
 from __future__ import annotations

@@ -135,9 +135,11 @@ def simulated_drive(
     """
     v, omega = _speeds(legs)
     left, right = geometry.wheel_velocity(v, omega)  # type: ignore[arg-type]
-    turned = [np.concatenate(([0.0], np.cumsum(speed * PERIOD))) for speed in (left, right)]
-    stamps = 100.0 + PERIOD * np.arange(len(turned[0]))
-    rolled = []
+    turned: list[Array] = [
+        np.concatenate(([0.0], np.cumsum(speed * PERIOD))) for speed in (left, right)
+    ]
+    stamps: Array = np.asarray(100.0 + PERIOD * np.arange(len(turned[0])), dtype=np.float64)
+    rolled: list[Array] = []
     for angle, radius in zip(turned, (geometry.left_radius, geometry.right_radius), strict=True):
         way = np.diff(angle) * radius
         noise = rng.normal(0.0, 1.0, len(way)) * np.sqrt(path_noise * np.abs(way))

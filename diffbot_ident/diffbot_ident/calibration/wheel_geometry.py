@@ -2,8 +2,8 @@
 """The fit: radii, track, delays, mounting, gyro and all noise levels from one drive, jointly.
 
 The robot's pose is that of the odometry X(t; radii, track), moved by what the wheels rolled wrongly
-so far: p = R(a) p_X + c, theta = theta_X + a. (a, c) is a random walk; where the pose source's frame
-lies is where that walk begins, so it needs no parameters, and where that frame jumps the walk may.
+so far: p = R(a) p_X + c, theta = theta_X + a. (a, c) is a random walk; where the pose source's
+frame lies is where that walk begins, so it needs no parameters, and where it jumps the walk may.
 A pose source at m on the robot, yawed by alpha, whose stamps come d late, tells
 
     (x, y) = p + R(theta) m + white noise,    yaw = theta + alpha + white noise,    at t - d
@@ -41,7 +41,7 @@ from diffbot_ident.calibration.first_guess import (
 )
 from diffbot_ident.calibration.random_walk_fit import LinearProblem, Solution, solve
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.wheel_path import LONGEST_GAP, WheelPath, driven, gaps
+from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
 Mask = NDArray[np.bool_]
 
@@ -225,7 +225,7 @@ class WheelGeometryFit:
     ) -> None:
         if gyro is None and poses is None:
             raise CalibrationError(
-                "neither gyro nor pose source: record one of them, or measure with a tape (--umbmark)"
+                "neither gyro nor pose source: record one, or measure with a tape (--umbmark)"
             )
         self._radius = 0.5 * (geometry.left_radius + geometry.right_radius)
         turns = mount = None
@@ -601,7 +601,7 @@ class WheelGeometryFit:
         if self.drive.poses is not None:
             correlation = max(_correlation(residuals[:, i], self._used) for i in range(3))
             if correlation > 4.0 / math.sqrt(len(residuals)):
-                # White noise is not what it has: as many fewer readings tell something of their own.
+                # Not white: so many fewer readings tell something of their own.
                 covariance = covariance * (1.0 + correlation) / (1.0 - min(correlation, 0.98))
         return Fit(
             names=self._names,

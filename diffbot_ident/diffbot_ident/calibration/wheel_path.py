@@ -60,9 +60,7 @@ class WheelPath:
 def angles(wheels: WheelTurns, times: Array) -> Array:
     """Angles of the wheels [left, right] at times in s, rad, (n, 2); straight lines in between."""
     i, share = _places(wheels.stamps, times)
-    return np.stack(
-        [a[i] + share * (a[i + 1] - a[i]) for a in (wheels.left, wheels.right)], axis=1
-    )
+    return np.stack([a[i] + share * (a[i + 1] - a[i]) for a in (wheels.left, wheels.right)], axis=1)
 
 
 def driven(wheels: WheelTurns, times: Array) -> Array:

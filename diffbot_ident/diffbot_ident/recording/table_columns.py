@@ -114,8 +114,12 @@ class Column:
         return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
 
 
-def parse_columns(texts: Iterable[str]) -> dict[str, Column]:
+def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
     """The map of texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
+
+    Args:
+        texts: given by the user.
+        channels: that there are.
 
     Raises:
         RecordingError: a text is no such pair, or there is no such channel.
@@ -127,10 +131,10 @@ def parse_columns(texts: Iterable[str]) -> dict[str, Column]:
             raise RecordingError(
                 f"--columns {entry!r}: must be CHANNEL=COLUMN or CHANNEL=COLUMN*FACTOR"
             )
-        if channel not in CHANNELS:
+        if channel not in channels:
             raise RecordingError(
                 f"--columns {entry!r}: there is no channel {channel!r}; there are "
-                f"{', '.join(CHANNELS)}"
+                f"{', '.join(channels)}"
             )
         name, times, factor = column.rpartition("*")
         found[channel] = Column(name.strip(), _factor(entry, factor)) if times else Column(column)
@@ -153,13 +157,18 @@ def _factor(entry: str, text: str) -> float:
     return factor
 
 
-def columns_of(header: Sequence[str], chosen: Mapping[str, Column]) -> dict[str, Column]:
+def columns_of(
+    header: Sequence[str],
+    chosen: Mapping[str, Column],
+    known: Mapping[str, tuple[str, ...]] = KNOWN,
+) -> dict[str, Column]:
     """The channels that a table has, with columns as its header names them.
 
     Args:
         header: names of its columns, with or without units.
-        chosen: by the user; what is not chosen is found by the names in KNOWN, but where the user
-            chose any, only the time is.
+        chosen: by the user; what is not chosen is found by the names in `known`, but where the
+            user chose any, only the time is.
+        known: names that columns are known by.
     """
     by_name = {name.strip().lower(): name for name in reversed(header)}
     bare = {_bare(name): name for name in reversed(header)}
@@ -168,7 +177,7 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, Column]) -> dict[str,
         name = column.name if column.name in header else bare.get(column.name.lower())
         if name is not None:
             found[channel] = _with_unit(channel, name, column.factor)
-    for channel, names in KNOWN.items():
+    for channel, names in known.items():
         if channel in chosen or (chosen.keys() - {TIME} and channel != TIME):
             continue
         full = next((by_name[name] for name in names if name in by_name), None)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `calibrate`: from recordings, or from ends of squares measured with a tape.
+
+The exit status is 0 where radii and track may be used; 3 where only ratios may (a gyro alone,
+squares without a straight leg); 1 where nothing may, and why; 2 for wrong usage and files that
+cannot be read; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot, load_robot
+from diffbot_ident.calibration.calibrate import (
+    GYRO_SCALE_STD,
+    Calibration,
+    Outcome,
+    calibrate,
+)
+from diffbot_ident.calibration.first_guess import CalibrationError
+from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+from diffbot_ident.calibration.results import write_results
+from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
+
+USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
+ALL, NONE, RATIOS = 0, 1, 3
+WIDTH = 110
+
+_DESCRIPTION = """\
+Calibrate odometry: left and right wheel radius and track with 95 % intervals, and proof.
+
+RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with angles of both wheels
+and
+  a gyro         sensor_msgs/Imu: ratio of the radii, and of track to radius
+  a pose source  PoseWithCovarianceStamped, PoseStamped, Odometry of SLAM, or tf: all sizes
+or both. With a tape: drive squares of --side by odometry, both ways; type in where they ended."""
+
+_EPILOG = """\
+examples:
+  diffbot calibrate drive/ --robot my_robot.yaml
+  diffbot calibrate drive.mcap --robot twil --tf map base_link
+  diffbot calibrate log.csv --robot twil \\
+      --columns time=t,left_position=l,right_position=r,gyro_z=w*deg
+  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 \\
+      --ccw -0.1,0.2 -0.09,0.19 --straight 4.000,4.061 4.000,4.058
+
+exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage
+or unreadable files; 130 interrupted by Ctrl-C."""
+
+
+def parser_of(program: str) -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("files", metavar="RECORDING", nargs="*", type=Path, help="recordings of one robot")
+    add("--robot", metavar="NAME|FILE", help="description of the robot, as it was when it drove")
+    add("--wheel-radius", metavar="M", type=float, help="radius that odometry took, instead, m")
+    add("--track", metavar="M", type=float, help="track that odometry took, instead, m")
+    group = parser.add_argument_group("what to read of a recording")
+    add = group.add_argument
+    add("--joint-states", metavar="TOPIC", help="joint states")
+    add("--left", metavar="JOINT", help="joint of the left wheel")
+    add("--right", metavar="JOINT", help="joint of the right wheel")
+    add("--imu", metavar="TOPIC", help="gyro; none: do not use it")
+    add("--gyro-axis", default="z", metavar="AXIS", help="axis that points up: z, -z, x … (z)")
+    add(
+        "--gyro-scale-std",
+        type=float,
+        default=GYRO_SCALE_STD,
+        metavar="SHARE",
+        help="how well the gyro's scale is known, standard deviation (default: %(default)g)",
+    )
+    add("--pose", metavar="TOPIC", help="pose source; none: do not use it")
+    add("--tf", nargs=2, metavar=("FIXED", "ROBOT"), help="pose source in tf, as map base_link")
+    add(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="CHANNEL=COLUMN[*FACTOR],…",
+        help="which column of a table holds what",
+    )
+    group = parser.add_argument_group("with a tape (UMBmark)")
+    add = group.add_argument
+    add("--umbmark", action="store_true", help="squares instead of a recording")
+    add("--side", type=float, metavar="M", help="of the square, m")
+    add("--cw", nargs="+", default=[], metavar="X,Y", help="ends of clockwise runs, m")
+    add("--ccw", nargs="+", default=[], metavar="X,Y", help="ends of the others, m")
+    add(
+        "--straight",
+        nargs="+",
+        default=[],
+        metavar="BY_ODOMETRY,MEASURED",
+        help="lengths of straight legs, m",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder of the results (default: results/<date>-calibrate)",
+    )
+    parser.add_argument("--no-pictures", dest="pictures", action="store_false", help="only numbers")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
+    """Calibrate; returns the exit status."""
+    parser = parser_of(program)
+    words = sys.argv[1:] if argv is None else argv
+    # A pair such as -0.1,0.2 is no option.
+    found = parser.parse_args([f" {w}" if re.match(r"-[\d.][^=]*,", w) else w for w in words])
+    if bool(found.files) == found.umbmark:
+        parser.error("give recordings, or --umbmark with --side, --cw and --ccw")
+    if found.umbmark and not (found.side and found.cw and found.ccw):
+        parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    try:
+        return _run(found, console)
+    except KeyboardInterrupt:
+        console.print("interrupted: nothing was written")
+        return INTERRUPTED
+    except CalibrationError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return NONE
+    except (ValueError, OSError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return USAGE
+
+
+def _run(found: argparse.Namespace, console: Console) -> int:
+    began = time.monotonic()
+    robot = None if found.robot is None else load_robot(found.robot)
+    geometry = _given(found, robot)
+    if found.umbmark:
+        squares = Squares(
+            found.side,
+            read_squares(found.cw, "--cw"),
+            read_squares(found.ccw, "--ccw"),
+            read_squares(found.straight, "--straight"),
+        )
+        calibration, _ = calibrate_umbmark(squares, geometry)
+    else:
+        calibration = _recorded(found, robot, geometry, console)
+    folder = found.output or Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-calibrate"
+    folder = folder.expanduser()
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {
+        "name": "calibrate",
+        "robot": found.robot,
+        "files": [str(path) for path in found.files],
+        "outcome": "completed",
+        "wall_time": time.monotonic() - began,
+    }
+    paths = write_results(calibration, folder, robot=robot, about=about, pictures=found.pictures)
+    show(console, calibration)
+    for path in paths:
+        _say(console, str(path))
+    return status(calibration)
+
+
+def status(calibration: Calibration) -> int:
+    """Exit status of a result, see the top of this file."""
+    if not calibration.usable:
+        return NONE
+    return ALL if calibration.absolute else RATIOS
+
+
+def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
+    """Radii and track that odometry took."""
+    radius, track = found.wheel_radius, found.track
+    if robot is None and (radius is None or track is None):
+        raise ValueError(
+            "the wheels' radius and track are needed to begin with: give --robot NAME or FILE, or "
+            "--wheel-radius M --track M"
+        )
+    left = right = radius
+    if radius is None:
+        assert robot is not None
+        left, right = robot.geometry.left_radius, robot.geometry.right_radius
+    if track is None:
+        assert robot is not None
+        track = robot.geometry.separation
+    return WheelGeometry(left, right, track)
+
+
+def _recorded(
+    found: argparse.Namespace, robot: Robot | None, geometry: WheelGeometry, console: Console
+) -> Calibration:
+    options = ReadingOptions(
+        joint_states=found.joint_states,
+        left=found.left,
+        right=found.right,
+        imu=found.imu,
+        gyro_axis=found.gyro_axis.strip(),
+        pose=found.pose,
+        tf=None if found.tf is None else (found.tf[0], found.tf[1]),
+        columns=found.columns,
+        described=None if robot is None else (robot.joints.left, robot.joints.right),
+    )
+    readings = read_readings(found.files, options, geometry)
+    for note in readings.notes:
+        _say(console, note)
+    return calibrate(
+        readings.wheels,
+        geometry=geometry,
+        gyro=readings.gyro,
+        poses=readings.poses,
+        gyro_scale_std=found.gyro_scale_std,
+    )
+
+
+STYLES = {Outcome.CALIBRATED: "cyan", Outcome.CONFIRMED: "green", Outcome.REFUSED: "red"}
+
+
+def show(console: Console, calibration: Calibration) -> None:
+    """Print the result: values with intervals, the proof, notes."""
+    style = f"bold {STYLES[calibration.outcome]}"
+    text = f"odometry by {calibration.source}: {calibration.outcome.value}: {calibration.reason}"
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    for title in ("value", "95 % from", "to"):
+        table.add_column(title, justify="right", no_wrap=True)
+    reasons: dict[str, list[str]] = {}
+    for name, q in calibration.quantities.items():
+        words = [f"{q.value:.6g}", f"{q.lower:.6g}", f"{q.upper:.6g}"]
+        if not q.identified:
+            words = [f"{q.value:.6g}", "-", "-"]
+            reasons.setdefault(q.reason or "", []).append(name)
+        table.add_row(name, "" if q.unit == "1" else q.unit, *words)
+    console.print(table, markup=False, highlight=False)
+    for reason, names in reasons.items():
+        _say(console, f"{', '.join(names)}: not identified: {reason}")
+    found = calibration.held_out
+    if found is not None:
+        low, high = found.bounds
+        says = "consistent" if found.consistent else "NOT consistent"
+        _say(
+            console,
+            f"held-out drift against its covariance: NEES {found.after.nees:.2g}, {found.expected} "
+            f"expected, {low:.2g} to {high:.2g} allowed: {says} ({found.windows} windows); before "
+            f"{found.before.nees:.3g}",
+        )
+    for note in calibration.notes:
+        _say(console, note)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

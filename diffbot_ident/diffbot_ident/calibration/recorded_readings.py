@@ -1,0 +1,484 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings as readings of a calibration: what a bag or a table says of which sensor.
+
+Of a rosbag2 recording: joint states by the wheels' joints, an Imu, and poses of a pose source, as
+PoseWithCovarianceStamped, PoseStamped, Odometry, or transforms. Odometry in a frame `odom` is made
+of the wheels themselves and is not taken unless it is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
+from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.recording.bag_topics import (
+    JOINT_STATE,
+    NEVER,
+    ODOMETRY,
+    Role,
+    candidates,
+    choose,
+    find_wheels,
+    joints,
+    stamp_of,
+)
+from diffbot_ident.recording.samples import RecordingError
+from diffbot_ident.recording.table import STAMP_UNITS
+from diffbot_ident.recording.table_columns import KNOWN, TIME, columns_of, parse_columns
+from diffbot_ident.recording.table_text import TableText, number
+
+if TYPE_CHECKING:
+    from diffbot_ident.recording.bag import Bag, Topic
+
+POSE_TYPES = (
+    "geometry_msgs/msg/PoseWithCovarianceStamped",
+    "geometry_msgs/msg/PoseStamped",
+    ODOMETRY,
+)
+STATES = Role("--joint-states", (JOINT_STATE,), "joint states")
+IMU = Role("--imu", ("sensor_msgs/msg/Imu",), "gyro")
+POSE = Role("--pose", POSE_TYPES, "poses of a pose source")
+TF_TOPICS, TF_TYPE = ("/tf", "tf"), "tf2_msgs/msg/TFMessage"
+AXES = ("x", "y", "z")
+# Messages that are looked at for the names of joints, and for the frame of odometry.
+LOOKED_AT = 200
+# Least z component of a pose's own z axis: its sensor stands upright.
+UPRIGHT = 0.9
+# Time between recordings that are put one after another, s; longer than a gap of the wheels.
+BETWEEN = 2.0
+# A wheel's step, rad/s, that no wheel makes: its encoder was set anew.
+FASTEST = 200.0
+# Share of turns that another axis must explain to be named instead.
+CLEARLY = 0.7
+
+TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
+    TIME: KNOWN[TIME],
+    "left_position": (*KNOWN["left_position"], "left_wheel_angle", "left"),
+    "right_position": (*KNOWN["right_position"], "right_wheel_angle", "right"),
+    "gyro_x": ("gyro_x", "angular_velocity.x", "angular_velocity_x"),
+    "gyro_y": ("gyro_y", "angular_velocity.y", "angular_velocity_y"),
+    "gyro_z": ("gyro_z", "gyro", "yaw_rate", "angular_velocity.z", "angular_velocity_z"),
+    "pose_x": ("pose_x", "x", "map_x"),
+    "pose_y": ("pose_y", "y", "map_y"),
+    "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
+}
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What to read; None: find it.
+
+    Attributes:
+        joint_states: topic.
+        left: joint of the left wheel.
+        right: joint of the right wheel.
+        imu: topic of the gyro.
+        gyro_axis: "z", "-z", "x" and so on: the one that points up.
+        pose: topic of the pose source.
+        tf: frames (fixed, of the robot) whose transform is the pose source.
+        columns: of tables, CHANNEL=COLUMN[*FACTOR].
+        described: joints of the robot's description.
+    """
+
+    joint_states: str | None = None
+    left: str | None = None
+    right: str | None = None
+    imu: str | None = None
+    gyro_axis: str = "z"
+    pose: str | None = None
+    tf: tuple[str, str] | None = None
+    columns: Sequence[str] = ()
+    described: tuple[str, str] | None = None
+
+
+@dataclass
+class RecordedReadings:
+    """What was read.
+
+    Attributes:
+        wheels: angles.
+        gyro: None: there is none.
+        poses: None: there are none.
+        notes: what was read, and what was odd.
+    """
+
+    wheels: WheelTurns
+    gyro: GyroReadings | None
+    poses: PoseReadings | None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Rows:
+    """Rows of one recording: [stamp, values...] of each sensor, as they came."""
+
+    wheels: list[tuple[float, ...]] = field(default_factory=list)
+    gyro: list[tuple[float, ...]] = field(default_factory=list)
+    poses: list[tuple[float, ...]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_readings(
+    paths: Sequence[Path], options: ReadingOptions, geometry: WheelGeometry
+) -> RecordedReadings:
+    """Readings of one robot's recordings, one after another.
+
+    Args:
+        paths: rosbag2 folders, .mcap, .db3, or tables (.csv); all with the same sensors.
+        options: what to read.
+        geometry: of the wheels, to tell which way the gyro should turn.
+
+    Raises:
+        RecordingError: a file cannot be read, or holds no wheels.
+        CalibrationError: the gyro's axis is not the one that points up.
+        ReadingsError: values cannot be used.
+    """
+    parts = []
+    for path in paths:
+        if not path.exists():
+            raise RecordingError(f"{path}: there is no such file or folder")
+        table = path.suffix.lower() in (".csv", ".tsv", ".txt")
+        rows = _table_rows(path, options) if table else _bag_rows(path, options)
+        parts.append(_readings(path, rows, options, geometry))
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+# Tables.
+
+
+def _table_rows(path: Path, options: ReadingOptions) -> _Rows:
+    chosen = parse_columns(options.columns, tuple(TABLE_CHANNELS))
+    text = TableText.of(path)
+    columns = columns_of(text.header, chosen, TABLE_CHANNELS)
+    if TIME not in columns:
+        raise RecordingError(
+            f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
+            f"{', '.join(text.header)}"
+        )
+    missing = [n for n in ("left_position", "right_position") if n not in columns]
+    if missing:
+        raise RecordingError(
+            f"{path}: no column holds {' and '.join(missing)} (angles of the wheels, rad); name "
+            f"them with --columns CHANNEL=COLUMN,…; columns: {', '.join(text.header)}"
+        )
+    index = {channel: text.header.index(column.name) for channel, column in columns.items()}
+    scale = {channel: column.scale for channel, column in columns.items()}
+    if columns[TIME].factor is None and text.first:
+        first = abs(number(text.first[index[TIME]]))
+        scale[TIME] = next((f for least, f, _ in STAMP_UNITS if least < first < math.inf), 1.0)
+    groups = {
+        "wheels": ("left_position", "right_position"),
+        "gyro": ("gyro_x", "gyro_y", "gyro_z"),
+        "poses": ("pose_x", "pose_y", "pose_yaw"),
+    }
+    rows = _Rows()
+    for cells in text.rows():
+        if cells is None or len(cells) != len(text.header):
+            continue
+        values = {c: number(cells[i]) * scale[c] for c, i in index.items()}
+        for name, channels in groups.items():
+            row = (values[TIME], *(values.get(channel, math.nan) for channel in channels))
+            getattr(rows, name).append(row)
+    listed = ", ".join(f"{c} = {column}" for c, column in columns.items())
+    rows.notes.append(f"{path.name}: {listed}")
+    return rows
+
+
+# Bags.
+
+
+def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
+    try:
+        from diffbot_ident.recording.bag import Bag
+    except ModuleNotFoundError as error:
+        raise RecordingError(
+            "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
+            f"install rosbags; tables do without it ({error})"
+        ) from None
+    if options.columns:
+        raise RecordingError("--columns is for tables; topics are chosen by --imu, --pose, --tf")
+    bag = Bag(path)
+    rows = _Rows()
+    feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
+    states = choose(bag.topics, STATES, options.joint_states)
+    wheels = _wheels(bag, states, options)
+    feeds[states.name] = _stamped(joints(*wheels, ("position",)), states), rows.wheels
+    listed = [f"wheels {wheels[0]}, {wheels[1]} of {states.name}"]
+    imu = _imu_topic(bag, options)
+    if imu is not None:
+        feeds[imu.name] = _stamped(_rates, imu), rows.gyro
+        listed.append(f"gyro {imu.name}")
+    if options.tf is not None:
+        topic = next((bag.topics[n] for n in TF_TOPICS if n in bag.topics), None)
+        if topic is None:
+            raise RecordingError(f"--tf: {path} holds no /tf; record it, or name --pose TOPIC")
+        feeds[topic.name] = _Transforms(*options.tf).read, rows.poses
+        listed.append(f"poses {options.tf[0]} -> {options.tf[1]} of {topic.name}")
+    elif (pose := _pose_topic(bag, options)) is not None:
+        feeds[pose.name] = _stamped(_planar, pose), rows.poses
+        listed.append(f"poses {pose.name} ({pose.type})")
+    decoders = {name: bag.decoder(bag.topics[name]) for name in feeds}
+    for name, _, data in bag.messages(feeds):
+        message = decoders[name](data)
+        if message is not None:
+            read, kept = feeds[name]
+            kept.extend(read(message))
+    if options.tf is not None and not rows.poses:
+        raise RecordingError(
+            f"--tf {' '.join(options.tf)}: /tf of {path} never has the transform between these "
+            "frames, nor over one frame between them; look with ros2 run tf2_tools view_frames"
+        )
+    rows.notes += [f"{path.name}: {', '.join(listed)}", *bag.warnings]
+    return rows
+
+
+def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> tuple[str, str]:
+    with closing(bag.peek(states)) as messages:
+        names = list(dict.fromkeys(n for m in islice(messages, LOOKED_AT) for n in m.name))
+    described = [] if options.described is None else [options.described]
+    try:
+        return find_wheels(names, options.left, options.right, described)
+    except RecordingError as error:
+        text = str(error).replace("--left-joint", "--left").replace("--right-joint", "--right")
+        raise RecordingError(text) from None
+
+
+def _imu_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
+    if options.imu is None and not candidates(bag.topics, IMU):
+        return None
+    return choose(bag.topics, IMU, options.imu)
+
+
+def _pose_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
+    """The chosen one, or the only one that is not made of the wheels."""
+    if options.pose is not None:
+        return choose(bag.topics, POSE, options.pose)
+    found = [topic for topic in candidates(bag.topics, POSE) if topic.name not in NEVER]
+    independent = []
+    for topic in found:
+        if topic.type == ODOMETRY:
+            with closing(bag.peek(topic)) as messages:
+                first = next(messages, None)
+            if first is None or first.header.frame_id.strip("/").endswith("odom"):
+                continue
+        independent.append(topic)
+    if len(independent) > 1:
+        raise RecordingError(
+            "which topic holds the poses of a pose source? Choose with --pose TOPIC among: "
+            + ", ".join(f"{t.name} ({t.type})" for t in independent)
+        )
+    return independent[0] if independent else None
+
+
+def _stamped(
+    read: Callable[[Any], Sequence[float] | None], topic: Topic
+) -> Callable[[Any], Iterable[tuple[float, ...]]]:
+    def rows(message: Any) -> Iterable[tuple[float, ...]]:
+        values = read(message)
+        if values is None:
+            return ()
+        stamp = stamp_of(message)
+        if stamp is None:
+            return ()
+        return ((stamp, *values),)
+
+    return rows
+
+
+def _rates(message: Any) -> tuple[float, float, float]:
+    rate = message.angular_velocity
+    return float(rate.x), float(rate.y), float(rate.z)
+
+
+def _planar(message: Any) -> tuple[float, float, float]:
+    pose = message.pose
+    while hasattr(pose, "pose"):
+        pose = pose.pose
+    return float(pose.position.x), float(pose.position.y), _yaw(pose.orientation)
+
+
+def _yaw(q: Any) -> float:
+    """Yaw of a quaternion, rad; NaN where it does not stand upright, or is none."""
+    if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
+        return math.nan
+    if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
+        return math.nan
+    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
+
+
+class _Transforms:
+    """Poses of tf: direct, or over one frame between, as map -> odom -> base_link.
+
+    Over a frame between, only the moments count at which the first transform changes: there the
+    localisation has spoken, and in between the wheels' own odometry carries it on.
+
+    Args:
+        fixed: frame that stands still.
+        robot: frame of the robot.
+    """
+
+    def __init__(self, fixed: str, robot: str) -> None:
+        self._fixed, self._robot = fixed.strip("/"), robot.strip("/")
+        self._corrections: dict[str, tuple[float, float, float]] = {}
+        self._due: dict[str, bool] = {}
+
+    def read(self, message: Any) -> Iterable[tuple[float, ...]]:
+        """Rows [stamp, x, y, yaw] that a message gives."""
+        rows: list[tuple[float, ...]] = []
+        for transform in message.transforms:
+            stamp = stamp_of(transform)
+            parent = transform.header.frame_id.strip("/")
+            child = transform.child_frame_id.strip("/")
+            moved = transform.transform
+            pose = (
+                float(moved.translation.x),
+                float(moved.translation.y),
+                _yaw(moved.rotation),
+            )
+            if stamp is None:
+                continue
+            if (parent, child) == (self._fixed, self._robot):
+                rows.append((stamp, *pose))
+            elif parent == self._fixed:
+                self._due[child] = self._corrections.get(child) != pose
+                self._corrections[child] = pose
+            elif child == self._robot and self._due.get(parent):
+                x, y, yaw = self._corrections[parent]
+                cos, sin = math.cos(yaw), math.sin(yaw)
+                place = x + cos * pose[0] - sin * pose[1], y + sin * pose[0] + cos * pose[1]
+                rows.append((stamp, *place, yaw + pose[2]))
+                self._due[parent] = False
+        return rows
+
+
+# Both.
+
+
+def _readings(
+    path: Path, rows: _Rows, options: ReadingOptions, geometry: WheelGeometry
+) -> RecordedReadings:
+    wheels = _in_order(rows.wheels)
+    if len(wheels) < 2:
+        raise RecordingError(
+            f"{path}: no stamped angles of both wheels: joint states must hold `position` of both "
+            "wheels and a stamp; add the position state interface"
+        )
+    left, right = (_unwrapped(wheels[:, i]) for i in (1, 2))
+    kept = _longest(wheels[:, 0], left, right)
+    if (lost := len(wheels) - (kept.stop - kept.start)) > 0:
+        rows.notes.append(f"{path.name}: an encoder was set anew: {lost} readings left out")
+    turns = WheelTurns(wheels[kept, 0], left[kept], right[kept])
+    poses = _in_order(rows.poses)
+    gyro = _gyro(turns, rows.gyro, options, geometry)
+    if rows.poses and not len(poses):
+        raise RecordingError(
+            f"{path}: no pose stands upright: roll and pitch must be about 0; give the pose of a "
+            "frame with z up, such as base_link"
+        )
+    return RecordedReadings(turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes)
+
+
+def _gyro(
+    wheels: WheelTurns, rows: list[Any], options: ReadingOptions, geometry: WheelGeometry
+) -> GyroReadings | None:
+    """Rates about the chosen axis, which must be the one that the robot turns about.
+
+    Raises:
+        CalibrationError: another axis is.
+    """
+    sign = -1.0 if options.gyro_axis.startswith("-") else 1.0
+    axis = options.gyro_axis.lstrip("+-")
+    if axis not in AXES:
+        raise CalibrationError(f"--gyro-axis {options.gyro_axis}: must be x, y, z, -x, -y or -z")
+    column = 1 + AXES.index(axis)
+    chosen = _in_order([(row[0], row[column]) for row in rows])
+    if not len(chosen):
+        return None
+    gyro = GyroReadings(chosen[:, 0], sign * chosen[:, 1])
+    if not _overlap(wheels, gyro) or follows(wheels, gyro, geometry)[1] >= CLEARLY:
+        return gyro
+    for i, other in enumerate(AXES):
+        table = _in_order([(row[0], row[1 + i]) for row in rows])
+        if other == axis or not len(table):
+            continue
+        slope, explained = follows(wheels, GyroReadings(*table.T), geometry)
+        if explained >= CLEARLY:
+            name = ("-" if slope < 0.0 else "") + other
+            unit = " and it is in degrees" if abs(slope) > 0.5 / DEGREE else ""
+            raise CalibrationError(
+                f"the gyro's axes are swapped: angular_velocity.{other} follows the wheels' turns "
+                f"and {axis} does not{unit}; mount it with z up, correct its driver, or give "
+                f"--gyro-axis {name}"
+            )
+    return gyro
+
+
+def _overlap(wheels: WheelTurns, gyro: GyroReadings) -> bool:
+    ends = min(wheels.stamps[-1], gyro.stamps[-1]), max(wheels.stamps[0], gyro.stamps[0])
+    return len(gyro.stamps) > 20 and ends[0] - ends[1] > 5.0
+
+
+def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
+    """Finite rows in the order of their stamps, each stamp once, (n, columns)."""
+    if not rows:
+        return np.empty((0, 1))
+    table = np.array(rows, dtype=float)
+    table = table[np.isfinite(table).all(axis=1)]
+    ordered: Array = table[np.unique(table[:, 0], return_index=True)[1]]
+    return ordered
+
+
+def _unwrapped(angle: Array) -> Array:
+    """Angles that count turns, of an encoder that may not."""
+    wraps = float(np.max(np.abs(angle))) <= 2.0 * math.pi + 1e-6
+    turned: Array = np.unwrap(angle) if wraps else angle
+    return turned
+
+
+def _longest(stamps: Array, left: Array, right: Array) -> slice:
+    """The longest stretch without an encoder that is set anew."""
+    step = np.maximum(np.abs(np.diff(left)), np.abs(np.diff(right)))
+    torn = np.flatnonzero(step > FASTEST * np.maximum(np.diff(stamps), 0.01)) + 1
+    ends = [0, *torn.tolist(), len(stamps)]
+    begin, end = max(zip(ends[:-1], ends[1:], strict=True), key=lambda pair: pair[1] - pair[0])
+    return slice(begin, end)
+
+
+def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
+    """Recordings one after another on one clock, with a gap between them."""
+    for name in ("gyro", "poses"):
+        have = [getattr(part, name) is not None for part in parts]
+        if any(have) != all(have):
+            raise RecordingError(
+                f"not all recordings hold {'a gyro' if name == 'gyro' else 'poses'}: give those "
+                "that do, or choose the topic"
+            )
+    columns: dict[str, list[Array]] = {}
+    at = 0.0
+    for part in parts:
+        sources = [s for s in (part.wheels, part.gyro, part.poses) if s is not None]
+        shift = at - min(float(s.stamps[0]) for s in sources)
+        at = max(float(s.stamps[-1]) for s in sources) + shift + BETWEEN
+        for source in sources:
+            names = list(vars(source))
+            table = np.stack([getattr(source, name) for name in names])
+            table[0] += shift
+            columns.setdefault(type(source).__name__, []).append(table)
+    whole = {name: np.concatenate(tables, axis=1) for name, tables in columns.items()}
+    gyro, poses = whole.get("GyroReadings"), whole.get("PoseReadings")
+    return RecordedReadings(
+        WheelTurns(*whole["WheelTurns"]),
+        None if gyro is None else GyroReadings(*gyro),
+        None if poses is None else PoseReadings(*poses),
+        [note for part in parts for note in part.notes],
+    )

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a calibration leaves behind: calibration.yaml, parameters, a robot file, summary.json."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot, write_atomically
+from diffbot_description.files import read_yaml
+from diffbot_description.loading import robot_from
+from diffbot_ident.calibration.calibrate import Calibration, Quantity
+from diffbot_ident.calibration.held_out import Drift, HeldOut
+
+FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
+    "calibration.yaml",
+    "odometry_parameters.yaml",
+    "summary.json",
+)
+HEADER = """\
+# Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
+# identified: false has an infinite interval and says why; the value is then what was given, or
+# hangs on it. given: what the robot was taken to have before.
+"""
+# Decimals that no calibration has.
+DIGITS = 7
+
+
+def summary_of(calibration: Calibration) -> dict[str, Any]:
+    """The keys `calibration.*` of summary.json: strict JSON, with null for infinite ends."""
+    return {
+        "outcome": calibration.outcome.value,
+        "reason": calibration.reason,
+        "source": calibration.source,
+        "given": _geometry(calibration.given),
+        **{name: _plain(quantity) for name, quantity in calibration.quantities.items()},
+        "held_out": None if calibration.held_out is None else _held_out(calibration.held_out),
+        "notes": list(calibration.notes),
+    }
+
+
+def write_results(
+    calibration: Calibration,
+    folder: Path,
+    *,
+    robot: Robot | None = None,
+    about: Mapping[str, Any] | None = None,
+    pictures: bool = True,
+) -> list[Path]:
+    """Write all files; what may not be used leaves calibration.yaml, summary.json and pictures.
+
+    Args:
+        calibration: the result.
+        folder: which exists.
+        robot: its description, of which a calibrated one is written; None: there is none.
+        about: further keys of summary.json; None: no summary.json, where another node writes one.
+        pictures: whether to draw.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    paths = [folder / FILE_NAME]
+    document = _document(calibration)
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    write_atomically(paths[0], HEADER + text)
+    if calibration.usable:
+        paths.append(folder / PARAMETERS_NAME)
+        write_atomically(paths[-1], _parameters(calibration))
+        if robot is not None:
+            paths.append(write_calibrated_robot(calibration, robot, folder))
+    if about is not None:
+        content = {
+            **about,
+            "reason": calibration.reason,
+            "calibration": summary_of(calibration),
+        }
+        paths.append(folder / SUMMARY_NAME)
+        write_atomically(paths[-1], json.dumps(content, indent=2, allow_nan=False) + "\n")
+    if pictures:
+        from diffbot_ident.calibration.pictures import draw  # Matplotlib loads for long
+
+        paths += draw(calibration, folder)
+    return paths
+
+
+def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:
+    """Write `<robot>_calibrated.yaml`, which loads with load_robot; its path.
+
+    Raises:
+        ValueError: no robot can have these radii and this track.
+        OSError: the folder cannot be written.
+    """
+    data = read_yaml(robot.path)
+    geometry = calibration.geometry
+    left, right = round(geometry.left_radius, DIGITS), round(geometry.right_radius, DIGITS)
+    wheels = data["wheels"]
+    wheels["radius"] = round(0.5 * (left + right), DIGITS + 1)
+    wheels["separation"] = round(geometry.separation, DIGITS)
+    wheels["radii"] = [left, right]
+    if robot.appearance.urdf is not None:  # a relative path starts at another folder there
+        from diffbot_description.urdf_appearance import shapes_file
+
+        data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
+    try:
+        robot_from(data, robot.path)
+    except ValueError as error:
+        raise ValueError(
+            f"what was calibrated does not fit the description of robot '{robot.name}': {error}"
+        ) from None
+    head = [
+        f"Robot '{robot.name}' with calibrated wheels ({calibration.source}): wheels.radius, ",
+        "wheels.radii and wheels.separation are new, the rest is as in the robot file.",
+        *(_line(name, q) for name, q in calibration.quantities.items() if name in _SIZES),
+    ]
+    text = "".join(f"# {line}".rstrip() + "\n" for line in head)
+    text += "\n" + yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
+    path = folder / f"{robot.name}_calibrated.yaml"
+    write_atomically(path, text)
+    return path
+
+
+_SIZES = ("left_radius", "right_radius", "track", "track_over_mean_radius", "radius_ratio")
+
+
+def _line(name: str, quantity: Quantity) -> str:
+    if not quantity.identified:
+        return f"{name}: {quantity.value:.6g} {quantity.unit}, not identified: {quantity.reason}"
+    return f"{name}: {quantity.value:.6g} [{quantity.lower:.6g}, {quantity.upper:.6g}] " + (
+        quantity.unit
+    )
+
+
+def _document(calibration: Calibration) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "outcome": calibration.outcome.value,
+        "reason": calibration.reason,
+        "source": calibration.source,
+        "given": _geometry(calibration.given),
+    }
+    for name, q in calibration.quantities.items():
+        entry: dict[str, Any] = {
+            "value": float(q.value),
+            "lower": float(q.lower),
+            "upper": float(q.upper),
+            "unit": q.unit,
+            "identified": q.identified,
+        }
+        found[name] = entry | ({} if q.reason is None else {"reason": q.reason})
+    if calibration.held_out is not None:
+        found["held_out"] = _held_out(calibration.held_out)
+    if calibration.notes:
+        found["notes"] = list(calibration.notes)
+    return found
+
+
+def _parameters(calibration: Calibration) -> str:
+    """Parameters of arc_odometry's odometry_publisher."""
+    geometry, noise = calibration.geometry, calibration.quantities.get("path_noise")
+    content: dict[str, Any] = _geometry(geometry)
+    content["separation"] = content.pop("track")
+    if noise is not None and noise.identified:
+        content["path_noise"] = float(noise.value)
+    head = "# Parameters of arc_odometry's odometry_publisher; load them with --params-file.\n"
+    text: str = yaml.safe_dump({"/**": {"ros__parameters": content}}, sort_keys=False)
+    return head + text
+
+
+def _geometry(geometry: WheelGeometry) -> dict[str, float]:
+    return {
+        "left_radius": float(geometry.left_radius),
+        "right_radius": float(geometry.right_radius),
+        "track": float(geometry.separation),
+    }
+
+
+def _plain(quantity: Quantity) -> dict[str, Any]:
+    return {
+        "value": float(quantity.value),
+        "lower": _finite(quantity.lower),
+        "upper": _finite(quantity.upper),
+        "unit": quantity.unit,
+        "identified": quantity.identified,
+        "reason": quantity.reason,
+    }
+
+
+def _held_out(found: HeldOut) -> dict[str, Any]:
+    def drift(of: Drift) -> dict[str, float | None]:
+        return {"heading": of.heading, "position": of.position, "nees": of.nees}
+
+    return {
+        "windows": found.windows,
+        "window": found.window,
+        "distance": found.distance,
+        "before": drift(found.before),
+        "after": drift(found.after),
+        "sensor_noise": {"heading": found.noise[0], "position": found.noise[1]},
+        "nees_expected": found.expected,
+        "nees_bounds": list(found.bounds),
+        "consistent": found.consistent,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UMBmark: radii and track from the ends of squares driven both ways, measured with a tape.
+
+Borenstein and Feng, "Measurement and correction of systematic odometry errors in mobile robots"
+(IEEE T-RA 12, 1996). The robot drives a square of side L by its odometry, n times with the clock
+and n times against it, from (0, 0), heading along x, turning on the spot. What counts is where it
+ends less where its odometry says it does. With the means over the runs of each way, they have
+
+    alpha = (x_cw + x_ccw) / (-4 L)        a wrong track:   E_b = 90 deg / (90 deg - alpha)
+    beta  = (x_cw - x_ccw) / (-4 L)        unequal radii:   R = (L / 2) / sin(beta / 2)
+                                                            E_d = (R + b / 2) / (R - b / 2)
+
+with b the track, E_b = b_true / b and E_d = D_right / D_left. Those are small-angle formulas of x
+alone. Here they are computed for comparison and as the beginning; the result is a least-squares fit
+of both coordinates to the exact motion of a robot with other radii and track, weighted by the
+scatter of the runs, which also gives the intervals (Student's t).
+
+How large the wheels are no square tells: a straight leg of measured length does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from arc_odometry import Arc, Pose, WheelGeometry
+from diffbot_ident.calibration.calibrate import Calibration, Outcome, Quantity
+from diffbot_ident.calibration.readings import Array
+
+FEWEST = 2
+"""Runs of each way that have a scatter; Borenstein and Feng drove five."""
+# What a tape and a mark on the floor are good for, m: no end is better.
+TAPE = 0.001
+# End of a square, as a share of its side, beyond which a turn must have gone wrong.
+FARTHEST = 1.0
+# chi^2 of what no radii and track explain, of 2 degrees of freedom, that one of 1000 exceeds.
+UNEXPLAINED = 13.8
+
+
+class UmbmarkError(ValueError):
+    """What was typed in cannot be used; says which number, and what to change."""
+
+
+@dataclass(frozen=True)
+class Squares:
+    """What was measured.
+
+    Attributes:
+        side: of the square, L, m.
+        cw: ends of the runs with the clock less what odometry says of them, (n, 2), m; x along the
+            first leg, y to its left.
+        ccw: the same of the runs against the clock, (n, 2).
+        straight: lengths [by odometry, measured] of straight legs, (k, 2), m; may be empty.
+    """
+
+    side: float
+    cw: Array
+    ccw: Array
+    straight: Array
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.side <= 100.0:
+            raise UmbmarkError(f"side = {self.side} m: must be 0.5 to 100 m; 4 m are usual")
+        for name in ("cw", "ccw", "straight"):
+            table = np.array(getattr(self, name), dtype=float).reshape(-1, 2)
+            if not np.isfinite(table).all():
+                raise UmbmarkError(f"{name}: must be finite numbers, two for each run")
+            if name != "straight" and len(table) < FEWEST:
+                raise UmbmarkError(
+                    f"{name}: {len(table)} runs: must be {FEWEST} or more, as their scatter tells "
+                    "how sure the result is; five are usual"
+                )
+            far = np.hypot(*table.T) > FARTHEST * self.side
+            if name != "straight" and far.any():
+                run = int(np.flatnonzero(far)[0]) + 1
+                raise UmbmarkError(
+                    f"{name} run {run}: its end is {np.hypot(*table[run - 1]):.3g} m off, more "
+                    f"than {FARTHEST:g} of the side ({self.side:g} m): type in metres, with y to "
+                    "the left of the first leg"
+                )
+            object.__setattr__(self, name, table)
+        for commanded, measured in self.straight:
+            if not (commanded > 0.0 and 0.5 < measured / commanded < 2.0):
+                raise UmbmarkError(
+                    f"straight {commanded:g},{measured:g}: must be the length by odometry and the "
+                    "measured one, in m, and alike within a factor of 2"
+                )
+
+
+@dataclass(frozen=True)
+class Umbmark:
+    """What the squares say by Borenstein and Feng's own formulas.
+
+    Attributes:
+        e_b: true track over the one given.
+        e_d: right over left wheel diameter.
+        error: their measure E_max,syst, the larger distance of the two mean ends, m.
+        residual: of the ends after the exact fit, root mean square of the runs, m.
+    """
+
+    e_b: float
+    e_d: float
+    error: float
+    residual: float
+
+
+def umbmark_formulas(squares: Squares, geometry: WheelGeometry) -> tuple[float, float]:
+    """E_b and E_d, see the top of this file."""
+    cw, ccw = squares.cw.mean(axis=0), squares.ccw.mean(axis=0)
+    alpha = (cw[0] + ccw[0]) / (-4.0 * squares.side)
+    beta = (cw[0] - ccw[0]) / (-4.0 * squares.side)
+    half = 0.5 * geometry.separation
+    inverse = 2.0 * math.sin(0.5 * beta) / squares.side  # 1 / R, which may be 0
+    ratio = (1.0 + half * inverse) / (1.0 - half * inverse)
+    return 0.5 * math.pi / (0.5 * math.pi - alpha), ratio
+
+
+def square_end(
+    side: float, clockwise: bool, given: WheelGeometry, true: WheelGeometry
+) -> tuple[float, float]:
+    """Where a robot ends that drives a square by odometry, x and y in m.
+
+    Args:
+        side: m.
+        clockwise: which way.
+        given: what its odometry takes radii and track to be.
+        true: what they are.
+    """
+    turn = (-0.5 if clockwise else 0.5) * math.pi
+    pose = Pose(0.0, 0.0, 0.0)
+    for _ in range(4):
+        for length, angle in ((side, 0.0), (0.0, turn)):
+            wheels = given.wheel_velocity(length, angle)
+            pose = Arc(*true.body_velocity(*wheels)).end(pose)
+    return pose.x, pose.y
+
+
+def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibration, Umbmark]:
+    """Radii and track from squares, and from straight legs if there are any.
+
+    Args:
+        squares: what was measured.
+        geometry: what the robot was taken to have while it drove.
+    """
+    formulas = umbmark_formulas(squares, geometry)
+    means = np.concatenate((squares.cw.mean(axis=0), squares.ccw.mean(axis=0)))
+    covariance = np.zeros((4, 4))
+    for i, runs in enumerate((squares.cw, squares.ccw)):
+        at = slice(2 * i, 2 * i + 2)
+        # Few runs do not tell how x and y go together; what they have in common scatter does.
+        scatter = np.diag(np.var(runs, axis=0, ddof=1)) + TAPE**2 * np.eye(2)
+        covariance[at, at] = scatter / len(runs)
+    beta = np.array([math.log(formulas[1]), math.log(formulas[0])])
+    information: Array = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+    # Unequal wheels bend a straight leg, so that its length hangs on what the squares say.
+    for _ in range(3):
+        scale, scale_std, scale_dof = _scale(squares, geometry, beta)
+        beta, square = _fitted(squares.side, geometry, beta, scale, means, information)
+    rest = means - _ends(squares.side, geometry, beta, scale)
+    spread: Array = np.asarray(np.linalg.inv(square), dtype=np.float64)
+    dof = len(squares.cw) + len(squares.ccw) - 2
+    unexplained = float(rest @ information @ rest)
+    runs = np.concatenate((squares.cw - (means - rest)[:2], squares.ccw - (means - rest)[2:]))
+    found = Umbmark(
+        *formulas,
+        error=float(max(np.hypot(*means[:2]), np.hypot(*means[2:]))),
+        residual=float(np.sqrt(np.mean(np.sum(runs**2, axis=1)))),
+    )
+    true = _geometry(geometry, beta, scale)
+    quantities = _quantities(true, spread, dof, scale_std, scale_dof, len(squares.straight))
+    notes = [
+        f"Borenstein and Feng's formulas: E_b {found.e_b:.5f}, E_d {found.e_d:.5f}; systematic "
+        f"error of the squares {1e3 * found.error:.0f} mm, scatter {1e3 * found.residual:.1f} mm"
+    ]
+    if unexplained > UNEXPLAINED * max(1.0, 4.0 / dof):
+        notes.append(
+            "radii and track explain the ends poorly: one way may have slipped, or an end was "
+            "typed in with the wrong sign (x along the first leg, y to its left)"
+        )
+    outcome, reason = _verdict(quantities, geometry, true)
+    return Calibration(
+        outcome, reason, "tape", geometry, true, quantities, None, tuple(notes)
+    ), found
+
+
+def _fitted(
+    side: float, given: WheelGeometry, beta: Array, scale: float, means: Array, information: Array
+) -> tuple[Array, Array]:
+    """Gauss and Newton's steps to the mean ends; beta and its information."""
+    square = np.eye(2)
+    for _ in range(20):
+        rest = means - _ends(side, given, beta, scale)
+        jacobian = np.empty((4, 2))
+        for i in range(2):
+            step = np.zeros(2)
+            step[i] = 1e-5
+            ahead, behind = (_ends(side, given, beta + s * step, scale) for s in (1, -1))
+            jacobian[:, i] = (ahead - behind) / 2e-5
+        square = jacobian.T @ information @ jacobian
+        move = np.linalg.solve(square, jacobian.T @ information @ rest)
+        beta = beta + move
+        if np.all(np.abs(move) < 1e-10):
+            break
+    return beta, square
+
+
+def _ends(side: float, given: WheelGeometry, beta: Array, scale: float) -> Array:
+    """Ends of both ways, [x_cw, y_cw, x_ccw, y_ccw]."""
+    true = _geometry(given, beta, scale)
+    return np.array([*square_end(side, True, given, true), *square_end(side, False, given, true)])
+
+
+def _geometry(given: WheelGeometry, beta: Array, scale: float) -> WheelGeometry:
+    """Of log(E_d), relative to what was given, log(E_b) for a mean radius as given, and scale."""
+    mean = 0.5 * (given.left_radius + given.right_radius) * scale
+    ratio = given.right_radius / given.left_radius * math.exp(beta[0])
+    left = 2.0 * mean / (1.0 + ratio)
+    return WheelGeometry(left, ratio * left, given.separation * scale * math.exp(beta[1]))
+
+
+def _scale(squares: Squares, given: WheelGeometry, beta: Array) -> tuple[float, float, int]:
+    """True over given size of the wheels, its standard deviation, and degrees of freedom."""
+    if not len(squares.straight):
+        return 1.0, math.inf, 1
+    true = _geometry(given, beta, 1.0)
+    ends = [
+        Arc(*true.body_velocity(*given.wheel_velocity(length, 0.0))).end(Pose(0.0, 0.0, 0.0))
+        for length in squares.straight[:, 0]
+    ]
+    lengths = np.array([math.hypot(end.x, end.y) for end in ends])
+    scales = squares.straight[:, 1] / lengths
+    if len(scales) < 2:
+        return float(scales[0]), math.inf, 1
+    std = math.hypot(float(np.std(scales, ddof=1)), TAPE / float(np.mean(lengths)))
+    return float(np.mean(scales)), std / math.sqrt(len(scales)), len(scales) - 1
+
+
+def _quantities(
+    true: WheelGeometry,
+    spread: Array,
+    dof: int,
+    scale_std: float,
+    scale_dof: int,
+    straight: int,
+) -> dict[str, Quantity]:
+    mean = 0.5 * (true.left_radius + true.right_radius)
+    half = (true.right_radius - true.left_radius) / (2.0 * mean)
+    squares_t = float(student.ppf(0.975, dof))
+    scale_t = float(student.ppf(0.975, scale_dof))
+    why = (
+        "squares tell track over radius and the ratio of the radii only: drive a straight leg of "
+        "3 m or more, twice, and give its lengths (--straight BY_ODOMETRY,MEASURED)"
+    )
+    if straight == 1:
+        why = "one straight leg has no scatter: measure two or more (--straight)"
+
+    def quantity(value: float, *weights: float, unit: str = "m", size: bool = True) -> Quantity:
+        row = np.array(weights)
+        width = squares_t * math.sqrt(float(row @ spread @ row))
+        if size:
+            if math.isinf(scale_std):
+                return Quantity(value, -math.inf, math.inf, unit, False, why)
+            width = math.hypot(width, scale_t * scale_std)
+        return Quantity(value, value * math.exp(-width), value * math.exp(width), unit)
+
+    return {
+        "left_radius": quantity(true.left_radius, -0.5 * (1.0 + half), 0.0),
+        "right_radius": quantity(true.right_radius, 0.5 * (1.0 - half), 0.0),
+        "track": quantity(true.separation, 0.0, 1.0),
+        "track_over_mean_radius": quantity(true.separation / mean, 0.0, 1.0, unit="1", size=False),
+        "radius_ratio": quantity(
+            true.right_radius / true.left_radius, 1.0, 0.0, unit="1", size=False
+        ),
+    }
+
+
+def _verdict(
+    quantities: dict[str, Quantity], given: WheelGeometry, true: WheelGeometry
+) -> tuple[Outcome, str]:
+    """Ratios that were given and lie within the intervals are confirmed."""
+    mean = 0.5 * (given.left_radius + given.right_radius)
+    before = {
+        "left_radius": given.left_radius,
+        "right_radius": given.right_radius,
+        "track_over_mean_radius": given.separation / mean,
+        "radius_ratio": given.right_radius / given.left_radius,
+    }
+    if all(quantities[name].holds(value) for name, value in before.items()):
+        return Outcome.CONFIRMED, "what was given lies within all intervals"
+    left, right = (before["left_radius"], before["right_radius"])
+    return Outcome.CALIBRATED, (
+        f"left radius {100.0 * (true.left_radius / left - 1.0):+.2f} %, right radius "
+        f"{100.0 * (true.right_radius / right - 1.0):+.2f} %, track "
+        f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again "
+        "with them to prove it"
+    )
+
+
+def read_squares(texts: Sequence[str], name: str) -> Array:
+    """Pairs of numbers such as "0.12,-0.03", (n, 2).
+
+    Raises:
+        UmbmarkError: a text is no such pair.
+    """
+    pairs = []
+    for text in texts:
+        try:
+            pair = [float(part) for part in text.split(",")]
+        except ValueError:
+            pair = []
+        if len(pair) != 2 or not all(map(math.isfinite, pair)):
+            raise UmbmarkError(
+                f"{name} {text.strip()!r}: must be two numbers, as in 0.12,-0.03 (m)"
+            )
+        pairs.append(pair)
+    return np.array(pairs).reshape(-1, 2)
