@@ -16,6 +16,7 @@ from diffbot_controllers.nodes.backstep_node import BackstepParameters
 from diffbot_controllers.nodes.linearizing_node import LinearizingParameters
 from diffbot_controllers.nodes.pose_node import PoseParameters
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import TrackingParameters
+from diffbot_ident.calibrate_node import CalibrateParameters
 from diffbot_ident.estimator_node import EstimatorParameters
 from diffbot_ident.ident_node import IdentParameters
 from diffbot_node.effort_watchdog_node import WatchdogParameters
@@ -35,6 +36,7 @@ PAGE = Path(__file__).with_suffix(".md")
 NODES: dict[str, type[Any]] = {
     "ident": IdentParameters,
     "dynamics_estimator": EstimatorParameters,
+    "calibrate_node": CalibrateParameters,
     "backstep_controller": BackstepParameters,
     "pose_controller": PoseParameters,
     "linearizing_controller": LinearizingParameters,

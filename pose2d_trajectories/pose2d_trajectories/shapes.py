@@ -14,15 +14,21 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pose2d_trajectories.calibration_motion import calibration, umbmark
 from pose2d_trajectories.paths import Circle, Lissajous, Loop, half_leg_roundings, legs, rounded
 from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
-from pose2d_trajectories.timing import Limits, drive_laps, drive_through, stop_and_turn
+from pose2d_trajectories.timing import (
+    ACCELERATION,
+    SPEED,
+    TURN_ACCELERATION,
+    TURN_RATE,
+    Limits,
+    drive_laps,
+    drive_through,
+    stop_and_turn,
+)
 
 RAMP_TIME = 2.0  # s, default
-SPEED = 0.3  # m/s, default
-ACCELERATION = 0.5  # m/s^2, default
-TURN_RATE = 1.0  # rad/s, default
-TURN_ACCELERATION = 2.0  # rad/s^2, default
 # Beyond this ratio of width and height the ends of an 8 are so narrow that the robot would all
 # but turn on the spot there.
 LARGEST_RATIO = 100.0
@@ -158,7 +164,7 @@ def line(
         acceleration: largest, m/s^2, > 0.
     """
     lines = legs([(0.0, 0.0), (positive("length", length, "m"), 0.0)])
-    return stop_and_turn(lines, _within(limits, speed, acceleration))
+    return stop_and_turn(lines, limits.within(speed, acceleration))
 
 
 def waypoints(
@@ -189,32 +195,13 @@ def waypoints(
         turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
     """
     lines = legs(points)
-    within = _within(limits, speed, acceleration, turn_rate, turn_acceleration)
+    within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
     if corners not in CORNERS:
         raise ValueError(f"corners = {corners!r}: must be one of {', '.join(CORNERS)}")
     if corners == "stop":
         return stop_and_turn(lines, within)
     roundings = half_leg_roundings(lines, positive("rounding", rounding, "m"))
     return drive_through(rounded(lines, roundings), within)
-
-
-def _within(
-    limits: Limits,
-    speed: float,
-    acceleration: float,
-    turn_rate: float = TURN_RATE,
-    turn_acceleration: float = TURN_ACCELERATION,
-) -> Limits:
-    """What is asked for, or the limit where that is less."""
-    return Limits(
-        min(limits.linear_velocity, positive("speed", speed, "m/s")),
-        min(limits.angular_velocity, positive("turn_rate", turn_rate, "rad/s")),
-        min(limits.linear_acceleration, positive("acceleration", acceleration, "m/s^2")),
-        min(
-            limits.angular_acceleration,
-            positive("turn_acceleration", turn_acceleration, "rad/s^2"),
-        ),
-    )
 
 
 class Placed:
@@ -269,7 +256,10 @@ class Placed:
 
 TRAJECTORIES: dict[str, Callable[..., Trajectory]] = {
     shape.__name__: shape
-    for shape in (figure_eight, siwek_eight, circle, line, rounded_square, waypoints)
+    for shape in (
+        *(figure_eight, siwek_eight, circle, line, rounded_square, waypoints),
+        *(calibration, umbmark),
+    )
 }
 
 # Meaning and unit of every option that a trajectory may have; each has those of its function.
@@ -279,15 +269,17 @@ OPTIONS = {
     "period": "time of a lap of an 8, s, > 0; longer where limits demand it",
     "radius": "radius of the circle, m, > 0",
     "side": "side of the square, m, > 0",
+    "sense": "in which the squares of umbmark are driven: ccw (left turns) or cw",
+    "time": "that calibration takes, s, > 0; more where two small figures need it",
     "length": "length of the line, m, > 0",
     "points": "points of waypoints, m: pairs (x, y)",
     "corners": f"how waypoints are driven through: {' or '.join(CORNERS)}",
     "rounding": "how far from a corner its curve begins and ends, m, > 0",
     "speed": "speed, m/s, > 0; lower where limits demand it",
-    "acceleration": "largest acceleration of line and waypoints, m/s^2, > 0",
-    "turn_rate": "largest yaw rate of waypoints, rad/s, > 0",
-    "turn_acceleration": "largest yaw acceleration of waypoints, rad/s^2, > 0",
-    "laps": "laps of a closed curve, whole; 0: for ever",
+    "acceleration": "largest acceleration of line, waypoints, calibration and umbmark, m/s^2, > 0",
+    "turn_rate": "largest yaw rate of waypoints, calibration and umbmark, rad/s, > 0",
+    "turn_acceleration": "largest yaw acceleration of waypoints and the like, rad/s^2, > 0",
+    "laps": "laps of a closed curve, whole; 0: for ever; of umbmark 1 or more",
     "ramp_up": "time from rest to full speed on a closed curve, s, >= 0; 0: in motion at once",
     "ramp_down": "time from full speed to rest at the end of the last lap, s, > 0",
 }

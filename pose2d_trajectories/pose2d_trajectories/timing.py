@@ -29,6 +29,12 @@ from pose2d_trajectories.paths import (
 )
 from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
 
+# Defaults of what is driven from rest to rest.
+SPEED = 0.3  # m/s
+ACCELERATION = 0.5  # m/s^2
+TURN_RATE = 1.0  # rad/s
+TURN_ACCELERATION = 2.0  # rad/s^2
+
 UNITS = {
     "linear_velocity": "m/s",
     "angular_velocity": "rad/s",
@@ -61,6 +67,34 @@ class Limits:
             value = getattr(self, field.name)
             if value != math.inf:
                 positive(f"limit of {field.name}", value, UNITS[field.name])
+
+    def within(
+        self,
+        speed: float,
+        acceleration: float,
+        turn_rate: float = TURN_RATE,
+        turn_acceleration: float = TURN_ACCELERATION,
+    ) -> Limits:
+        """What is asked for, or the limit where that is less.
+
+        Args:
+            speed: m/s, > 0.
+            acceleration: m/s^2, > 0.
+            turn_rate: rad/s, > 0.
+            turn_acceleration: rad/s^2, > 0.
+
+        Raises:
+            ValueError: one is not > 0.
+        """
+        return Limits(
+            min(self.linear_velocity, positive("speed", speed, "m/s")),
+            min(self.angular_velocity, positive("turn_rate", turn_rate, "rad/s")),
+            min(self.linear_acceleration, positive("acceleration", acceleration, "m/s^2")),
+            min(
+                self.angular_acceleration,
+                positive("turn_acceleration", turn_acceleration, "rad/s^2"),
+            ),
+        )
 
 
 class Phase(NamedTuple):

@@ -51,6 +51,7 @@ def limits(values: SpeedParameters) -> Limits:
 _FORM = {
     "points": " [x0, y0, x1, y1, ...]; empty: the trajectory's own",
     "corners": "; empty: the trajectory's own",
+    "sense": "; empty: the trajectory's own",
 }
 T = TypeVar("T", int, float, str, tuple[float, ...])
 
@@ -84,6 +85,8 @@ class TrajectoryParameters(SpeedParameters):
     length: float = _option("length", -1.0)
     points: tuple[float, ...] = _option("points", ())
     corners: str = _option("corners", "")
+    sense: str = _option("sense", "")
+    time: float = _option("time", -1.0)
     rounding: float = _option("rounding", -1.0)
     speed: float = _option("speed", -1.0)
     acceleration: float = _option("acceleration", -1.0)

@@ -25,6 +25,8 @@ OPTIONS = {
     "radius": lengths,
     "side": lengths,
     "length": lengths,
+    "sense": st.sampled_from(("ccw", "cw")),
+    "time": st.floats(5.0, 60.0),
     "corners": st.sampled_from(("smooth", "stop")),
     "rounding": st.floats(0.05, 0.14),
     "speed": speeds,

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much a motion tells of wheel radii, track and delay: bounds by the Fisher information.
+
+    ./diffbot python benchmarks/calibration_motion.py
+    ./diffbot python benchmarks/calibration_motion.py --side 3 --seconds 60 --slip 0
+
+All motions stay in the same square, for the same time, within the same speeds and accelerations.
+The pose source reads at 20 Hz with 1 cm and 0.5 degrees; its delay, its place on the robot and its
+frame's on the floor are unknown. The wheels slip as a random walk: the variances of length and
+heading grow with the way and the turned angle. Printed are the standard deviations that no unbiased
+estimate can be better than (Cramer and Rao).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pose2d_trajectories import Limits, Trajectory, make_trajectory
+
+Array = NDArray[np.float64]
+
+RADIUS, TRACK = 0.075, 0.27217  # of twil, m
+RATE, POSITION_NOISE, HEADING_NOISE, DELAY = 20.0, 0.01, math.radians(0.5), 0.06
+MOUNTING = (0.12, -0.05, 0.35)
+STEP = 0.005  # of the integration, s
+LIMITS = Limits(0.3, 1.0, 0.5, 2.0)
+NAMES = ("left radius", "right radius", "track", "delay")
+
+
+def motions(side: float, seconds: float) -> dict[str, Trajectory]:
+    """Motions in a square (side in m) that go on for so long (s) at least."""
+    half = 0.5 * side
+    return {
+        "calibration": make_trajectory("calibration", side=side, time=seconds, limits=LIMITS),
+        "figure_eight": make_trajectory(
+            "figure_eight", amplitude_x=half, amplitude_y=half, period=1.0, limits=LIMITS
+        ),
+        "flat figure_eight": make_trajectory(
+            "figure_eight", amplitude_x=half, amplitude_y=0.5 * half, period=1.0, limits=LIMITS
+        ),
+        "circle": make_trajectory("circle", radius=half, limits=LIMITS),
+        "umbmark": make_trajectory("umbmark", side=side, laps=9, limits=LIMITS),
+    }
+
+
+def wheels(trajectory: Trajectory, seconds: float) -> Array:
+    """Turns of the wheels [left, right] in each step, rad, (n, 2)."""
+    middles = (np.arange(round(seconds / STEP)) + 0.5) * STEP
+    body = np.array([(r.v, r.omega) for r in map(trajectory.at, middles.tolist())])
+    turn = 0.5 * TRACK * body[:, 1]
+    return np.column_stack((body[:, 0] - turn, body[:, 0] + turn)) / RADIUS * STEP
+
+
+def path(turns: Array, left: float, right: float, track: float) -> Array:
+    """Poses x, y (m), theta (rad) at the ends of the steps, (n + 1, 3)."""
+    rims = turns * (left, right)
+    length, turn = rims.mean(axis=1), (rims[:, 1] - rims[:, 0]) / track
+    theta = np.concatenate(([0.0], np.cumsum(turn)))
+    middle = theta[:-1] + 0.5 * turn
+    x = np.concatenate(([0.0], np.cumsum(length * np.cos(middle))))
+    y = np.concatenate(([0.0], np.cumsum(length * np.sin(middle))))
+    return np.column_stack((x, y, theta))
+
+
+def readings(turns: Array, parameters: Array) -> Array:
+    """Poses that a source without noise reads, (k, 3).
+
+    Args:
+        turns: of the wheels, (n, 2), rad.
+        parameters: left radius, right radius, track, delay, mounting (3), frame (3).
+    """
+    left, right, track, delay = parameters[:4].tolist()
+    robot = path(turns, left, right, track)
+    stamps = np.arange(len(robot)) * STEP
+    times = np.arange(0.0, stamps[-1], 1.0 / RATE) - delay
+    x, y, theta = (np.interp(times, stamps, column) for column in robot.T)
+    mx, my, myaw = parameters[4:7]
+    x, y = (
+        x + np.cos(theta) * mx - np.sin(theta) * my,
+        y + np.sin(theta) * mx + np.cos(theta) * my,
+    )
+    theta = theta + myaw
+    fx, fy, fyaw = parameters[7:]
+    return np.column_stack(
+        (
+            fx + np.cos(fyaw) * x - np.sin(fyaw) * y,
+            fy + np.sin(fyaw) * x + np.cos(fyaw) * y,
+            theta + fyaw,
+        )
+    )
+
+
+def covariance(turns: Array, slip: float) -> Array:
+    """Of all readings [x, y, yaw of each], with the slip's random walk, (3 k, 3 k)."""
+    robot = path(turns, RADIUS, RADIUS, TRACK)
+    every = round(1.0 / RATE / STEP)
+    poses = robot[:-1:every]
+    rims = RADIUS * np.abs(turns[: len(poses) * every]).reshape(-1, every, 2).sum(axis=1)
+    count = len(poses)
+    noise = np.tile((POSITION_NOISE**2,) * 2 + (HEADING_NOISE**2,), count)
+    result = np.diag(noise)
+    if slip == 0.0:
+        return result
+    # Each wheel's way is off by slip^2 per m of it; what that moves later readings by.
+    moved = np.zeros((count, 3, count, 2))
+    for side, sign in enumerate((-1.0, 1.0)):
+        deviation = slip * np.sqrt(rims[:, side])
+        for k in range(count):
+            turned, way = sign * deviation[k] / TRACK, 0.5 * deviation[k]
+            later = poses[k + 1 :]
+            x, y = (later[:, :2] - poses[k, :2]).T
+            moved[k + 1 :, 0, k, side] = way * math.cos(poses[k, 2]) - turned * y
+            moved[k + 1 :, 1, k, side] = way * math.sin(poses[k, 2]) + turned * x
+            moved[k + 1 :, 2, k, side] = turned
+    flat = moved.reshape(3 * count, 2 * count)
+    return np.asarray(result + flat @ flat.T)
+
+
+def bounds(trajectory: Trajectory, seconds: float, slip: float) -> Array:
+    """Least standard deviations of NAMES: m, m, m, s."""
+    turns = wheels(trajectory, seconds)
+    start = np.array([RADIUS, RADIUS, TRACK, DELAY, *MOUNTING, 0.0, 0.0, 0.0])
+    steps = np.array([1e-5, 1e-5, 1e-5, 1e-3, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4])
+    jacobian = np.column_stack(
+        [
+            (readings(turns, start + row) - readings(turns, start - row)).ravel() / (2 * step)
+            for row, step in zip(np.diag(steps), steps, strict=True)
+        ]
+    )
+    scatter = covariance(turns, slip)[: len(jacobian), : len(jacobian)]
+    information = jacobian.T @ np.linalg.solve(scatter, jacobian)
+    return np.asarray(np.sqrt(np.diag(np.linalg.inv(information)))[:4])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=float, default=3.0, help="of the square, m")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each motion")
+    parser.add_argument(
+        "--slip", type=float, default=1e-3, help="of each wheel, m per sqrt(m); 0: none"
+    )
+    asked = parser.parse_args()
+    print(f"square of {asked.side:g} m, {asked.seconds:g} s, slip {asked.slip:g} m per sqrt(m)")
+    print(f"{'':20}" + "".join(f"{name + ' %':>16}" for name in NAMES[:3]) + f"{'delay ms':>12}")
+    for name, trajectory in motions(asked.side, asked.seconds).items():
+        left, right, track, delay = bounds(trajectory, asked.seconds, asked.slip).tolist()
+        shares = (left / RADIUS, right / RADIUS, track / TRACK)
+        row = "".join(f"{100.0 * share:16.4f}" for share in shares)
+        print(f"{name:20}{row}{1e3 * delay:12.2f}  ({trajectory.duration:.1f} s)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calibrate_node: collects a drive, and calibrates radii and track from it at its end.
+
+Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
+PoseStamped or Odometry, by the parameter `pose_type`), and looks at who publishes `reference`: the
+drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
+which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is
+written into `results`; the calculations are diffbot_ident/calibration's.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Quaternion
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import Imu, JointState
+
+from arc_odometry import JointReader
+from diffbot_description import load_robot
+from diffbot_ident.calibration.collected import Collected
+from diffbot_node import (
+    KEPT,
+    Receipts,
+    RobotParameters,
+    declare,
+    parameter,
+    results_folder,
+    seconds,
+)
+from diffbot_node.complaints import Complaints
+from diffbot_node.presence import Presence
+from diffbot_node.stamps import create_wall_timer
+
+IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC = "imu/data", "pose", "reference"
+LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+# Sensors have so long to be found once the robot is there, s of wall time.
+DISCOVERY = 3.0
+# Who has left for so long does not come back, s of wall time.
+PARTING = 0.5
+POSE_TYPES: dict[str, Any] = {
+    "pose_with_covariance": PoseWithCovarianceStamped,
+    "pose": PoseStamped,
+    "odometry": Odometry,
+}
+MOTIONS = ("calibration", "umbmark")
+# Drivers of sensors publish as best effort, which a reliable subscriber would not hear.
+SENSORS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@dataclass(frozen=True)
+class CalibrateParameters(RobotParameters):
+    """Of calibrate_node."""
+
+    motion: str = parameter(
+        "calibration",
+        "what is driven: calibration, or umbmark, whose end a person measures",
+        choices=MOTIONS,
+    )
+    pose_type: str = parameter(
+        "pose_with_covariance", "type of the messages on pose", choices=tuple(POSE_TYPES)
+    )
+    lock_step: bool = parameter(
+        False, "tell who publishes imu/data and pose what was taken, so that a simulator waits"
+    )
+    results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
+    sim: str = parameter("none", "who moves the robot, for summary.json")
+    seed: int = parameter(0, "of the simulated noise, for summary.json")
+    arguments: str = parameter("", "launch arguments, for summary.json")
+    patience: float = parameter(
+        150.0,
+        "wall time to wait for the drive to begin, s; then status 1; 0: for ever",
+        minimum=0.0,
+    )
+
+
+def yaw_of(q: Quaternion) -> float:
+    """Heading of a quaternion, rad."""
+    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
+
+
+class CalibrateNode(Node):
+    """ROS side of a calibration."""
+
+    def __init__(self) -> None:
+        super().__init__("calibrate_node")
+        self.exit_code: int | None = None
+        self.values = values = declare(self, CalibrateParameters)
+        self._robot = load_robot(values.robot)
+        self._folder = results_folder(values.results)
+        joints = self._robot.joints
+        self._reader = JointReader(joints.left, joints.right, ("position",))
+        self._collected = Collected()
+        self._complaints = Complaints()
+        self._drive = Presence(values.patience, PARTING)
+        self._begun: float | None = None  # wall time of the first joint state, s
+        self._receipts: list[Receipts] = []
+        if values.motion == MOTIONS[0]:
+            self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
+            self._listen(Imu, IMU_TOPIC, self._on_imu)
+            self._listen(POSE_TYPES[values.pose_type], POSE_TOPIC, self._on_pose)
+        create_wall_timer(self, LOOK_PERIOD, self._look_around)
+
+    def close(self) -> None:
+        """Nobody has to wait any more."""
+        for receipts in self._receipts:
+            receipts.leave()
+
+    # Readings.
+
+    def _listen(
+        self, kind: Any, topic: str, on_message: Callable[[Any], None], kept: bool = True
+    ) -> None:
+        if not self.values.lock_step:
+            self.create_subscription(kind, topic, on_message, SENSORS)
+            return
+        if not kept:
+            self.create_subscription(kind, topic, on_message, KEPT)
+            return
+        receipts = Receipts(self, topic)
+        self._receipts.append(receipts)
+
+        def take(message: Any) -> None:
+            on_message(message)
+            receipts.taken(message.header.stamp)
+
+        self.create_subscription(kind, topic, take, KEPT)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if not self._reader.concerns(message.name):
+            return
+        if self._begun is None:
+            self._begun = time.monotonic()
+        stamp = seconds(message.header.stamp)
+        try:
+            sample = self._reader.read(
+                stamp, message.name, message.position, message.velocity, message.effort
+            )
+        except ValueError as error:
+            if self._complaints.due(str(error)):
+                self.get_logger().warning(f"joint state refused: {error}")
+            return
+        self._collected.add_wheels(sample.stamp, sample.position)
+
+    def _on_imu(self, message: Imu) -> None:
+        self._collected.add_rate(seconds(message.header.stamp), message.angular_velocity.z)
+
+    def _on_pose(self, message: Any) -> None:
+        stamp = seconds(message.header.stamp)
+        # PoseStamped holds the pose, the others a pose with its covariance.
+        pose = message.pose if isinstance(message, PoseStamped) else message.pose.pose
+        place = pose.position
+        self._collected.add_pose(stamp, place.x, place.y, yaw_of(pose.orientation))
+
+    # The drive.
+
+    def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
+        missing = self._no_sensor()
+        if missing is not None:
+            self.get_logger().error(missing)
+            self.exit_code = 1
+            return
+        driven = self._published(REFERENCE_TOPIC)
+        if not self._drive.have_left(driven):
+            return
+        if self._drive.met:
+            self.exit_code = self._finish()
+        elif self._drive.gave_up:
+            self.get_logger().error(
+                f"nobody published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
+                f"{self._drive.waited:.0f} s of wall time: start what drives the robot"
+            )
+            self.exit_code = 1
+
+    def _published(self, topic: str) -> bool:
+        """Whether anybody publishes a topic, by its remapped name."""
+        return self.count_publishers(self.resolve_topic_name(topic)) > 0
+
+    def _no_sensor(self) -> str | None:
+        """That the robot is there and no sensor is, as soon as it can be known; else None."""
+        if self._begun is None or time.monotonic() - self._begun < DISCOVERY:
+            return None
+        if self._published(IMU_TOPIC) or self._published(POSE_TOPIC):
+            return None
+        if self._collected.gyro.rows or self._collected.poses.rows:
+            return None
+        imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, POSE_TOPIC))
+        return (
+            f"nobody publishes {imu} (a gyro) or {pose} (a pose source), and without one of them "
+            "wheels cannot be calibrated: start the driver or remap the topic; in a simulation "
+            "imu:=true or pose_source:=true; or motion:=umbmark, a tape and diffbot calibrate"
+        )
+
+    def _finish(self) -> int:
+        """Calibrate; returns the exit status."""
+        if self.values.motion != MOTIONS[0]:
+            self.get_logger().info(
+                "the square is driven: measure where the robot stands against where it began, and "
+                "give the ends of both ways to: diffbot calibrate --help"
+            )
+            return 0
+        collected = self._collected
+        missing = collected.missing()
+        if missing is not None:
+            self.get_logger().error(f"nothing to calibrate from: {missing}")
+            return 1
+        for source in collected.sources:
+            if source.refused:
+                self.get_logger().warning(
+                    f"{source.refused} readings of {source.name} left out, the first one: "
+                    f"{source.reason}"
+                )
+        # Here, because SciPy and Matplotlib are slow to load and nobody waits for them before.
+        from rich.console import Console
+
+        from diffbot_ident.calibration.calibrate import calibrate
+        from diffbot_ident.calibration.command import WIDTH, show
+        from diffbot_ident.calibration.results import write_results
+
+        try:
+            calibration = calibrate(
+                collected.wheel_turns(),
+                geometry=self._robot.geometry,
+                gyro=collected.gyro_readings(),
+                poses=collected.pose_readings(),
+            )
+            paths = write_results(
+                calibration, self._folder, robot=self._robot, about=self._about("completed")
+            )
+        except (ValueError, OSError) as error:
+            self.get_logger().error(f"no calibration: {error}")
+            return 1
+        show(Console(width=WIDTH), calibration)
+        for path in paths:
+            print(path, flush=True)
+        return 0 if calibration.usable else 1
+
+    def _about(self, outcome: str) -> dict[str, object]:
+        """What summary.json says of the run."""
+        values = self.values
+        return {
+            "name": "calibrate",
+            "robot": values.robot,
+            "sim": values.sim,
+            "seed": values.seed,
+            "arguments": values.arguments,
+            "outcome": outcome,
+        }

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots whose wheels are not as their file says, and drives that calibrate them, without ROS.
+
+`record_drive` is launch/calibrate.launch.xml: a robot is driven by what its file says of it,
+another one moves, and what a gyro and a pose source read of that one is recorded. As a command this
+module writes the file of such a robot, for `simulated_robot:=`:
+
+    ./diffbot python -m diffbot_study.calibration_drives twil --seed 3 --output moved.yaml
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from arc_odometry import JointSample
+from diffbot_controllers.tuning import tuned_backstepping
+from diffbot_description import Robot, closed_form, load_robot
+from diffbot_description.files import read_yaml, write_atomically
+from diffbot_ident.calibration.collected import Collected
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.simulated_sensors import GyroErrors, PoseErrors, SimulatedGyro, SimulatedPoses
+from diffbot_study.driving import Drive, simulate_drive
+from pose2d_trajectories import Trajectory
+
+RADIUS, DIFFERENCE, TRACK = 0.05, 0.02, 0.10
+"""How far a drawn robot is off at most: the mean radius, the difference of the radii over it, the
+track; shares."""
+
+GYRO = GyroErrors(rate=100.0, noise=0.003, bias=0.01, bias_walk=1e-4, delay=0.015)
+POSES = PoseErrors(
+    rate=20.0,
+    position_noise=0.01,
+    heading_noise=0.0087,
+    delay=0.06,
+    mounting=(0.12, -0.05, 0.35),
+    frame=(1.5, -0.8, 0.6),
+    outliers=0.02,
+)
+"""The sensors of config/sensors.yaml."""
+
+
+def miscalibrated(robot: Robot, seed: int) -> dict[str, Any]:
+    """Content of the file of a robot that is the given one but for its radii and its track.
+
+    Mean radius, difference of the radii and track are drawn evenly within RADIUS, DIFFERENCE and
+    TRACK. The wheels' inertias go with the radius squared.
+
+    Args:
+        robot: as it is taken to be, with a file.
+        seed: >= 0.
+    """
+    generator = np.random.default_rng((seed, 7))
+    mean, difference, track = generator.uniform(-1.0, 1.0, 3).tolist()
+    data: dict[str, Any] = read_yaml(robot.path)
+    wheels = data["wheels"]
+    factor = 1.0 + RADIUS * mean
+    radius = factor * robot.wheels.radius
+    half = 0.5 * DIFFERENCE * difference
+    wheels["radius"] = radius
+    wheels["radii"] = [radius * (1.0 - half), radius * (1.0 + half)]
+    wheels["separation"] = (1.0 + TRACK * track) * robot.wheels.separation
+    for name in ("inertia_spin", "inertia_yaw"):
+        wheels[name] = factor**2 * float(wheels[name])
+    shapes = data["appearance"].get("urdf")
+    if shapes is not None:
+        data["appearance"]["urdf"] = str((robot.path.parent / shapes).resolve())
+    return data
+
+
+def write_miscalibrated(robot: Robot, seed: int, path: Path) -> Robot:
+    """Write `miscalibrated` to a file, and read it."""
+    text = f"# {robot.name} with other radii and another track, drawn with seed {seed}.\n"
+    write_atomically(path, text + yaml.safe_dump(miscalibrated(robot, seed), sort_keys=False))
+    return load_robot(path)
+
+
+@dataclass(frozen=True)
+class RecordedDrive:
+    """A drive with what its sensors read.
+
+    Attributes:
+        collected: wheels, gyro and poses.
+        drive: what was true.
+    """
+
+    collected: Collected
+    drive: Drive
+
+
+def record_drive(
+    told: Robot,
+    moved: Robot,
+    trajectory: Trajectory,
+    *,
+    engine: str = "ideal",
+    gyro: GyroErrors | None = GYRO,
+    poses: PoseErrors | None = POSES,
+    seed: int = 0,
+) -> RecordedDrive:
+    """Drive a trajectory by the backstepping law, from its first pose to a second after its end.
+
+    Args:
+        told: what controller and odometry take the robot for.
+        moved: the robot that moves; its joints' names do not matter.
+        trajectory: ends.
+        engine: of the moved robot.
+        gyro: None: there is none.
+        poses: likewise.
+        seed: of all noise.
+    """
+    collected = Collected()
+    rate = None if gyro is None else SimulatedGyro(gyro, seed)
+    source = None if poses is None else SimulatedPoses(poses, seed)
+    # Motors, encoders and limits are those of the robot that moves; its sizes are not known.
+    known = replace(told, encoder=moved.encoder, drive=moved.drive)
+    limits = told.limits
+    law = tuned_backstepping(
+        closed_form(told.model),
+        limits.traction,
+        limits.linear_velocity,
+        limits.angular_velocity,
+        mean_velocity=True,
+    )
+    with closing(make_simulator(engine, moved)) as simulator:
+
+        def read(sample: JointSample) -> None:
+            collected.add_wheels(sample.stamp, sample.position)
+            true = (sample.stamp, simulator.pose(), simulator.velocity())
+            for reading in rate.note(*true) if rate else ():
+                collected.add_rate(*reading)
+            for place in source.note(*true) if source else ():
+                collected.add_pose(*place)
+
+        first = trajectory.at(0.0)
+        drive = simulate_drive(
+            simulator,
+            known,
+            law,
+            trajectory.at,
+            trajectory.duration + 1.0,
+            start=(first.x, first.y, first.theta),
+            seed=seed,
+            on_sample=read,
+        )
+    return RecordedDrive(collected, drive)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write a robot file; returns 0, or 2 after a message."""
+    parser = argparse.ArgumentParser(
+        prog="calibration_drives", description="Write a robot whose radii and track are others."
+    )
+    parser.add_argument("robot", help="name or path of the robot that it is taken for")
+    parser.add_argument("--seed", type=int, default=0, help="that it is drawn with, >= 0")
+    parser.add_argument("--output", type=Path, required=True, help="file, .yaml")
+    asked = parser.parse_args(argv)
+    try:
+        moved = write_miscalibrated(load_robot(asked.robot), asked.seed, asked.output)
+    except (ValueError, OSError) as error:
+        print(f"calibration_drives: {error}", file=sys.stderr)
+        return 2
+    left, right = moved.wheels.rolling_radii
+    print(
+        f"{asked.output}: radii {left:.6f} and {right:.6f} m, track {moved.wheels.separation:.6f} m"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

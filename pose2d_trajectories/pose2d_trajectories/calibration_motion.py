@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions that tell most about wheel radii and track: `calibration`, and the squares of UMBmark.
+
+What tells of what, from poses of a sensor somewhere on the robot, or from a gyro:
+
+    mean radius            far places and long ways between them, there and back
+    track                  turns on the spot, both ways: nothing but the track turns the robot there
+    radii's difference     long straights and arcs: it turns the robot with the way
+    delay                  starts and stops; forwards and backwards it has other signs
+    pose of the sensor     turns on the spot move it on a circle, straights tell its heading
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pose2d_trajectories.paths import PathPoint, SpotTurn, Straight
+from pose2d_trajectories.reference import Reference, Trajectory, positive
+from pose2d_trajectories.timing import (
+    ACCELERATION,
+    SPEED,
+    TURN_ACCELERATION,
+    TURN_RATE,
+    Chain,
+    Limits,
+    PathTrajectory,
+    RampLaw,
+)
+
+SENSES = ("ccw", "cw")
+# Of the square's half side, the radius of a circle through the middle that stays inside: its
+# tangent there is a diagonal.
+CIRCLE = 1.0 / (1.0 + math.sqrt(0.5))
+# One figure of each sense. They shrink no further than to this share of the square.
+FEWEST, SMALLEST, HALVINGS = 2, 0.3, 20
+
+
+@dataclass(frozen=True)
+class CircularArc:
+    """Along a circle; the parameter is the path, m. It is driven from rest to rest.
+
+    Attributes:
+        x: start, m.
+        y: start, m.
+        heading: at the start, rad.
+        radius: m, > 0.
+        turn: rad, counter-clockwise positive.
+    """
+
+    x: float
+    y: float
+    heading: float
+    radius: float
+    turn: float
+
+    @property
+    def length(self) -> float:
+        """M."""
+        return self.radius * abs(self.turn)
+
+    def at(self, p: float) -> PathPoint:
+        """The point p m from the start."""
+        curvature = math.copysign(1.0 / self.radius, self.turn)
+        heading = self.heading + curvature * p
+        return PathPoint(
+            self.x + (math.sin(heading) - math.sin(self.heading)) / curvature,
+            self.y - (math.cos(heading) - math.cos(self.heading)) / curvature,
+            heading,
+            1.0,
+            0.0,
+            curvature,
+            0.0,
+        )
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """A trajectory driven backwards: the same points, the robot facing the other way.
+
+    Attributes:
+        forwards: the same driven forwards.
+    """
+
+    forwards: Trajectory
+
+    @property
+    def duration(self) -> float:
+        """S."""
+        return self.forwards.duration
+
+    def at(self, t: float) -> Reference:
+        """The reference at time t, s."""
+        now = self.forwards.at(t)
+        return Reference(now.x, now.y, now.theta - math.pi, -now.v, now.omega, -now.dv, now.domega)
+
+
+class Route:
+    """Straights, arcs and turns on the spot one after the other, each from rest to rest.
+
+    Args:
+        limits: all finite.
+
+    Attributes:
+        parts: so far.
+        duration: of them, s.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._x = self._y = self._heading = 0.0
+        self.parts: list[Trajectory] = []
+        self.duration = 0.0
+
+    def straight(self, way: float) -> None:
+        """Straight on, m; below 0 backwards."""
+        limits, back = self._limits, way < 0.0
+        path = Straight(self._x, self._y, self._heading + (math.pi if back else 0.0), abs(way))
+        law = RampLaw.between(
+            path.length, 0.0, limits.linear_velocity, 0.0, limits.linear_acceleration
+        )
+        self._add(PathTrajectory(path, law), back)
+
+    def arc(self, radius: float, turn: float, back: bool = False) -> None:
+        """Along a circle (m) until the heading has turned (rad, counter-clockwise positive)."""
+        limits = self._limits
+        path = CircularArc(
+            self._x, self._y, self._heading + (math.pi if back else 0.0), radius, turn
+        )
+        law = RampLaw.between(
+            path.length,
+            0.0,
+            min(limits.linear_velocity, limits.angular_velocity * radius),
+            0.0,
+            min(limits.linear_acceleration, limits.angular_acceleration * radius),
+        )
+        self._add(PathTrajectory(path, law), back)
+
+    def turn(self, angle: float) -> None:
+        """On the spot, rad, counter-clockwise positive."""
+        limits = self._limits
+        law = RampLaw.between(
+            abs(angle), 0.0, limits.angular_velocity, 0.0, limits.angular_acceleration
+        )
+        self._add(PathTrajectory(SpotTurn(self._x, self._y, self._heading, angle), law), False)
+
+    def _add(self, part: Trajectory, back: bool) -> None:
+        part = Reversed(part) if back else part
+        end = part.at(part.duration)
+        self._x, self._y, self._heading = end.x, end.y, end.theta
+        self.parts.append(part)
+        self.duration += part.duration
+
+
+def figures(half: float, count: int, limits: Limits) -> Route:
+    """So many figures from the middle of a square and back to it.
+
+    A figure is a turn on the spot, a diagonal of the square there and back, and a circle. Figures
+    take turns in diagonal and in the sense of turn and circle; two of four are driven backwards.
+
+    Args:
+        half: half the side of the square, m.
+        count: of figures, >= 1.
+        limits: all finite.
+    """
+    diagonal = math.sqrt(2.0) * half
+    route = Route(limits)
+    for figure in range(count):
+        sense = 1.0 if figure % 2 == 0 else -1.0
+        back = figure % 4 >= 2
+        # Each ends on a diagonal, as it begins, but for the first.
+        lead = 0.25 * math.pi if figure == 0 else 0.5 * math.pi
+        route.turn(sense * (2.0 * math.pi + lead))
+        way = -diagonal if back else diagonal
+        route.straight(way)
+        route.straight(-2.0 * way)
+        route.straight(way)
+        route.arc(CIRCLE * half, sense * 2.0 * math.pi, back)
+    return route
+
+
+def calibration_route(half: float, time: float, limits: Limits) -> Route:
+    """As many figures as end in time, and two at least, smaller ones where there is no time.
+
+    Args:
+        half: half the side of the square, m.
+        time: s.
+        limits: all finite.
+    """
+    route, count = figures(half, FEWEST, limits), FEWEST
+    if route.duration > time:
+        low, high = SMALLEST, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            fits = figures(middle * half, FEWEST, limits).duration <= time
+            low, high = (middle, high) if fits else (low, middle)
+        return figures(low * half, FEWEST, limits)
+    while (more := figures(half, count + 1, limits)).duration <= time:
+        route, count = more, count + 1
+    return route
+
+
+def calibration(
+    *,
+    side: float = 2.0,
+    time: float = 60.0,
+    speed: float = SPEED,
+    acceleration: float = ACCELERATION,
+    turn_rate: float = TURN_RATE,
+    turn_acceleration: float = TURN_ACCELERATION,
+    limits: Limits = Limits(),  # noqa: B008  (frozen)
+) -> Trajectory:
+    """What tells most about radii, track and delays, in a square around the start.
+
+    From rest to rest. It begins in the middle, along a side, and consists of figures: turns on the
+    spot, a diagonal there and back, a circle, of either sense. There are two at least, which are
+    smaller than the square, down to 0.3 of it, where that makes them end in time.
+
+    Args:
+        side: of the square that the middle of the axle stays in, m, > 0.
+        time: that it takes at most, if the smallest two figures do not take longer, s, > 0.
+        speed: m/s, > 0.
+        acceleration: largest, m/s^2, > 0.
+        turn_rate: largest yaw rate, rad/s, > 0.
+        turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
+    """
+    half = 0.5 * positive("side", side, "m")
+    within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
+    return Chain(calibration_route(half, positive("time", time, "s"), within).parts)
+
+
+def umbmark(
+    *,
+    side: float = 4.0,
+    sense: str = "ccw",
+    laps: int = 1,
+    speed: float = SPEED,
+    acceleration: float = ACCELERATION,
+    turn_rate: float = TURN_RATE,
+    turn_acceleration: float = TURN_ACCELERATION,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Trajectory:
+    """A square with stops and turns on the spot, back to the pose of the start.
+
+    It is that of UMBmark (Borenstein and Feng 1996), which is driven both ways: where the robot
+    really stands at the end tells of radii and track. The first leg goes along x from the origin.
+
+    Args:
+        side: m, > 0; the paper drives 4 m.
+        sense: 'ccw', which turns left at the corners, or 'cw'.
+        laps: squares one after the other, >= 1.
+        speed: m/s, > 0.
+        acceleration: largest, m/s^2, > 0.
+        turn_rate: largest yaw rate, rad/s, > 0.
+        turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
+    """
+    length = positive("side", side, "m")
+    if sense not in SENSES:
+        raise ValueError(f"sense = {sense!r}: must be one of {', '.join(SENSES)}")
+    if isinstance(laps, bool) or not isinstance(laps, int) or laps < 1:
+        raise ValueError(f"laps = {laps!r}: must be a whole number >= 1 for umbmark")
+    route = Route(limits.within(speed, acceleration, turn_rate, turn_acceleration))
+    for _ in range(4 * laps):
+        route.straight(length)
+        route.turn(0.5 * math.pi if sense == "ccw" else -0.5 * math.pi)
+    return Chain(route.parts)
