@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import write_atomically
+from diffbot_report.quantity import MISSING
 
 Array = NDArray[np.float64]
 
@@ -407,7 +408,8 @@ def _table(table: Table) -> str:
 def _row(head: Sequence[str], row: Sequence[str], mark: Tone | None) -> str:
     """A row; each cell knows its column's name, which a phone shows beside it."""
     cells = "".join(
-        f"<td data-name='{html.escape(name)}'>{html.escape(cell)}</td>"
+        f"<td data-name='{html.escape(name)}'{' class=none' if cell == MISSING else ''}>"
+        f"{html.escape(cell)}</td>"
         for name, cell in zip(head[1:], row[1:], strict=True)
     )
     kind = "" if mark is None else f" class='{mark.value}'"
@@ -446,7 +448,7 @@ def _part(part: Part) -> str:
             "<button type='button' class='farther' title='farther (-)'>−</button>"
             "<output></output></div>"
         )
-    kind = "scene" if isinstance(part, Scene) else "chart"
+    kind = {Scene: "scene", Intervals: "chart intervals"}.get(type(part), "chart")
     return (
         f"<figure><figcaption>{caption}</figcaption>"
         f"<div class='{kind}' id='{html.escape(part.key)}' role='img' "

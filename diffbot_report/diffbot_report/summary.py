@@ -282,10 +282,15 @@ class ReportWriter:
 
 def texts_to_copy(run: RunDescription, folder: Path) -> dict[str, str]:
     """The command that repeats a run, and the YAML files that it left, by name."""
-    texts = {"Repeat this run": repeat_command(run)}
-    for path in sorted(folder.glob("*.yaml")):
-        texts[path.name] = path.read_text(encoding="utf-8", errors="replace")
-    return texts
+    return {"Repeat this run": repeat_command(run), **yaml_texts(folder)}
+
+
+def yaml_texts(folder: Path) -> dict[str, str]:
+    """The YAML files of a folder, by name."""
+    return {
+        path.name: path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.glob("*.yaml"))
+    }
 
 
 def repeat_command(run: RunDescription) -> str:

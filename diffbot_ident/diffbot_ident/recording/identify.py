@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -156,10 +156,21 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         type=Path,
         help="folder of the results (default: results/<date>-identify)",
     )
-    add("--no-pictures", dest="pictures", action="store_false", help="only numbers")
+    group = parser.add_argument_group(
+        "what to show besides the table (default: report.html and PNGs)"
+    ).add_mutually_exclusive_group()
+    group.add_argument("--html", dest="shown", action="store_const", const="page",
+                       help="report.html alone")  # fmt: skip
+    group.add_argument("--png", dest="shown", action="store_const", const="pictures",
+                       help="PNGs alone")  # fmt: skip
+    group.add_argument("--no-pictures", dest="shown", action="store_const", const="",
+                       help="only numbers")  # fmt: skip
     found = vars(parser.parse_args(argv))
     if found["left_joint"] and found["left_joint"] == found["right_joint"]:
         parser.error(f"--left-joint and --right-joint are both {found['left_joint']}: give two")
+    shown = found.pop("shown")
+    for kind in ("page", "pictures"):
+        found[kind] = shown is None or shown == kind
     topics = {name: found.pop(f"topic_{name}") for name in ROLES}
     return Options(**{**found, "topics": topics, "keep": 60.0 * found["keep"]})
 
@@ -189,14 +200,25 @@ JOINT_GAP = 0.06
 SLOW_JOINTS = 0.025
 
 
-def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
-    """Identify from recordings; returns the exit status."""
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "identify",
+    write_page: Callable[[Findings, Path], Path] | None = None,
+) -> int:
+    """Identify from recordings; returns the exit status.
+
+    Args:
+        argv: arguments; None: of the process.
+        program: how it is called.
+        write_page: writes the page of what was found and saved into a folder, and tells its path;
+            raises ModuleNotFoundError where something for it is not installed. None: no page.
+    """
     options = parse(argv, program)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
     try:
-        return _Identify(options, console).run()
+        return _Identify(options, console, write_page).run()
     except KeyboardInterrupt:
         console.print("interrupted: nothing was identified yet, nothing was written")
         return INTERRUPTED
@@ -248,10 +270,17 @@ class _Identify:
     Args:
         options: what is asked.
         console: where results go.
+        write_page: see `main`.
     """
 
-    def __init__(self, options: Options, console: Console) -> None:
+    def __init__(
+        self,
+        options: Options,
+        console: Console,
+        write_page: Callable[[Findings, Path], Path] | None = None,
+    ) -> None:
         self._options = options
+        self._write_page = write_page if options.page else None
         self._console = console
         self._interrupted = False
         # Whether that was while it read: then what was read is worked off to its end.
@@ -478,6 +507,7 @@ class _Identify:
             show(self._console, found.verdicts, found.notes)
             for path in saved:
                 self._say(str(path))
+            self._page(directory, found)
         finally:
             signal.signal(signal.SIGINT, before)
         if not self._options.pictures or self._interrupted:
@@ -488,6 +518,14 @@ class _Identify:
         except KeyboardInterrupt:
             self._interrupted = True
             self._say("interrupted: the numbers are saved, pictures are left out")
+
+    def _page(self, directory: Path, found: Findings) -> None:
+        if self._write_page is None:
+            return
+        try:
+            self._say(str(self._write_page(found, directory)))
+        except ModuleNotFoundError as error:
+            self._say(f"report.html left out: {error}; install {error.name}")
 
     def _about(self) -> dict[str, object]:
         options = self._options

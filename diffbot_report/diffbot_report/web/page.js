@@ -69,6 +69,7 @@
 
   function drawIntervals(chart, place) {
     const plan = layout({ x_unit: chart.unit });
+    place.style.setProperty("--rows", chart.names.length);
     plan.hovermode = "closest";
     plan.yaxis.autorange = "reversed";
     plan.yaxis.type = "category";
