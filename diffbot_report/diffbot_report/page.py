@@ -248,7 +248,7 @@ Part = Chart | Intervals | Matrix | Strips | Scene | Table | Image
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence, and parts in two columns, or in one where `wide`."""
+    """A heading, a sentence or a few lines, and parts in two columns, or in one where `wide`."""
 
     title: str
     text: str
@@ -419,7 +419,7 @@ def _row(head: Sequence[str], row: Sequence[str], mark: Tone | None) -> str:
 def _section(section: Section, number: int) -> str:
     parts = "".join(_part(part) for part in section.parts)
     kind = "wide" if section.wide else "pair"
-    text = f"<p>{html.escape(section.text)}</p>" if section.text else ""
+    text = "".join(f"<p>{html.escape(line)}</p>" for line in section.text.splitlines())
     heading = f"<h2>{html.escape(section.title)}</h2>"
     place = f"section-{number}"
     return f"<section id='{place}'>{heading}{text}<div class='{kind}'>{parts}</div></section>"

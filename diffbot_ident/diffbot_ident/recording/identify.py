@@ -22,8 +22,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from diffbot_ident.progress import Progress
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
@@ -401,7 +401,7 @@ class _Identify:
                 f", evenly chosen of {seen:.1f} s so that memory stays bounded; raise --keep to "
                 "use more"
             )
-        with self._console.status("fitting"):
+        with self._fitting():
             axes = analyse_axes(chosen, recording.geometry, recording.from_wheels)
         sources = ", ".join(source.name for source in recording.sources)
         return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
@@ -414,7 +414,7 @@ class _Identify:
 
         from diffbot_ident.recording.findings import voltage_findings
 
-        with self._console.status("fitting"):
+        with self._fitting():
             return voltage_findings(logs)
 
     def _motor(self, recording: Recording) -> Findings:
@@ -423,11 +423,16 @@ class _Identify:
 
         settings = SegmentSettings(period=self._options.period, shortest=0.1)
         segments = list(self._segments(recording, Segmenter(settings)))
-        with self._console.status("fitting"):
+        with self._fitting():
             found = analyse_motors([(s.period, s.channels) for s in segments])
         seconds = sum(segment.duration for segment in segments)
         rests = f"{seconds:.2f} s in {len(segments)} stretches"
         return motor_findings(found, rests, ", ".join(s.name for s in recording.sources))
+
+    def _fitting(self) -> Progress:
+        progress = Progress("identify", None, self._console)
+        progress.show("fitting")
+        return progress
 
     def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
         """Segments of a recording, with a bar, and with what was left out at the end.
@@ -440,17 +445,8 @@ class _Identify:
         # Ctrl-C may come anywhere, also while what was read is worked off.
         before = signal.signal(signal.SIGINT, self._on_signal)
         try:
-            with Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:.0f} %"),
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-                disable=not self._console.is_terminal,
-            ) as bar:
-                task = bar.add_task("reading", total=None)
-                blocks = self._watched(recording, bar, task)
+            with Progress("identify", None, self._console) as progress:
+                blocks = self._watched(recording, progress)
                 for segment in segmenter.segments(blocks, recording.channels):
                     yield segment
                     if self._interrupted and not self._cut_short:
@@ -465,7 +461,8 @@ class _Identify:
             self._say("interrupted: what follows rests on what was read until then")
         self._say_what_was_left_out(recording, segmenter)
 
-    def _watched(self, recording: Recording, bar: Progress, task: TaskID) -> Iterator[Block]:
+    def _watched(self, recording: Recording, progress: Progress) -> Iterator[Block]:
+        progress.show("reading")
         for block in recording.blocks():
             if self._interrupted:
                 self._cut_short = True
@@ -474,9 +471,10 @@ class _Identify:
                 sum(getattr(source, name) for source in recording.sources)
                 for name in ("done", "total")
             )
-            bar.update(task, completed=done, total=total or None)
+            progress.update(done, total or None)
             yield block
-        bar.update(task, description="working it off", total=None)
+        progress.update(0.0, None)
+        progress.show("working it off")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """End with what there is; a second time, at once."""
@@ -513,7 +511,10 @@ class _Identify:
         if not self._options.pictures or self._interrupted:
             return
         try:
-            for path in found.draw(directory):
+            with Progress("identify", None, self._console) as progress:
+                progress.show("drawing")
+                paths = found.draw(directory)
+            for path in paths:
                 self._say(str(path))
         except KeyboardInterrupt:
             self._interrupted = True
