@@ -48,6 +48,7 @@ class Progress:
         self._title, self._total, self._done = title, total, 0.0
         self._text = ""
         self._began = time.monotonic()
+        self._told = 0.0  # from there to the last that was done, s
         self._ended = threading.Event()
         self._bar: Bar | None = None
         if console.is_terminal and not console.is_dumb_terminal:
@@ -88,6 +89,7 @@ class Progress:
     def update(self, done: float, total: float | None) -> None:
         """So much is done, of so much in all; None: not known."""
         self._done, self._total = done, total
+        self._told = time.monotonic() - self._began
         self._redraw()
 
     def times(self) -> str:
@@ -97,8 +99,10 @@ class Progress:
         if self._total:
             share = min(self._done / self._total, 1.0)
             said.insert(0, f"{100 * share:.0f} %")
-            if 0.0 < share < 1.0:
-                said.append(f"about {duration_text(passed * (1.0 - share) / share)} left")
+            # By what is done, so that it falls while the next part is under way.
+            left = self._told / share - passed if share > 0.0 else 0.0
+            if left > 0.0:
+                said.append(f"about {duration_text(left)} left")
         return ", ".join(said)
 
     def _redraw(self) -> None:

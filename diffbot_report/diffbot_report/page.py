@@ -7,10 +7,9 @@ into it; ident_page, drive_page and others say what a kind of run shows.
 
     Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
 
-`read_data` gives the numbers of a page that was written, for a page that compares runs.
+`read_data` gives what a page that was written holds, for one that compares runs.
 
-The numbers travel as 32-bit floats; a curve of more than MOST_POINTS points keeps the least and the
-largest value of each interval, so that no peak is lost.
+What the numbers lose on the way is said in packed_numbers.
 """
 
 from __future__ import annotations
@@ -30,14 +29,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import write_atomically
+from diffbot_report.packed_numbers import (
+    MOST_FRAMES,
+    MOST_POINTS,
+    changes_kept,
+    evenly,
+    packed,
+    peaks_kept,
+)
 from diffbot_report.quantity import MISSING
 
 Array = NDArray[np.float64]
 
 REPORT = "report.html"
-# Points of a curve, and frames of a scene, that a screen can tell apart with room to zoom.
-MOST_POINTS = 6000
-MOST_FRAMES = 3000
+# Characters of a table's cell from which on it may break its lines.
+LONG = 22
 
 
 class Tone(Enum):
@@ -336,7 +342,7 @@ _DATA = '<script type="application/json" id="data">'
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """The charts and the summary that a page holds; see `unpacked` for its numbers.
+    """The charts and the summary that a page holds.
 
     Raises:
         OSError: the file cannot be read.
@@ -390,30 +396,37 @@ def _contents(page: Page) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in table.head)
+    # Columns of sentences break their lines; the others are read from top to bottom.
+    columns = zip(*table.rows, strict=True)
+    kinds = ["words" if max(map(len, cells)) > LONG else "" for cells in columns]
+    kinds = kinds or [""] * len(table.head)
+    head = "".join(
+        f"<th scope='col' class='{kind}'>{html.escape(cell)}</th>"
+        for kind, cell in zip(kinds, table.head, strict=True)
+    )
     marks = table.marks or [None] * len(table.rows)
-    rows = "".join(_row(table.head, row, mark) for row, mark in zip(table.rows, marks, strict=True))
+    rows = "".join(_row(table.head, kinds, *row) for row in zip(table.rows, marks, strict=True))
     title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
-    note = f"<p>{html.escape(table.note)}</p>" if table.note else ""
+    note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
     field = (
         "<label class='filter'>only rows with <input type='search'> <output></output></label>"
         if table.filtered
         else ""
     )
     text = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    kind = "table filtered" if table.filtered else "table"
-    return f"{title}{field}<div class='{kind}'>{text}</div>{note}"
+    return f"{title}{field}<div class='table'>{text}</div>{note}"
 
 
-def _row(head: Sequence[str], row: Sequence[str], mark: Tone | None) -> str:
+def _row(head: Sequence[str], kinds: Sequence[str], row: Sequence[str], mark: Tone | None) -> str:
     """A row; each cell knows its column's name, which a phone shows beside it."""
     cells = "".join(
-        f"<td data-name='{html.escape(name)}'{' class=none' if cell == MISSING else ''}>"
+        f"<td data-name='{html.escape(name)}' class='{'none' if cell == MISSING else kind}'>"
         f"{html.escape(cell)}</td>"
-        for name, cell in zip(head[1:], row[1:], strict=True)
+        for name, kind, cell in zip(head[1:], kinds[1:], row[1:], strict=True)
     )
-    kind = "" if mark is None else f" class='{mark.value}'"
-    return f"<tr{kind}><th scope='row'>{html.escape(row[0])}</th>{cells}</tr>"
+    tone = "" if mark is None else f" class='{mark.value}'"
+    name = f"<th scope='row' class='{kinds[0]}'>{html.escape(row[0])}</th>"
+    return f"<tr{tone}>{name}{cells}</tr>"
 
 
 def _section(section: Section, number: int) -> str:
@@ -486,9 +499,9 @@ def _data(part: Chart | Intervals | Matrix | Strips | Scene) -> dict[str, Any]:
                 "values": cells, "limits": list(part.limits)}  # fmt: skip
     if isinstance(part, Strips):
         x, holds = np.asarray(part.x, float), np.asarray(part.holds, float)
-        kept = _changes_kept(holds, MOST_FRAMES)
-        return {**about, "names": list(part.names), "x": _packed(x[kept]),
-                "holds": [_packed(column) for column in holds[kept].T]}  # fmt: skip
+        kept = changes_kept(holds, MOST_FRAMES)
+        return {**about, "names": list(part.names), "x": packed(x[kept]),
+                "holds": [packed(column) for column in holds[kept].T]}  # fmt: skip
     return {**about, **_scene(part)}
 
 
@@ -498,13 +511,13 @@ def _cells(values: ArrayLike) -> list[float | None]:
 
 
 def _scene(part: Scene) -> dict[str, Any]:
-    kept = _evenly(len(np.asarray(part.time)), MOST_FRAMES)
+    kept = evenly(len(np.asarray(part.time)), MOST_FRAMES)
 
     def columns(values: ArrayLike) -> list[dict[str, str]]:
-        return [_packed(column) for column in np.asarray(values, float).T]
+        return [packed(column) for column in np.asarray(values, float).T]
 
     return {
-        "time": _packed(np.asarray(part.time, float)[kept]),
+        "time": packed(np.asarray(part.time, float)[kept]),
         "pose": columns(np.asarray(part.pose, float)[kept]),
         "reference": None if part.reference is None
         else columns(np.asarray(part.reference, float)[kept]),
@@ -525,70 +538,19 @@ def _curve(curve: Curve) -> dict[str, Any] | None:
     kept = peaks_kept(y, MOST_POINTS)
     band = None
     if curve.half_width is not None:
-        band = _packed(np.asarray(curve.half_width, float)[kept])
+        band = packed(np.asarray(curve.half_width, float)[kept])
     return {
         "name": curve.name,
         "role": curve.role.value,
         "steps": curve.steps,
         "dashed": curve.dashed,
         "dots": curve.dots,
-        "x": _packed(x[kept]),
-        "y": _packed(y[kept]),
+        "x": packed(x[kept]),
+        "y": packed(y[kept]),
         "band": band,
     }
 
 
-def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
-    """Indices, rising, of at most about so many values that hold every peak.
-
-    Args:
-        values: shape (n,); NaN is never a peak.
-        most: points; from n of them on, the least and the largest value of equal parts are kept,
-            and both ends.
-    """
-    y = np.asarray(values, float)
-    if len(y) <= most:
-        return np.arange(len(y))
-    edges = np.linspace(0, len(y), most // 2 + 1).astype(int)[:-1]
-    size = np.diff(np.append(edges, len(y)))
-    part = np.repeat(np.arange(len(edges)), size)
-    known = np.where(np.isfinite(y), y, 0.0)
-    # Within each part by value: its first and its last are the least and the largest.
-    order = np.lexsort((known, part))
-    ends = np.concatenate([order[edges], order[edges + size - 1], [0, len(y) - 1]])
-    return np.unique(ends)
-
-
-def _changes_kept(holds: Array, most: int) -> NDArray[np.intp]:
-    """Indices, rising, of rows that tell when each column changes: both sides of a change.
-
-    Of more changes than `most` / 2 those that are evenly spread are kept.
-    """
-    if len(holds) <= most:
-        return np.arange(len(holds))
-    changes = np.flatnonzero((holds[1:] != holds[:-1]).any(axis=1))
-    changes = changes[_evenly(len(changes), most // 2)]
-    return np.unique(np.concatenate([[0, len(holds) - 1], changes, changes + 1]))
-
-
-def _evenly(count: int, most: int) -> NDArray[np.intp]:
-    """Indices of at most so many of `count` items, evenly, with both ends."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
-
-
 def _thinned_path(places: ArrayLike) -> Array:
     found = np.asarray(places, float).reshape(-1, 2)
-    return found[_evenly(len(found), MOST_FRAMES)]
-
-
-def _packed(values: ArrayLike) -> dict[str, str]:
-    """Numbers as Plotly reads them: little-endian 32-bit floats in base 64."""
-    raw = np.ascontiguousarray(values, dtype="<f4").tobytes()
-    return {"dtype": "f4", "bdata": base64.b64encode(raw).decode("ascii")}
-
-
-def unpacked(packed: Mapping[str, str]) -> Array:
-    """Numbers that a page holds, shape (n,)."""
-    return np.frombuffer(base64.b64decode(packed["bdata"]), "<f4").astype(float)
+    return found[evenly(len(found), MOST_FRAMES)]

@@ -21,7 +21,8 @@ from diffbot_report.drawing import Drawing
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_results import identification_findings
-from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text, peaks_kept
+from diffbot_report.packed_numbers import peaks_kept
+from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
 from diffbot_report.run_end import IdentState, Phase
 from diffbot_report.summary import repeat_command
 
