@@ -21,7 +21,7 @@ from rclpy.qos import QoSProfile
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
-from diffbot_report.polled_node import PolledNode
+from diffbot_report.polled_node import PolledNode, raw_stamp
 
 try:
     from rosbags.rosbag2 import StoragePlugin, Writer
@@ -51,6 +51,8 @@ KNOWN = {
 # The status of a controller is of a type of its own; of the others of that name:
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
 VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
+# In lock-step a simulator can wait for who takes this topic: then nothing is missed.
+AWAITED = "ground_truth"
 DEPTH = 2000  # messages that may wait from one poll to the next
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
 
@@ -96,7 +98,10 @@ class Recorder(PolledNode):
         store = _definitions([kind for _, kind in named])
         self._feeds = []
         for (topic, kind), message_type in zip(named, types, strict=True):
-            feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
+            if topic.rsplit("/", 1)[-1] == AWAITED:
+                feed = self.create_kept(message_type, topic, raw=True)
+            else:
+                feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
             connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
             self._feeds.append((feed, connection))
         self._count = 0
@@ -112,6 +117,7 @@ class Recorder(PolledNode):
             return
         self._closed = True
         self._poll()
+        self.leave()
         self._writer.close()
         self.get_logger().info(f"{self._count} messages in {self._writer.path}")
 
@@ -120,11 +126,23 @@ class Recorder(PolledNode):
         taken = [
             (sent, connection, data)
             for feed, connection in self._feeds
-            for sent, data in _taken(feed)
+            for sent, data in self._taken(feed)
         ]
         for sent, connection, data in sorted(taken, key=lambda message: message[0]):
             self._writer.write(connection, sent, data)
         self._count += len(taken)
+
+    def _taken(self, feed: Any) -> list[tuple[int, bytes]]:
+        """Messages that have come, with the time when they were sent, ns."""
+        found = []
+        with feed.handle:
+            while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
+                data, about = taken
+                sent = about["source_timestamp"] or about["received_timestamp"]
+                found.append((sent, bytes(data)))
+        if found and feed in self._receipts:
+            self._receipts[feed].taken(raw_stamp(found[-1][1]))
+        return found
 
     def _look_around(self) -> None:
         """Leave with the others."""
@@ -137,16 +155,6 @@ class Recorder(PolledNode):
                 "wall time: start the robot's driver, or correct `topics`"
             )
             self.exit_code = 1
-
-
-def _taken(feed: Any) -> list[tuple[int, bytes]]:
-    """Messages that have come, with the time when they were sent, ns."""
-    found = []
-    with feed.handle:
-        while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
-            data, about = taken
-            found.append((about["source_timestamp"] or about["received_timestamp"], bytes(data)))
-    return found
 
 
 def _typed(text: str) -> tuple[str, str]:
