@@ -39,6 +39,7 @@ from diffbot_report.page import (
     read_data,
 )
 from diffbot_report.quantity import MISSING, significant, with_uncertainty
+from diffbot_report.summary import strict
 
 SUMMARY = "summary.json"
 # Keys of summary.json that hold quantities with intervals; `verdicts` are those of recordings.
@@ -98,7 +99,9 @@ def _summary(path: Path) -> Mapping[str, Any]:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, no object with keys")
-    return found
+    # JSON may say 1e400, which is no number that a page can hold.
+    known: Mapping[str, Any] = strict(found)
+    return known
 
 
 def _reason(error: Exception) -> str:
