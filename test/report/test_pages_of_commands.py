@@ -58,7 +58,7 @@ def first_order(seed=4):
     for k in range(1, len(v)):
         v[k] = v[k - 1] + (0.9 * command[k - 1] - v[k - 1]) * (1.0 - math.exp(-0.02 / 0.3))
     v += 0.003 * rng.standard_normal(len(v))
-    return Segment(0.02, 0.02 * np.arange(len(v)), {"command_v": command, "v": v})
+    return Segment(0.02 * np.arange(len(v)), 0.02, {"command_v": command, "v": v})
 
 
 def verdict(row, engine="ideal", time=0.08, problems=()):
