@@ -13,8 +13,14 @@ from diffbot_ident.progress import Progress, duration_text
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-1.0, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200.0, "3 min 20 s"), (3900.0, "1 h 5 min")],
-)  # fmt: skip
+    [
+        (-1.0, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (200.0, "3 min 20 s"),
+        (3900, "1 h 5 min"),
+    ],
+)
 def test_durations_are_said_as_people_do(seconds, text):
     assert duration_text(seconds) == text
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers on their way into a page: as many as a screen can tell apart, and no peak lost.
 
-They travel as 32-bit floats. A curve of more than MOST_POINTS points keeps the least and the
-largest value of each interval; states keep their changes, poses come evenly.
+They travel as 32-bit floats. A long curve keeps the least and the largest value of each interval;
+states keep their changes, poses come evenly.
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 # Points of a curve, and frames of a scene, that a screen can tell apart with room to zoom.
-MOST_POINTS = 6000
-MOST_FRAMES = 3000
+MOST_POINTS, MOST_FRAMES = 6000, 3000
+# Points of all curves of a page, which is to stay below 6 MB; and of each, however many there are.
+ALL_POINTS, LEAST_POINTS = 60_000, 1000
+
+
+def points_of_each(curves: int) -> int:
+    """Points that each of so many curves of a page may have."""
+    return max(min(MOST_POINTS, ALL_POINTS // max(curves, 1)), LEAST_POINTS)
 
 
 def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:

@@ -31,11 +31,11 @@ from numpy.typing import ArrayLike, NDArray
 from diffbot_description import write_atomically
 from diffbot_report.packed_numbers import (
     MOST_FRAMES,
-    MOST_POINTS,
     changes_kept,
     evenly,
     packed,
     peaks_kept,
+    points_of_each,
 )
 from diffbot_report.quantity import MISSING
 
@@ -305,7 +305,9 @@ def page_text(page: Page) -> str:
     style = (web / "page.css").read_text(encoding="utf-8")
     script = (web / "page.js").read_text(encoding="utf-8")
     parts = [part for section in page.sections for part in section.parts]
-    charts = [_data(part) for part in parts if not isinstance(part, Table | Image)]
+    curves = sum(len(part.curves) for part in parts if isinstance(part, Chart))
+    most = points_of_each(curves)
+    charts = [_data(part, most) for part in parts if not isinstance(part, Table | Image)]
     data = {"charts": charts, "summary": page.summary}
     sections = (_section(section, i) for i, section in enumerate(page.sections))
     body = "\n".join((_head(page), *sections, _texts(page.texts)))
@@ -480,11 +482,11 @@ def _texts(texts: Mapping[str, str]) -> str:
     return f"{section}</main>"
 
 
-def _data(part: Chart | Intervals | Matrix | Strips | Scene) -> dict[str, Any]:
-    """What the page's script needs of a part."""
+def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
+    """What the page's script needs of a part, with at most so many points of each curve."""
     about = {"kind": type(part).__name__.lower(), "key": part.key}
     if isinstance(part, Chart):
-        curves = [found for curve in part.curves if (found := _curve(curve)) is not None]
+        curves = [found for curve in part.curves if (found := _curve(curve, most)) is not None]
         return {
             **about, "unit": part.unit, "x_unit": part.x_unit, "group": part.group,
             "limits": list(part.limits), "events": [list(event) for event in part.events],
@@ -531,11 +533,11 @@ def _scene(part: Scene) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _curve(curve: Curve) -> dict[str, Any] | None:
+def _curve(curve: Curve, most: int) -> dict[str, Any] | None:
     x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
     if not len(x) or not np.isfinite(y).any():
         return None
-    kept = peaks_kept(y, MOST_POINTS)
+    kept = peaks_kept(y, most)
     band = None
     if curve.half_width is not None:
         band = packed(np.asarray(curve.half_width, float)[kept])

@@ -20,7 +20,7 @@ from diffbot_report.drawing import Drawing
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_results import identification_findings
-from diffbot_report.packed_numbers import peaks_kept
+from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
 from diffbot_report.run_end import IdentState, Phase
 from diffbot_report.summary import repeat_command
@@ -161,6 +161,13 @@ def test_a_long_run_stays_small_and_keeps_its_peaks():
     kept = peaks_kept(values, 6000)
     assert len(kept) <= 6002
     assert values[kept].max() == 5.0 and values[kept].min() == -7.0
+
+
+@pytest.mark.parametrize("curves", [1, 10, 16, 40, 60])
+def test_many_long_curves_share_the_room_of_a_page(curves):
+    """The library is 4.8 MB; an hour of all curves of a page with bands has the rest of 6 MB."""
+    assert curves * points_of_each(curves) * 3 * 4 * 4 / 3 < 1.0e6
+    assert points_of_each(curves) >= 1000
 
 
 @given(
