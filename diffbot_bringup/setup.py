@@ -16,7 +16,10 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
         (f"{SHARE}/launch", glob("launch/*.launch.xml")),
-        (f"{SHARE}/config", glob("config/*.yaml") + glob("config/*.xml")),
+        (
+            f"{SHARE}/config",
+            [path for kind in ("yaml", "xml", "json", "rviz") for path in glob(f"config/*.{kind}")],
+        ),
     ],
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={

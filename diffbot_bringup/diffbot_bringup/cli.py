@@ -72,6 +72,11 @@ COMMANDS = {
             "compute the tables and figures of the papers: one page, published beside ours",
         ),
         Command(
+            "view",
+            "RESULTS ... [--output DIR] [--open]",
+            "the page of a run, or one page that compares runs: before and after, robots, laws",
+        ),
+        Command(
             "faults",
             "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]",
             "attack the nodes: the fault table, with time to zero torque and worst torque",

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
-from diffbot_report.polled_node import PolledNode
+from diffbot_report.polled_node import PolledNode, raw_stamp
 
 try:
     from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+    from rosbags.typesys.store import Typestore
 except ModuleNotFoundError:
     # Only the executable loads this module; rosdep does not know the package.
     raise SystemExit(
@@ -37,8 +40,19 @@ KNOWN = {
     "commands": "std_msgs/msg/Float64MultiArray",
     "odom": "nav_msgs/msg/Odometry",
     "cmd_vel": "geometry_msgs/msg/TwistStamped",
+    "tf": "tf2_msgs/msg/TFMessage",
+    "ground_truth": "nav_msgs/msg/Odometry",
+    "reference": "diffbot_msgs/msg/PoseReference",
+    "state": "diffbot_msgs/msg/ControllerState",
+    "adaptation": "diffbot_msgs/msg/AdaptationStatus",
+    "dynamic_parameters": "diffbot_msgs/msg/DynamicParameters",
+    "verification": "diffbot_msgs/msg/Verification",
 }
+# The status of a controller is of a type of its own; of the others of that name:
+KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
 VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
+# In lock-step a simulator can wait for who takes this topic: then nothing is missed.
+AWAITED = "ground_truth"
 DEPTH = 2000  # messages that may wait from one poll to the next
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
 
@@ -81,10 +95,13 @@ class Recorder(PolledNode):
         types = [_message_type(kind) for _, kind in named]
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()
-        store = get_typestore(Stores.LATEST)
+        store = _definitions([kind for _, kind in named])
         self._feeds = []
         for (topic, kind), message_type in zip(named, types, strict=True):
-            feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
+            if topic.rsplit("/", 1)[-1] == AWAITED:
+                feed = self.create_kept(message_type, topic, raw=True)
+            else:
+                feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
             connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
             self._feeds.append((feed, connection))
         self._count = 0
@@ -100,6 +117,7 @@ class Recorder(PolledNode):
             return
         self._closed = True
         self._poll()
+        self.leave()
         self._writer.close()
         self.get_logger().info(f"{self._count} messages in {self._writer.path}")
 
@@ -108,11 +126,23 @@ class Recorder(PolledNode):
         taken = [
             (sent, connection, data)
             for feed, connection in self._feeds
-            for sent, data in _taken(feed)
+            for sent, data in self._taken(feed)
         ]
         for sent, connection, data in sorted(taken, key=lambda message: message[0]):
             self._writer.write(connection, sent, data)
         self._count += len(taken)
+
+    def _taken(self, feed: Any) -> list[tuple[int, bytes]]:
+        """Messages that have come, with the time when they were sent, ns."""
+        found = []
+        with feed.handle:
+            while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
+                data, about = taken
+                sent = about["source_timestamp"] or about["received_timestamp"]
+                found.append((sent, bytes(data)))
+        if found and feed in self._receipts:
+            self._receipts[feed].taken(raw_stamp(found[-1][1]))
+        return found
 
     def _look_around(self) -> None:
         """Leave with the others."""
@@ -127,16 +157,6 @@ class Recorder(PolledNode):
             self.exit_code = 1
 
 
-def _taken(feed: Any) -> list[tuple[int, bytes]]:
-    """Messages that have come, with the time when they were sent, ns."""
-    found = []
-    with feed.handle:
-        while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
-            data, about = taken
-            found.append((about["source_timestamp"] or about["received_timestamp"], bytes(data)))
-    return found
-
-
 def _typed(text: str) -> tuple[str, str]:
     """Name and type of a topic.
 
@@ -144,13 +164,31 @@ def _typed(text: str) -> tuple[str, str]:
         ValueError: the type is neither said nor known.
     """
     topic, _, kind = text.partition(":")
-    kind = kind or KNOWN.get(topic.rsplit("/", 1)[-1], "")
+    kind = kind or KNOWN_IN_FULL.get(topic, "") or KNOWN.get(topic.rsplit("/", 1)[-1], "")
     if kind.count("/") != 2:
         raise ValueError(
             f"parameter 'topics': of what type is '{text}'? Write TOPIC:PACKAGE/msg/TYPE, such as "
             "scan:sensor_msgs/msg/LaserScan"
         )
     return topic, kind
+
+
+def _definitions(kinds: Sequence[str]) -> Typestore:
+    """What the recording says of its types: a viewer needs no package of ours to read it.
+
+    Raises:
+        ValueError: a package that is no part of ROS has no definition of its type installed.
+    """
+    store = get_typestore(Stores.LATEST)
+    for package in {kind.split("/")[0] for kind in kinds if kind not in store.fielddefs}:
+        folder = Path(get_package_share_directory(package)) / "msg"
+        for path in sorted(folder.glob("*.msg")):
+            text = path.read_text(encoding="utf-8")
+            store.register(get_types_from_msg(text, f"{package}/msg/{path.stem}"))
+    for kind in kinds:
+        if kind not in store.fielddefs:
+            raise ValueError(f"parameter 'topics': no definition of '{kind}' is installed")
+    return store
 
 
 def _message_type(kind: str) -> type:

@@ -4,25 +4,25 @@
 A row holds a published value, ours, and what follows from the two. No verdict is typed in:
 `matches` and `improves` compare the numbers, `lies_within` compares one with an ensemble, `shows`
 takes the outcome of a test. Only `cannot_be` is a statement, and it must give the reason. A paper's
-module makes a `Section` of tables and pictures, and `page` one HTML file of the sections that needs
-no other file.
+module makes a `Section` of tables and pictures, and `page` of the sections what report.html shows.
 """
 
 from __future__ import annotations
 
-import base64
 import importlib
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from io import BytesIO
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, SubElement, tostring
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from diffbot_report import page as report
+from diffbot_report.page import Page, Tone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -247,47 +247,62 @@ def picture(name: str, caption: str, figure: Figure) -> Picture:
     return Picture(name, caption, buffer.getvalue())
 
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #2b2b2b; max-width: 70rem; margin: 2rem auto;
-  padding: 0 1rem; }
-h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 3rem; border-top: 2px solid #ddd;
-  padding-top: 1rem; }
-.citation, .note, figcaption { color: #5c5c5c; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem;
-  border-bottom: 1px solid #e2e2e2; }
-td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.verdict { white-space: nowrap; font-weight: 600; }
-.reproduced { color: #00664b; } .better { color: #0072b2; }
-.within { color: #00664b; } .cannot_be { color: #7a5c00; }
-.outside, .not_reached { color: #b03a00; }
-figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; }
-@media (prefers-color-scheme: dark) { body { background: #fff; } }
-"""
-
-_COLUMNS = ("quantity", "unit", "published", "ours", "spread", "verdict", "how, or why not")
+# Rows of a table from which on it has a field to filter them.
+MANY = 12
+_COLUMNS = ("quantity", "unit", "published", "ours", "spread", "how, or why not", "verdict")
+_TONES = {
+    Verdict.REPRODUCED: Tone.GOOD,
+    Verdict.BETTER: Tone.GOOD,
+    Verdict.WITHIN: Tone.GOOD,
+    Verdict.CANNOT_BE: Tone.CAUTION,
+    Verdict.OUTSIDE: Tone.BAD,
+    Verdict.NOT_REACHED: Tone.BAD,
+}
 
 
-def page(sections: Sequence[Section], made_by: str) -> str:
+def page(sections: Sequence[Section], summary: Mapping[str, Any], command: str) -> Page:
     """The page.
 
     Args:
-        sections: of the papers, in their order.
-        made_by: the command and the versions, one line.
+        sections: of the papers, in their order; fewer than were asked for where it was interrupted.
+        summary: content of summary.json.
+        command: that repeats it.
     """
-    html = Element("html", lang="en")
-    head = SubElement(html, "head")
-    SubElement(head, "meta", charset="utf-8")
-    SubElement(head, "meta", name="viewport", content="width=device-width")
-    _text(head, "title", "The papers' results, reproduced")
-    _text(head, "style", _STYLE)
-    body = SubElement(html, "body")
-    _text(body, "h1", "The papers' results, reproduced")
-    _text(body, "p", made_by, "note")
-    _overview(body, sections)
-    for section in sections:
-        _section(body, section)
-    return "<!DOCTYPE html>\n" + tostring(html, encoding="unicode", method="html") + "\n"
+    counts = Counter(row.verdict for section in sections for row in rows_of(section))
+    missed = counts[Verdict.NOT_REACHED] + counts[Verdict.OUTSIDE]
+    text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+    tone = Tone.CAUTION if missed or not counts else Tone.GOOD
+    stopped = summary.get("outcome") == "stopped"
+    advice = (
+        "Rows that are not reached, or outside the spread, are listed below."
+        if missed
+        else "Each row below says how ours was made."
+    )
+    if stopped:
+        advice = "It was interrupted: papers that are not below were not computed."
+    return Page(
+        title="The papers' results, reproduced",
+        tone=Tone.CAUTION if stopped else tone,
+        verdict=f"Of {counts.total()} published values: {text}." if counts else "Nothing yet.",
+        advice=advice,
+        answer=_overview(sections),
+        notes=missed_lines(sections),
+        sections=[part for section in sections for part in _section(section)],
+        summary=summary,
+        texts={"Repeat this": command},
+    )
+
+
+def missed_lines(sections: Sequence[Section]) -> list[str]:
+    """A line for each value that is not reached, or outside its spread."""
+    return [
+        f"{row.verdict.value}: {section.title}, {row.quantity}: "
+        f"published {number(row.published)} {row.unit}, ours {number(row.ours)}"
+        + (f" ({row.spread})" if row.verdict is Verdict.OUTSIDE else "")
+        for section in sections
+        for row in rows_of(section)
+        if row.verdict in (Verdict.NOT_REACHED, Verdict.OUTSIDE)
+    ]
 
 
 def rows_of(section: Section) -> list[Row]:
@@ -302,68 +317,33 @@ def number(value: float | str | None) -> str:
     return value if isinstance(value, str) else f"{value:.4g}".replace("-", "−")
 
 
-def anchor(section: Section) -> str:
-    """Name of a section's place in the page."""
-    return section.title.lower().replace(" ", "-")
-
-
-def _overview(body: Element, sections: Sequence[Section]) -> None:
-    table = SubElement(body, "table")
-    heads = SubElement(SubElement(table, "thead"), "tr")
-    for name in ("paper", *(verdict.value for verdict in Verdict)):
-        _text(heads, "th", name)
-    rows = SubElement(table, "tbody")
+def _overview(sections: Sequence[Section]) -> report.Table:
+    rows = []
     for section in sections:
-        line = SubElement(rows, "tr")
-        link = SubElement(SubElement(line, "td"), "a", href=f"#{anchor(section)}")
-        link.text = section.title
         counts = Counter(row.verdict for row in rows_of(section))
-        for verdict in Verdict:
-            _text(line, "td", str(counts[verdict]), "number")
+        rows.append([section.title, *(str(counts[verdict]) for verdict in Verdict)])
+    return report.Table(["paper", *(verdict.value for verdict in Verdict)], rows)
 
 
-def _section(body: Element, section: Section) -> None:
-    _text(body, "h2", section.title).set("id", anchor(section))
-    _text(body, "p", section.citation, "citation")
-    for paragraph in section.text:
-        _text(body, "p", paragraph)
-    for table in section.tables:
-        _table(body, table)
-    for picture in section.pictures:
-        _picture(body, picture)
+def _section(section: Section) -> tuple[report.Section, report.Section]:
+    """Its tables, then its pictures."""
+    text = "\n".join((section.citation, *section.text))
+    pictures = [report.Image(picture.caption, picture.png) for picture in section.pictures]
+    return (
+        report.Section(section.title, text, [_table(t) for t in section.tables], wide=True),
+        report.Section(f"{section.title}: pictures", "", pictures, wide=True),
+    )
 
 
-def _table(body: Element, table: Table) -> None:
-    _text(body, "h3", table.title)
-    if table.note:
-        _text(body, "p", table.note, "note")
-    element = SubElement(body, "table")
-    heads = SubElement(SubElement(element, "thead"), "tr")
-    for name in _COLUMNS:
-        _text(heads, "th", name)
-    rows = SubElement(element, "tbody")
-    for row in table.rows:
-        line = SubElement(rows, "tr")
-        _text(line, "td", row.quantity)
-        _text(line, "td", row.unit)
-        for value in (row.published, row.ours):
-            _text(line, "td", number(value), "" if isinstance(value, str) else "number")
-        _text(line, "td", row.spread)
-        _text(line, "td", row.verdict.value, f"verdict {row.verdict.name.lower()}")
-        _text(line, "td", row.why)
-
-
-def _picture(body: Element, picture: Picture) -> None:
-    figure = SubElement(body, "figure")
-    data = base64.b64encode(picture.png).decode("ascii")
-    SubElement(figure, "img", src=f"data:image/png;base64,{data}", alt=picture.caption)
-    _text(figure, "figcaption", picture.caption)
-
-
-def _text(parent: Element, tag: str, text: str, kind: str = "") -> Element:
-    element = SubElement(parent, tag, {"class": kind} if kind else {})
-    element.text = text
-    return element
+def _table(table: Table) -> report.Table:
+    rows = [
+        [row.quantity, row.unit, number(row.published), number(row.ours), row.spread, row.why,
+         row.verdict.value]
+        for row in table.rows
+    ]  # fmt: skip
+    marks = [_TONES[row.verdict] for row in table.rows]
+    filtered = len(rows) > MANY
+    return report.Table(_COLUMNS, rows, table.title, table.note, filtered=filtered, marks=marks)
 
 
 # The papers, by the year in which they appeared.

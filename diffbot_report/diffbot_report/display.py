@@ -16,9 +16,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from diffbot_ident.progress import duration_text
+
 PLAIN_WIDTH = 110  # columns of files and pipes
-# Wall time between plain lines of a run without an end, s.
-OPEN_END_INTERVAL = 10.0
+# Wall time between plain lines where no tenth of the run falls in between, s.
+INTERVAL = 5.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,10 @@ class Progress:
         asked = self.fraction is not None and self.elapsed <= self.duration + 0.05
         end = f" of {self.duration:.0f}" if asked else ""
         factor = f", {self.factor:.1f}× real time" if self.factor is not None else ""
-        return f"{self.elapsed:.1f}{end} s{factor}"
+        left = ""
+        if asked and self.factor and self.elapsed < self.duration:
+            left = f", about {duration_text((self.duration - self.elapsed) / self.factor)} left"
+        return f"{self.elapsed:.1f}{end} s{factor}{left}"
 
 
 class Display(Protocol):
@@ -91,7 +96,7 @@ class LiveDisplay:
 
 
 class PlainDisplay:
-    """One line each 10 % of the run, without control characters; for files and pipes."""
+    """Lines without control characters, for files and pipes: each 10 %, and every few seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -108,14 +113,17 @@ class PlainDisplay:
             return
         fraction = progress.fraction
         if fraction is None:
-            if now - self._last >= OPEN_END_INTERVAL:
+            if now - self._last >= INTERVAL:
                 self._last = now
                 say(self._console, f"{progress.label}: {progress.figures()}")
             return
         # Rounding below the tenth would hold the line of 30 % back for 0.3 = 0.29999999999999999.
         tenth = math.floor(10.0 * fraction + 1e-9)
-        if tenth > self._tenth:
-            self._tenth = tenth
+        if self._last == -math.inf:
+            self._last = now
+        due = now - self._last >= INTERVAL and fraction < 1.0
+        if tenth > self._tenth or due:
+            self._tenth, self._last = tenth, now
             say(self._console, f"{progress.label}: {100 * fraction:.0f} %, {progress.figures()}")
 
     def close(self) -> None:

@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffbot_controllers.adaptation import AdaptationState
-from diffbot_description import Robot
+from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE
 from diffbot_report.drive_metrics import Errors, Response
 from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
 from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults
+from diffbot_report.friction_effect import wheel_speeds
 from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, texts_to_copy
+
+Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
 FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
@@ -57,7 +61,9 @@ def drive_page(
                 _path(run, robot), wide=True),
         Section("Errors", "Distance and heading from the reference.", _errors(run, events)),
         Section("Commands", "What was commanded; dotted: its limit.",
-                _commands(run, recording, events)),
+                _commands(run, recording, robot, events)),
+        Section("States", "When the robot was near its reference, and when a command was at its "
+                "limit.", _states(run, recording), wide=True),
         Section("Velocities", "Asked for and driven.", _velocities(run, recording, events)),
         Section("Live parameters", "What was offered, what was used, and which gates let it pass.",
                 _adaptation(lived, recording, events)),
@@ -204,11 +210,12 @@ def _errors(run: DriveRun, events: list[tuple[float, str]]) -> list[Part]:
 
 
 def _commands(
-    run: DriveRun, recording: DriveRecording, events: list[tuple[float, str]]
+    run: DriveRun, recording: DriveRecording, robot: Robot, events: list[tuple[float, str]]
 ) -> list[Part]:
     if not len(run):
         return []
     what, parts = run.commanded, list[Part]()
+    taken = _friction(run, robot) if what is TORQUE else None
     for i, (name, unit, limit) in enumerate(
         zip(what.names, what.units, recording.limits, strict=True)
     ):
@@ -216,12 +223,42 @@ def _commands(
         title = f"Torque, {name} wheel" if what is TORQUE else f"Commanded {name}"
         peak = float(np.nanmax(np.abs(values)))
         limits = (-limit, limit) if 0.0 < limit < math.inf and peak > 0.5 * limit else ()
-        curve = Curve(name, run.time, values, FOUR[i], steps=True)
+        curves = [Curve(name, run.time, values, FOUR[i], steps=True)]
+        if taken is not None:
+            curves.append(Curve("of it, friction as described", run.time, taken[:, i], Role.WANTED))
         parts.append(
-            Chart(f"command_{i}", title, unit, [curve], TIME, limits=limits, events=events,
+            Chart(f"command_{i}", title, unit, curves, TIME, limits=limits, events=events,
                   note=f"largest {peak:.3g}" + (f", limit {limit:g}" if limit else ""))
         )  # fmt: skip
     return parts
+
+
+def _friction(run: DriveRun, robot: Robot) -> Array | None:
+    """What friction takes of the torques [left, right], N m, (n, 2); None where there is none."""
+    speeds = wheel_speeds(run.best_velocity, robot.model)
+    laws = wheel_friction(robot)
+    if all(law.viscous == law.coulomb == 0.0 for law in laws):
+        return None
+    return np.array(
+        [[law.torque(float(w)) for law, w in zip(laws, pair, strict=True)] for pair in speeds]
+    )
+
+
+def _states(run: DriveRun, recording: DriveRecording) -> list[Part]:
+    names, columns = list[str](), list[Any]()
+    errors = run.true_errors or run.odometry_errors
+    if errors is not None and len(errors.time) == len(run):
+        heading = np.abs(errors.error[:, 2])
+        names.append("within 1 cm and 1°")
+        columns.append((errors.distance <= 0.01) & (heading <= math.radians(1.0)))
+    for i, (name, limit) in enumerate(zip(run.commanded.names, recording.limits, strict=True)):
+        if 0.0 < limit < math.inf:
+            names.append(f"{name} at its limit")
+            columns.append(np.abs(run.command[:, i]) >= SATURATED * limit)
+    if not columns or not len(run):
+        return []
+    holds = np.column_stack(columns).astype(float)
+    return [Strips("states", "States", names, run.time, holds, "filled: holds")]
 
 
 def _velocities(

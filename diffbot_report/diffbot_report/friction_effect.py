@@ -91,16 +91,33 @@ class FrictionEffect:
         return "; ".join(found) or None
 
 
+def wheel_speeds(velocity: Array, model: RobotModel) -> Array:
+    """Speeds of the wheels [left, right], rad/s, shape (n, 2), at [v, omega], shape (n, 2)."""
+    turn = model.half_track * velocity[:, 1]
+    return np.column_stack((velocity[:, 0] - turn, velocity[:, 0] + turn)) / model.wheel_radius
+
+
+def friction_torques(friction: Friction, velocity: Array, model: RobotModel) -> Array:
+    """What friction takes of the torques [left, right], N m, shape (n, 2); NaN where unknown.
+
+    Args:
+        friction: as identified.
+        velocity: [v, omega], m/s and rad/s, shape (n, 2).
+        model: the robot's description, for its wheels and track.
+    """
+    speed = wheel_speeds(velocity, model)
+    known = np.isfinite(friction.variances)
+    viscous, coulomb = np.where(known, friction.values, math.nan).reshape(2, 2)
+    torque: Array = viscous * speed + coulomb * np.sign(speed)
+    return torque
+
+
 def _mean_squares(friction: Friction, motion: Array, model: RobotModel) -> tuple[Array, Array]:
     """Mean squares of friction torques and of torques [left, right], (N m)^2; NaN where unknown."""
     motion = motion[np.isfinite(motion).all(axis=1)]
     if not len(motion):
         return np.full(2, math.nan), np.full(2, math.nan)
-    turn = model.half_track * motion[:, 1]
-    speed = np.column_stack((motion[:, 0] - turn, motion[:, 0] + turn)) / model.wheel_radius
-    known = np.isfinite(friction.variances)
-    viscous, coulomb = np.where(known, friction.values, math.nan).reshape(2, 2)
-    torque = viscous * speed + coulomb * np.sign(speed)
+    torque = friction_torques(friction, motion[:, :2], model)
     return np.mean(np.square(torque), axis=0), np.mean(np.square(motion[:, 2:4]), axis=0)
 
 

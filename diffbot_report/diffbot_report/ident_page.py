@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import Robot
-from diffbot_ident.torque.estimate import NORMAL_95, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.verification import HORIZON, Model
+from diffbot_report.friction_effect import friction_torques
 from diffbot_report.ident_recording import (
     IdentRecording,
     Verdict,
@@ -26,9 +27,22 @@ from diffbot_report.ident_results import (
     friction_notes,
     state_notes,
 )
-from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Scene, Section, Table, Tone
+from diffbot_report.page import (
+    Chart,
+    Curve,
+    Matrix,
+    Page,
+    Part,
+    Role,
+    Scene,
+    Section,
+    Strips,
+    Table,
+    Tone,
+)
 from diffbot_report.quantity import (
     MISSING,
+    UNITS,
     Quantity,
     friction_quantities,
     meanings,
@@ -42,9 +56,19 @@ from diffbot_report.summary import RunDescription, texts_to_copy
 Array = NDArray[np.float64]
 
 TIME = "robot time since the excitation began, s"
+SYMBOLS = tuple(UNITS)
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
 # A parameter's correlation with another beyond which more data of the same kind teach little.
 ENTANGLED = 0.95
+# What tells more of a parameter, by the model (41).
+TEACHES = {
+    "K5": "turning fast: v̇ = K5 ω² + …; without room, on the spot",
+    "K6": "turning while driving fast: ω̇ = K6 v ω + …; curves both ways, with room",
+    "K7": "equal torques on both wheels that change: v̇ = K7 (τl + τr) + …",
+    "K8": "opposite torques that change: ω̇ = K8 (τl − τr) + …",
+}
+# Half widths, as shares, from which on a parameter counts as known in the strips.
+KNOWN = (0.1, 0.01)
 
 
 def ident_page(
@@ -79,9 +103,12 @@ def ident_page(
         Section("Measured and predicted", "A motion that the parameters were not identified from: "
                 f"the model starts anew from what was measured every {HORIZON:g} s.",
                 _held_out(recording, robot)),
-        Section("Excitation", "Torques that acted, and what they caused.", _excitation(recording)),
-        Section("Trust", "What was seen of the needed motion, and which parameters the data "
-                "cannot tell apart.", _trust(recording)),
+        Section("Excitation", "Torques that acted, the part that friction took of them, and what "
+                "they caused.", _excitation(recording, robot)),
+        Section("States", "What the node did, and from when on each parameter was known.",
+                _states(recording, parameters), wide=True),
+        Section("Trust", "What was seen of the needed motion, which parameters the data cannot "
+                "tell apart, and what would tell more.", _trust(recording, parameters)),
         Section("Path", "The axle's middle by odometry. Shift and wheel zoom, dragging moves.",
                 _path(recording, robot), wide=True),
     ]  # fmt: skip
@@ -190,22 +217,57 @@ def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> lis
     return charts
 
 
-def _excitation(recording: IdentRecording) -> list[Part]:
+def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
     times, motion = recording.motion()
     if not len(times):
         return []
-    torque = [
+    charts: list[Part] = []
+    estimate = recording.estimate
+    taken = None
+    if estimate is not None and estimate.friction is not None:
+        taken = friction_torques(estimate.friction, motion[:, :2], robot.model)
+    for i, (side, role) in enumerate((("left", Role.FIRST), ("right", Role.SECOND))):
         # A torque acted during the period that ends at its stamp.
-        Curve(name, times[:-1], motion[1:, column], role, steps=True)
-        for name, column, role in (("left", 2, Role.FIRST), ("right", 3, Role.SECOND))
-    ]
+        curves = [Curve("torque", times[:-1], motion[1:, 2 + i], role, steps=True)]
+        if taken is not None and np.isfinite(taken[:, i]).any():
+            curves.append(Curve("of it, friction", times, taken[:, i], Role.WANTED))
+        charts.append(
+            Chart(f"torque_{side}", f"Torque, {side} wheel", "N m", curves, TIME, EXCITING)
+        )
+    plane = Curve("seen", motion[:, 0], motion[:, 1], dots=True)
     return [
-        Chart("torque", "Wheel torques", "N m", torque, TIME, EXCITING),
+        *charts,
         Chart("v", "Velocity", "m/s", [Curve("v", times, motion[:, 0], Role.THIRD)], TIME,
               EXCITING),
         Chart("omega", "Yaw rate", "rad/s", [Curve("ω", times, motion[:, 1], Role.FOURTH)], TIME,
               EXCITING),
+        Chart("plane", "Velocities that were seen", "ω, rad/s", [plane], "v, m/s", None,
+              note="empty corners were not excited"),
     ]  # fmt: skip
+
+
+def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
+    """Phases of the run, and when the interval of each parameter fell below shares of it."""
+    times, values, variances = recording.parameters()
+    verifying, _ = recording.held_out()
+    if not len(times):
+        return []
+    names, columns = ["exciting"], [np.ones(len(times))]
+    for i, quantity in enumerate(parameters):
+        for share in KNOWN:
+            half = NORMAL_95 * np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
+            names.append(f"{quantity.symbol} ± {100 * share:g} %")
+            columns.append((half <= share * np.abs(values[:, i])).astype(float))
+    if len(verifying):
+        # An estimate stays as it is while another motion verifies it.
+        names.insert(1, "verifying")
+        count = len(verifying)
+        columns = [np.append(column, np.full(count, column[-1])) for column in columns]
+        columns[0][len(times) :] = 0.0
+        columns.insert(1, np.append(np.zeros(len(times)), np.ones(count)))
+        times = np.append(times, verifying)
+    return [Strips("states", "States", names, times, np.column_stack(columns),
+                   "filled: holds; ± is the half width of the 95 % interval")]  # fmt: skip
 
 
 def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
@@ -269,30 +331,33 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
     return found
 
 
-def _trust(recording: IdentRecording) -> list[Part]:
+def correlation(estimate: Estimate) -> list[Part]:
+    """Correlations of K5..K8, where all of them are known to some degree."""
+    covariance = np.array(estimate.covariance)
+    if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0.0).all()):
+        return []
+    std = np.sqrt(np.diag(covariance))
+    found = covariance / np.outer(std, std)
+    off = np.abs(found - np.eye(4))
+    most = np.unravel_index(int(off.argmax()), off.shape)
+    pair = f"{SYMBOLS[int(most[0])]} and {SYMBOLS[int(most[1])]}"
+    note = f"largest: {pair}, {off.max():.2f}"
+    if off.max() > ENTANGLED:
+        note = f"{pair} are hard to tell apart, {off.max():.3f}"
+    return [Matrix("correlation", "Correlation", SYMBOLS, SYMBOLS, found, note=note)]
+
+
+def _trust(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
     estimate = recording.estimate
     if estimate is None:
         return []
-    names = ("K5", "K6", "K7", "K8")
-    parts: list[Part] = []
-    covariance = np.array(estimate.covariance)
-    if np.isfinite(covariance).all() and (np.diag(covariance) > 0.0).all():
-        std = np.sqrt(np.diag(covariance))
-        correlation = covariance / np.outer(std, std)
-        off = np.abs(correlation - np.eye(4))
-        most = np.unravel_index(int(off.argmax()), off.shape)
-        pair = f"{names[int(most[0])]} and {names[int(most[1])]}"
-        note = (
-            f"{pair} are hard to tell apart: more turning at speed tells more"
-            if off.max() > ENTANGLED
-            else f"largest: {pair}, {off.max():.2f}"
-        )
-        parts.append(Matrix("correlation", "Correlation", names, names, correlation, note=note))
+    parts = correlation(estimate)
     if any(estimate.coverage):
         parts.append(
-            Matrix("coverage", "Needed motion that was seen", names, ("share",),
+            Matrix("coverage", "Needed motion that was seen", SYMBOLS, ("share",),
                    [list(estimate.coverage)], (0.0, 1.0), "1: all of it")
         )  # fmt: skip
+    parts.append(_what_tells_more(parameters))
     times, information = recording.information()
     if np.isfinite(information).any():
         parts.append(
@@ -302,6 +367,21 @@ def _trust(recording: IdentRecording) -> list[Part]:
                   TIME, EXCITING)
         )  # fmt: skip
     return parts
+
+
+def _what_tells_more(parameters: Sequence[Quantity]) -> Table:
+    """The least known parameter first: motion that tells more of it."""
+
+    def share(quantity: Quantity) -> float:
+        half, value = quantity.half_width, quantity.value
+        return math.inf if half is None or not value else abs(half / value)
+
+    rows = [
+        [q.symbol, f"± {100 * share(q):.2g} %" if math.isfinite(share(q)) else "not identifiable",
+         TEACHES[q.symbol]]
+        for q in sorted(parameters, key=share, reverse=True)
+    ]  # fmt: skip
+    return Table(["", "known to", "what tells more"], rows, "What would tell more")
 
 
 def _path(recording: IdentRecording, robot: Robot) -> list[Part]:

@@ -7,8 +7,9 @@ into it; ident_page, drive_page and others say what a kind of run shows.
 
     Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
 
-The numbers travel as 32-bit floats; a curve of more than MOST_POINTS points keeps the least and the
-largest value of each interval, so that no peak is lost.
+`read_data` gives what a page that was written holds, for one that compares runs.
+
+What the numbers lose on the way is said in packed_numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import base64
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib.resources import files
 from importlib.util import find_spec
@@ -28,13 +29,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import write_atomically
+from diffbot_report.packed_numbers import (
+    MOST_FRAMES,
+    changes_kept,
+    evenly,
+    packed,
+    peaks_kept,
+    points_of_each,
+)
+from diffbot_report.quantity import MISSING
 
 Array = NDArray[np.float64]
 
 REPORT = "report.html"
-# Points of a curve, and frames of a scene, that a screen can tell apart with room to zoom.
-MOST_POINTS = 6000
-MOST_FRAMES = 3000
+# Characters of a table's cell from which on it may break its lines.
+LONG = 22
 
 
 class Tone(Enum):
@@ -69,6 +78,7 @@ class Curve:
         half_width: of a band around it, shape (n,); None: no band.
         steps: whether a value holds until the next one.
         dashed: whether the line is dashed.
+        dots: whether its points stand alone, as readings do.
     """
 
     name: str
@@ -78,6 +88,7 @@ class Curve:
     half_width: ArrayLike | None = None
     steps: bool = False
     dashed: bool = False
+    dots: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +120,31 @@ class Chart:
     events: Sequence[tuple[float, str]] = ()
     logarithmic: bool = False
     y_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Values of one quantity side by side, each with its interval.
+
+    Attributes:
+        key: its id in the page.
+        title: the quantity.
+        unit: of the values.
+        names: whose values they are, n of them.
+        values: shape (n,); NaN is left out.
+        half_widths: of the intervals, shape (n,); NaN: none is drawn.
+        truth: the true value, or what is promised; None: not known.
+        note: said beside the title.
+    """
+
+    key: str
+    title: str
+    unit: str
+    names: Sequence[str]
+    values: ArrayLike
+    half_widths: ArrayLike
+    truth: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,18 +222,39 @@ class Scene:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a head; the first cell of a row is its name."""
+    """Rows of text under a head; the first cell of a row is its name.
+
+    Attributes:
+        head: names of the columns.
+        rows: as many cells each.
+        title: what it shows; empty: its section says it.
+        note: a sentence below it.
+        filtered: whether a field above it leaves rows with a text only.
+        marks: a tone for each row, or None; empty: none has one.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    title: str = ""
+    note: str = ""
+    filtered: bool = False
+    marks: Sequence[Tone | None] = ()
 
 
-Part = Chart | Matrix | Strips | Scene | Table
+@dataclass(frozen=True)
+class Image:
+    """A PNG with what it shows."""
+
+    title: str
+    png: bytes
+
+
+Part = Chart | Intervals | Matrix | Strips | Scene | Table | Image
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence, and parts in two columns, or in one where `wide`."""
+    """A heading, a sentence or a few lines, and parts in two columns, or in one where `wide`."""
 
     title: str
     text: str
@@ -247,11 +304,16 @@ def page_text(page: Page) -> str:
     web = files("diffbot_report") / "web"
     style = (web / "page.css").read_text(encoding="utf-8")
     script = (web / "page.js").read_text(encoding="utf-8")
-    charts = [_data(part) for section in page.sections for part in section.parts if _drawn(part)]
+    parts = [part for section in page.sections for part in section.parts]
+    curves = sum(len(part.curves) for part in parts if isinstance(part, Chart))
+    most = points_of_each(curves)
+    charts = [_data(part, most) for part in parts if not isinstance(part, Table | Image)]
     data = {"charts": charts, "summary": page.summary}
-    body = "\n".join(
-        (_head(page), *(_section(section) for section in page.sections), _texts(page.texts))
-    )
+    sections = (_section(section, i) for i, section in enumerate(page.sections))
+    body = "\n".join((_head(page), *sections, _texts(page.texts)))
+    # Tables, pictures and scenes do without the library, which is most of a page's size.
+    plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
+    library = f"<script>{_plotly()}</script>" if plotted else ""
     # A policy that lets nothing be loaded: the page is whole, or its tests fail.
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -268,14 +330,35 @@ def page_text(page: Page) -> str:
 </head>
 <body>
 {body}
-<script type="application/json" id="data">{_json(data)}</script>
-<script>{_plotly()}</script>
+{_DATA}{_json(data)}</script>
+{library}
 <script>
 {script}
 </script>
 </body>
 </html>
 """
+
+
+_DATA = '<script type="application/json" id="data">'
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """The charts and the summary that a page holds.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no page of this suite.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    begin = text.find(_DATA)
+    end = text.find("</script>", begin)
+    if begin < 0 or end < 0:
+        raise ValueError(f"{path}: holds no data: it is no {REPORT} of this suite")
+    found = json.loads(text[begin + len(_DATA) : end])
+    if not isinstance(found, dict) or not isinstance(found.get("charts"), list):
+        raise ValueError(f"{path}: its data are no charts: it is no {REPORT} of this suite")
+    return found
 
 
 def _plotly() -> str:
@@ -301,32 +384,70 @@ def _head(page: Page) -> str:
 <p class="advice">{html.escape(page.advice)}</p>
 </header>
 <main>
-<section class="answer">{_table(page.answer)}{f"<ul>{notes}</ul>" if notes else ""}</section>"""
+<section class="answer">{_table(page.answer)}{f"<ul>{notes}</ul>" if notes else ""}</section>
+{_contents(page)}"""
+
+
+def _contents(page: Page) -> str:
+    """Links to the sections."""
+    titles = [section.title for section in page.sections]
+    names = [(f"section-{i}", title) for i, title in enumerate(titles)]
+    names += [("copy", "To copy")] if page.texts else []
+    links = "".join(f"<a href='#{key}'>{html.escape(name)}</a>" for key, name in names)
+    return f"<nav aria-label='Sections'>{links}</nav>" if len(names) > 1 else ""
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in table.head)
-    rows = "".join(
-        f"<tr><th scope='row'>{html.escape(row[0])}</th>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in table.rows
+    # Columns of sentences break their lines; the others are read from top to bottom.
+    columns = zip(*table.rows, strict=True)
+    kinds = ["words" if max(map(len, cells)) > LONG else "" for cells in columns]
+    kinds = kinds or [""] * len(table.head)
+    head = "".join(
+        f"<th scope='col' class='{kind}'>{html.escape(cell)}</th>"
+        for kind, cell in zip(kinds, table.head, strict=True)
+    )
+    marks = table.marks or [None] * len(table.rows)
+    rows = "".join(_row(table.head, kinds, *row) for row in zip(table.rows, marks, strict=True))
+    title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
+    note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
+    field = (
+        "<label class='filter'>only rows with <input type='search'> <output></output></label>"
+        if table.filtered
+        else ""
     )
     text = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"<div class='table'>{text}</div>"
+    return f"{title}{field}<div class='table'>{text}</div>{note}"
 
 
-def _section(section: Section) -> str:
+def _row(head: Sequence[str], kinds: Sequence[str], row: Sequence[str], mark: Tone | None) -> str:
+    """A row; each cell knows its column's name, which a phone shows beside it."""
+    cells = "".join(
+        f"<td data-name='{html.escape(name)}' class='{'none' if cell == MISSING else kind}'>"
+        f"{html.escape(cell)}</td>"
+        for name, kind, cell in zip(head[1:], kinds[1:], row[1:], strict=True)
+    )
+    tone = "" if mark is None else f" class='{mark.value}'"
+    name = f"<th scope='row' class='{kinds[0]}'>{html.escape(row[0])}</th>"
+    return f"<tr{tone}>{name}{cells}</tr>"
+
+
+def _section(section: Section, number: int) -> str:
     parts = "".join(_part(part) for part in section.parts)
     kind = "wide" if section.wide else "pair"
-    text = f"<p>{html.escape(section.text)}</p>" if section.text else ""
+    text = "".join(f"<p>{html.escape(line)}</p>" for line in section.text.splitlines())
     heading = f"<h2>{html.escape(section.title)}</h2>"
-    return f"<section>{heading}{text}<div class='{kind}'>{parts}</div></section>"
+    place = f"section-{number}"
+    return f"<section id='{place}'>{heading}{text}<div class='{kind}'>{parts}</div></section>"
 
 
 def _part(part: Part) -> str:
     if isinstance(part, Table):
         return f"<figure>{_table(part)}</figure>"
+    if isinstance(part, Image):
+        data = base64.b64encode(part.png).decode("ascii")
+        title = html.escape(part.title)
+        image = f"<img src='data:image/png;base64,{data}' alt='{title}'>"
+        return f"<figure>{image}<figcaption>{title}</figcaption></figure>"
     caption = f"<b>{html.escape(part.title)}</b> <span>{html.escape(part.note)}</span>"
     tools = ""
     if isinstance(part, Scene):
@@ -338,9 +459,11 @@ def _part(part: Part) -> str:
                 f"<option value='{rate}'{' selected' if rate == 1 else ''}>{rate:g}×</option>"
                 for rate in (0.1, 0.25, 0.5, 1, 2, 5, 10)
             )
-            + "</select><output></output></div>"
+            + "</select><button type='button' class='closer' title='closer (+)'>+</button>"
+            "<button type='button' class='farther' title='farther (-)'>−</button>"
+            "<output></output></div>"
         )
-    kind = "scene" if isinstance(part, Scene) else "chart"
+    kind = {Scene: "scene", Intervals: "chart intervals"}.get(type(part), "chart")
     return (
         f"<figure><figcaption>{caption}</figcaption>"
         f"<div class='{kind}' id='{html.escape(part.key)}' role='img' "
@@ -355,43 +478,48 @@ def _texts(texts: Mapping[str, str]) -> str:
         f"<pre>{html.escape(text)}</pre></figure>"
         for name, text in texts.items()
     )
-    section = f"<section><h2>To copy</h2>{blocks}</section>" if blocks else ""
+    section = f"<section id='copy'><h2>To copy</h2>{blocks}</section>" if blocks else ""
     return f"{section}</main>"
 
 
-def _drawn(part: Part) -> bool:
-    return not isinstance(part, Table)
-
-
-def _data(part: Part) -> dict[str, Any]:
-    """What the page's script needs of a part."""
-    kind = type(part).__name__.lower()
+def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
+    """What the page's script needs of a part, with at most so many points of each curve."""
+    about = {"kind": type(part).__name__.lower(), "key": part.key}
     if isinstance(part, Chart):
+        curves = [found for curve in part.curves if (found := _curve(curve, most)) is not None]
         return {
-            "kind": kind,
-            **{k: v for k, v in asdict(part).items() if k not in ("curves", "note", "title")},
-            "curves": [found for curve in part.curves if (found := _curve(curve)) is not None],
-        }
+            **about, "unit": part.unit, "x_unit": part.x_unit, "group": part.group,
+            "limits": list(part.limits), "events": [list(event) for event in part.events],
+            "logarithmic": part.logarithmic, "y_range": part.y_range, "curves": curves,
+        }  # fmt: skip
+    if isinstance(part, Intervals):
+        return {**about, "unit": part.unit, "names": list(part.names), "truth": part.truth,
+                "values": _cells(part.values), "half_widths": _cells(part.half_widths)}  # fmt: skip
     if isinstance(part, Matrix):
-        values = np.asarray(part.values, float)
-        cells = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
-        return {"kind": kind, "key": part.key, "columns": list(part.columns),
-                "rows": list(part.rows), "values": cells, "limits": list(part.limits)}  # fmt: skip
+        cells = [_cells(row) for row in np.asarray(part.values, float)]
+        return {**about, "columns": list(part.columns), "rows": list(part.rows),
+                "values": cells, "limits": list(part.limits)}  # fmt: skip
     if isinstance(part, Strips):
         x, holds = np.asarray(part.x, float), np.asarray(part.holds, float)
-        kept = _evenly(len(x), MOST_FRAMES)
-        return {"kind": kind, "key": part.key, "names": list(part.names), "x": _packed(x[kept]),
-                "holds": [_packed(column) for column in holds[kept].T]}  # fmt: skip
-    assert isinstance(part, Scene)
-    kept = _evenly(len(np.asarray(part.time)), MOST_FRAMES)
+        kept = changes_kept(holds, MOST_FRAMES)
+        return {**about, "names": list(part.names), "x": packed(x[kept]),
+                "holds": [packed(column) for column in holds[kept].T]}  # fmt: skip
+    return {**about, **_scene(part)}
+
+
+def _cells(values: ArrayLike) -> list[float | None]:
+    """Numbers for JSON; None where not finite."""
+    return [float(v) if np.isfinite(v) else None for v in np.asarray(values, float)]
+
+
+def _scene(part: Scene) -> dict[str, Any]:
+    kept = evenly(len(np.asarray(part.time)), MOST_FRAMES)
 
     def columns(values: ArrayLike) -> list[dict[str, str]]:
-        return [_packed(column) for column in np.asarray(values, float).T]
+        return [packed(column) for column in np.asarray(values, float).T]
 
     return {
-        "kind": kind,
-        "key": part.key,
-        "time": _packed(np.asarray(part.time, float)[kept]),
+        "time": packed(np.asarray(part.time, float)[kept]),
         "pose": columns(np.asarray(part.pose, float)[kept]),
         "reference": None if part.reference is None
         else columns(np.asarray(part.reference, float)[kept]),
@@ -405,59 +533,26 @@ def _data(part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _curve(curve: Curve) -> dict[str, Any] | None:
+def _curve(curve: Curve, most: int) -> dict[str, Any] | None:
     x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
     if not len(x) or not np.isfinite(y).any():
         return None
-    kept = peaks_kept(y, MOST_POINTS)
+    kept = peaks_kept(y, most)
     band = None
     if curve.half_width is not None:
-        band = _packed(np.asarray(curve.half_width, float)[kept])
+        band = packed(np.asarray(curve.half_width, float)[kept])
     return {
         "name": curve.name,
         "role": curve.role.value,
         "steps": curve.steps,
         "dashed": curve.dashed,
-        "x": _packed(x[kept]),
-        "y": _packed(y[kept]),
+        "dots": curve.dots,
+        "x": packed(x[kept]),
+        "y": packed(y[kept]),
         "band": band,
     }
 
 
-def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
-    """Indices, rising, of at most about so many values that hold every peak.
-
-    Args:
-        values: shape (n,); NaN is never a peak.
-        most: points; from n of them on, the least and the largest value of equal parts are kept,
-            and both ends.
-    """
-    y = np.asarray(values, float)
-    if len(y) <= most:
-        return np.arange(len(y))
-    edges = np.linspace(0, len(y), most // 2 + 1).astype(int)[:-1]
-    size = np.diff(np.append(edges, len(y)))
-    part = np.repeat(np.arange(len(edges)), size)
-    known = np.where(np.isfinite(y), y, 0.0)
-    # Within each part by value: its first and its last are the least and the largest.
-    order = np.lexsort((known, part))
-    ends = np.concatenate([order[edges], order[edges + size - 1], [0, len(y) - 1]])
-    return np.unique(ends)
-
-
-def _evenly(count: int, most: int) -> NDArray[np.intp]:
-    """Indices of at most so many of `count` items, evenly, with both ends."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
-
-
 def _thinned_path(places: ArrayLike) -> Array:
     found = np.asarray(places, float).reshape(-1, 2)
-    return found[_evenly(len(found), MOST_FRAMES)]
-
-
-def _packed(values: ArrayLike) -> dict[str, str]:
-    """Numbers as Plotly reads them: little-endian 32-bit floats in base 64."""
-    raw = np.ascontiguousarray(values, dtype="<f4").tobytes()
-    return {"dtype": "f4", "bdata": base64.b64encode(raw).decode("ascii")}
+    return found[evenly(len(found), MOST_FRAMES)]

@@ -24,6 +24,8 @@ from diffbot_report.run_end import Ending
 
 # Simulators that tell what is true: the parameters, and the pose for each state by its stamp.
 TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
+# What a report leaves besides summary.json.
+SHOWN = ("all", "html", "png")
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
 
@@ -215,12 +217,14 @@ class ReportWriter:
         directory: where the files go; exists.
         console: where the table goes.
         drawing: makes the pictures; started.
+        shown: one of SHOWN.
     """
 
     run: RunDescription
     directory: Path
     console: Console
     drawing: Drawing
+    shown: str = "all"
 
     def write(
         self, findings: Findings, ending: Ending, factor: float | None, deadline: float
@@ -233,7 +237,7 @@ class ReportWriter:
             factor: robot time over wall time; None where unknown.
             deadline: time.monotonic() after which no further picture is begun, s.
         """
-        console, drawing, missing = self.console, self.drawing, findings.missing
+        console, missing = self.console, findings.missing
         reason = f": {ending.reason}" if ending.reason else ""
         ended = f"{findings.duration:.1f} s, {ending.outcome.value}{reason}"
         console.print()
@@ -254,6 +258,16 @@ class ReportWriter:
         except OSError as error:
             failures.append(str(error))
         failures += self._write_page(findings, content)
+        failures += self._draw(findings, deadline)
+        for failure in failures:
+            say(console, failure)
+        return not failures
+
+    def _draw(self, findings: Findings, deadline: float) -> list[str]:
+        """Draw the pictures; returns sentences on files that could not be written."""
+        console, drawing = self.console, self.drawing
+        if self.shown == "html":
+            return []
         problem: str | None = "nothing was recorded"
         if findings.pictures is not None:
             for path in drawing.draw(findings.pictures, self.directory, deadline):
@@ -261,14 +275,11 @@ class ReportWriter:
             problem = drawing.problem
         if problem:
             say(console, f"pictures left out: {problem}")
-        failures += drawing.unwritten
-        for failure in failures:
-            say(console, failure)
-        return not failures
+        return drawing.unwritten
 
     def _write_page(self, findings: Findings, content: Mapping[str, Any]) -> list[str]:
         """Write report.html; returns sentences on what went wrong."""
-        if findings.page is None:
+        if findings.page is None or self.shown == "png":
             return []
         try:
             page = findings.page(self.run, self.directory, content)
@@ -282,10 +293,15 @@ class ReportWriter:
 
 def texts_to_copy(run: RunDescription, folder: Path) -> dict[str, str]:
     """The command that repeats a run, and the YAML files that it left, by name."""
-    texts = {"Repeat this run": repeat_command(run)}
-    for path in sorted(folder.glob("*.yaml")):
-        texts[path.name] = path.read_text(encoding="utf-8", errors="replace")
-    return texts
+    return {"Repeat this run": repeat_command(run), **yaml_texts(folder)}
+
+
+def yaml_texts(folder: Path) -> dict[str, str]:
+    """The YAML files of a folder, by name."""
+    return {
+        path.name: path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.glob("*.yaml"))
+    }
 
 
 def repeat_command(run: RunDescription) -> str:

@@ -20,7 +20,13 @@ from diffbot_report.display import Progress, make_console, make_display
 from diffbot_report.drawing import Drawing
 from diffbot_report.polled_node import PolledNode
 from diffbot_report.run_end import Ending, NodeState, Outcome, Phase, RunEnd
-from diffbot_report.summary import Findings, ReportWriter, RunDescription, parse_arguments
+from diffbot_report.summary import (
+    SHOWN,
+    Findings,
+    ReportWriter,
+    RunDescription,
+    parse_arguments,
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,11 @@ class ReportParameters(RobotParameters):
     sim: str = parameter("", "simulator, for the summary; empty or none: a real robot")
     seed: int = parameter(-1, "seed of the run, for the summary; -1: unknown", minimum=-1)
     results: str = parameter("", "folder for the report; empty: results/<date>-<name>")
+    shown: str = parameter(
+        "all",
+        "what is left besides summary.json: all, html (report.html alone), png (pictures alone)",
+        choices=SHOWN,
+    )
     arguments: str = parameter("", "launch arguments, for the summary: JSON or name:=value ...")
     patience: float = parameter(
         20.0, "wall time to wait for the node to watch, s; 0: for ever", minimum=0.0
@@ -229,7 +240,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self.leave()
         self._show(time.monotonic())
         self._display.close()
-        writer = ReportWriter(self.run, self.folder, self.console, self._drawing)
+        writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self.values.shown)
         written = writer.write(self.findings(), ending, self.real_time.factor, deadline)
         well = written and ending.outcome is not Outcome.FAILED and not self.recording.missing()
         self.exit_code = 0 if well else 1

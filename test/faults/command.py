@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from diffbot_ident.progress import Progress
 from diffbot_sim.engines import ENGINES
 from diffbot_sim.gazebo.installation import MISSING, find_installation
 from faults.robots import DEFAULT, put_under_test
@@ -22,8 +23,8 @@ from faults.verdicts import rich_table, text_lines, worst_line, write_verdicts
 WIDTH = 140  # of the table in a file or a pipe, characters
 
 _EPILOG = """\
-Writes faults.md and summary.json. Exit status: 0 all promises were kept; 1 a row fails, and it is
-said why; 2 wrong arguments; 130 stopped by Ctrl-C."""
+Writes report.html, faults.md and summary.json. Exit status: 0 all promises were kept; 1 a row
+fails, and it is said why; 2 wrong arguments; 130 stopped by Ctrl-C: of the rows until then."""
 
 
 def main(argv: list[str]) -> int:
@@ -57,7 +58,7 @@ def main(argv: list[str]) -> int:
     except OSError as error:
         print(f"diffbot faults: --output {options.output}: {error.strerror}", file=sys.stderr)
         return 2
-    return _run(runs, options.output, console)
+    return _run(runs, options.output, console, shlex.join(["./diffbot", "faults", *argv]))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,42 +94,38 @@ def _no_row(options: argparse.Namespace, engines: list[str]) -> str:
     return f"{rows}{text} is run on {' or '.join(engines)}"
 
 
-def _run(runs: list[tuple[Row, str]], folder: Path, console: Console) -> int:
-    begun, verdicts = time.monotonic(), []
+def _run(runs: list[tuple[Row, str]], folder: Path, console: Console, command: str) -> int:
+    begun, verdicts = time.monotonic(), list[Verdict]()
+    interrupted = False
     try:
         _judge_all(runs, verdicts, console)
     except KeyboardInterrupt:
-        console.print(f"interrupted after {len(verdicts)} of {len(runs)} rows; nothing is written")
-        raise
+        interrupted = True
+        console.print(f"interrupted after {len(verdicts)} of {len(runs)} rows")
     console.print(rich_table(verdicts))
     for line in text_lines(verdicts):
         console.print(line, soft_wrap=True, markup=False)
     seconds = time.monotonic() - begun
     console.print(f"{worst_line(verdicts)}  ({seconds:.0f} s)", soft_wrap=True, markup=False)
     try:
-        path = write_verdicts(verdicts, folder, seconds)
+        for path in write_verdicts(verdicts, folder, seconds, len(runs), command):
+            console.print(str(path), soft_wrap=True, markup=False)
     except OSError as error:
         print(f"diffbot faults: --output {folder}: {error.strerror}", file=sys.stderr)
         return 2
-    console.print(f"the table: {path}", soft_wrap=True, markup=False)
+    if interrupted:
+        raise KeyboardInterrupt
     return 0 if all(verdict.passed for verdict in verdicts) else 1
 
 
 def _judge_all(runs: list[tuple[Row, str]], verdicts: list[Verdict], console: Console) -> None:
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(runs))
+    with Progress("faults", len(runs), console) as progress:
         for row, engine in runs:
-            progress.update(task, description=f"{row.group}: {row.name} ({engine})")
+            progress.show(f"{row.group}: {row.name} ({engine})")
             verdict = row.judged(engine)
             verdicts.append(verdict)
             if not verdict.passed:
-                progress.console.print(
+                console.print(
                     f"fails: {row.group}: {row.name} ({engine})", style="red", markup=False
                 )
-            progress.advance(task)
+            progress.advance()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from diffbot_report.faults_page import faults_page
+from diffbot_report.page import REPORT, write_page
 from diffbot_report.summary import strict, versions, write_summary
 from faults.row import LONGEST_TIME_TO_ZERO, Outcome, Verdict
 
@@ -95,13 +98,17 @@ def worst_line(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def write_verdicts(verdicts: Sequence[Verdict], folder: Path, seconds: float) -> Path:
-    """Write faults.md and summary.json; returns the path of the first.
+def write_verdicts(
+    verdicts: Sequence[Verdict], folder: Path, seconds: float, planned: int, command: str
+) -> list[Path]:
+    """Write faults.md, summary.json and, where plotly is installed, report.html; their paths.
 
     Args:
         verdicts: in the order of the table.
         folder: is there.
         seconds: that the rows took, of wall time.
+        planned: rows that were to be run; more than there are verdicts where it was interrupted.
+        command: that repeats it.
 
     Raises:
         OSError: the folder cannot be written.
@@ -111,14 +118,20 @@ def write_verdicts(verdicts: Sequence[Verdict], folder: Path, seconds: float) ->
     slowest = worst(verdicts)
     content = {
         "name": "faults",
+        "outcome": "completed" if len(verdicts) == planned else "stopped",
+        "planned": planned,
         "versions": versions(),
         "seconds": seconds,
         "kept": sum(verdict.passed for verdict in verdicts),
         "longest_time_to_zero": None if slowest is None else slowest.outcome.time_to_zero,
         "rows": [_entry(verdict) for verdict in verdicts],
     }
-    write_summary(strict(content), folder)
-    return path
+    summary = strict(content)
+    paths = [path, write_summary(summary, folder)]
+    # Without plotly there is no page; the table is in the other files.
+    with suppress(ModuleNotFoundError):
+        paths.append(write_page(faults_page(summary, command), folder / REPORT))
+    return paths
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
@@ -152,6 +165,7 @@ def _entry(verdict: Verdict) -> dict[str, object]:
         "row": verdict.row.name,
         "engine": verdict.engine,
         "promise": verdict.row.promise.value,
+        "longest": verdict.row.longest,
         **outcome,
         "passed": verdict.passed,
         "problems": list(verdict.problems),

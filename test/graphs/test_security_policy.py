@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ WORDS = {
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
     "drive_report": "--ros-args -p controller:=backstep_controller",
 }
+DEFAULT_RECORDED = {"joint_states", "effort_controller/commands"}
 # What is made later, or where another launch file remaps it.
 REPORTED = ("pose_controller", "linearizing_controller", "velocity_tracking_controller")
 LATER = {
@@ -67,6 +69,19 @@ LATER = {
     | {("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")}
     | {("publish", f"/{c}/{t}/receipts") for c in REPORTED for t in ("adaptation", "status")},
 } | {commander: {("publish", WATCHED)} for commander in COMMANDERS}
+# The launch files say what is recorded.
+RECORDED = {
+    word.split(":")[0]
+    for path in (ROOT / "launch").glob("*.launch.xml")
+    for node in ElementTree.parse(path).iter("node")
+    if node.get("exec") == "recorder"
+    for param in node.iter("param")
+    if param.get("name") == "topics"
+    for word in re.sub(r"\$\(var (\w+)\)", r"\1", param.get("value")).split()
+}
+LATER["recorder"] = {("publish", "/ground_truth/receipts")} | {
+    ("subscribe", f"/{topic.lstrip('/')}") for topic in RECORDED - DEFAULT_RECORDED
+}
 # References are subscribed to when the law is ready.
 LATER["linearizing_controller"] |= {("subscribe", "/cmd_vel")}
 LATER["backstep_controller"] |= {("subscribe", "/backstep_controller/reference")}

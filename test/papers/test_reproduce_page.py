@@ -25,6 +25,7 @@ from diffbot_papers.page import (
     page,
     shows,
 )
+from diffbot_report.page import page_text
 
 NUMBERS = st.floats(-1e9, 1e9)
 
@@ -100,13 +101,13 @@ def section(rows):
 
 def test_the_page_holds_everything_and_needs_nothing():
     rows = (matches("K7", "1/(kg m)", 2.5, 2.501), cannot_be("K5", "m", None, "<none>", "because"))
-    text = page([section(rows)], "made by a test")
+    text = page_text(page([section(rows)], {"outcome": "completed"}, "made by a test"))
     reader = _Reader(text)
     shown = {"K7", "2.5", "2.501", "reproduced", "<none>", "cannot be", "because", "A caption"}
     shown |= {"Text with <tags> & more.", "made by a test", "Noted.", "–"}
     assert shown <= set(reader.texts)
     assert reader.images == ["data:image/png;base64,UE5H"]
-    assert "http" not in text
+    assert "http://" not in text and "https://" not in text
 
 
 @pytest.mark.parametrize(("ours", "missed"), [(1.0, False), (2.0, True), (math.nan, True)])
@@ -129,6 +130,26 @@ def test_the_command_lists_what_is_outside(tmp_path, monkeypatch, capsys):
     assert reproduce.main(["2006", "--output", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "outside: A robot, mass: published 9 kg, ours 1.5 (1.05 to 1.95, 21 runs)" in shown
+
+
+def test_an_interruption_leaves_the_papers_until_then(tmp_path, monkeypatch, capsys):
+    made = section((matches("mass", "kg", 1.0, 1.0),))
+
+    def maker(paper):
+        def compute(report):
+            if paper == "2017":
+                raise KeyboardInterrupt
+            return made
+
+        return compute
+
+    monkeypatch.setattr(reproduce, "section_maker", maker)
+    assert reproduce.main(["2006", "2017", "--html", "--output", str(tmp_path)]) == 130
+    assert "interrupted after 1 of 2 papers" in capsys.readouterr().out
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["outcome"] == "stopped" and len(summary["rows"]) == 1
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "It was interrupted" in text and not (tmp_path / "a-picture.png").exists()
 
 
 def test_an_unknown_paper_is_answered_by_the_known_ones(capsys):

@@ -50,6 +50,8 @@ class Browser:
 
     def open(self, page: Path, width: int = 1280, dark: bool = False) -> None:
         """Open a file and wait until it says that it is drawn."""
+        self.requests.clear()
+        self.complaints.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=scheme)
         self.call(

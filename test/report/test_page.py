@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html: what it says, that it loads nothing, and that its charts hold the run's numbers."""
 
-import base64
 import json
 import re
-from pathlib import Path
 
 import browser as chromium
 import numpy as np
@@ -14,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ident_example import TRUE, VERIFICATION, example_recording
 from rich.console import Console
+from written_pages import assert_drawn, charts_of, numbers, verdict_of
 
 from diffbot_description import load_robot
 from diffbot_report import Ending, IdentRecording, Outcome, ReportWriter, RunDescription
@@ -21,7 +20,8 @@ from diffbot_report.drawing import Drawing
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_results import identification_findings
-from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text, peaks_kept
+from diffbot_report.packed_numbers import peaks_kept, points_of_each
+from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
 from diffbot_report.run_end import IdentState, Phase
 from diffbot_report.summary import repeat_command
 
@@ -72,26 +72,6 @@ def reports(tmp_path_factory):
     }
 
 
-def data_of(page: Path):
-    text = page.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    return json.loads(found[1])
-
-
-def numbers(packed):
-    return np.frombuffer(base64.b64decode(packed["bdata"]), "<f4")
-
-
-def charts_of(page):
-    return {chart["key"]: chart for chart in data_of(page)["charts"]}
-
-
-def verdict_of(page):
-    text = page.read_text(encoding="utf-8")
-    tone = re.search(r'<header class="(\w+)">', text)[1]
-    return tone, re.search(r'<p class="verdict">(.*?)</p>', text)[1]
-
-
 def test_the_page_says_what_was_found(reports):
     page, summary = reports["ident"]
     tone, verdict = verdict_of(page)
@@ -104,7 +84,9 @@ def test_the_page_says_what_was_found(reports):
         half = 1.96 * summary["parameters"][symbol]["std"]
         assert numbers(estimate["band"])[-1] == pytest.approx(half, rel=1e-3)
         assert set(numbers(truth["y"])) == {np.float32(TRUE[i])}
-    assert {"held_out_v", "residual_omega", "torque", "correlation", "path"} <= set(charts)
+    assert {"held_out_v", "residual_omega", "torque_left", "correlation", "states", "path"} <= set(
+        charts
+    )
 
 
 def test_the_page_of_a_drive(reports):
@@ -181,6 +163,13 @@ def test_a_long_run_stays_small_and_keeps_its_peaks():
     assert values[kept].max() == 5.0 and values[kept].min() == -7.0
 
 
+@pytest.mark.parametrize("curves", [1, 10, 16, 40, 60])
+def test_many_long_curves_share_the_room_of_a_page(curves):
+    """The library is 4.8 MB; an hour of all curves of a page with bands has the rest of 6 MB."""
+    assert curves * points_of_each(curves) * 3 * 4 * 4 / 3 < 1.0e6
+    assert points_of_each(curves) >= 1000
+
+
 @given(
     st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=200),
     st.integers(4, 60),
@@ -234,34 +223,15 @@ def page_in_browser(tmp_path_factory):
 
 
 @needs_browser
-@pytest.mark.parametrize("kind", ["ident", "park", "steps"])
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+@pytest.mark.parametrize(
+    ("kind", "width", "dark"),
+    [("ident", 1280, False), ("ident", 390, True), ("park", 1280, False), ("steps", 390, False)],
+)
 def test_a_browser_draws_every_chart_without_a_request(page_in_browser, reports, kind, width, dark):
     page, summary = reports[kind]
-    page_in_browser.requests.clear()
-    page_in_browser.complaints.clear()
     page_in_browser.open(page, width, dark)
-    asked = [url for url in page_in_browser.requests if not url.startswith(("data:", "blob:"))]
-    assert asked == [page.as_uri()]
-    assert page_in_browser.complaints == []
+    assert_drawn(page_in_browser, page)
     assert page_in_browser.value("diffbot.data.summary.outcome") == summary["outcome"]
-    for key, chart in charts_of(page).items():
-        if chart["kind"] == "chart":
-            shown = page_in_browser.value(
-                f"document.getElementById({json.dumps(key)}).data"
-                ".filter(t => t.name).map(t => Array.from(t.y).slice(-1)[0])"
-            )
-            kept = [float(numbers(curve["y"])[-1]) for curve in chart["curves"]]
-            assert shown == pytest.approx(kept, nan_ok=True)
-            drawn = f"document.querySelectorAll('#{key} .scatterlayer path.js-line').length"
-            assert page_in_browser.value(drawn) >= 1, key
-        elif chart["kind"] == "scene":
-            count = (
-                f"(() => {{ const c = document.querySelector('#{key} canvas');"
-                "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
-                "let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()"
-            )
-            assert page_in_browser.value(count) > 1000
     # Nothing is wider than the screen.
     assert page_in_browser.value("document.documentElement.scrollWidth") <= width
     assert page_in_browser.value("document.documentElement.classList.contains('dark')") is dark

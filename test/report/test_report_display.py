@@ -115,7 +115,7 @@ def test_plain_lines_one_each_ten_percent():
     display.close()
     lines = console.file.getvalue().splitlines()
     assert lines[0] == "ident twil: waiting"
-    assert lines[1] == "ident twil: 10 %, 6.0 of 60 s, 30.0× real time"
+    assert lines[1] == "ident twil: 10 %, 6.0 of 60 s, 30.0× real time, about 2 s left"
     assert [line.split()[2] for line in lines[1:]] == [str(10 * k) for k in range(1, 11)]
     assert "\x1b" not in console.file.getvalue() and "\r" not in console.file.getvalue()
 
@@ -125,7 +125,18 @@ def test_plain_lines_of_a_run_without_end_come_by_wall_time():
     display = PlainDisplay(console)
     for k in range(251):
         display.show(Progress("ident", float(k), 0.0), "", 0.1 * k)
-    assert len(console.file.getvalue().splitlines()) == 3
+    assert len(console.file.getvalue().splitlines()) == 6
+
+
+def test_plain_lines_of_a_slow_run_come_by_wall_time_with_the_time_left():
+    """An hour in real time: a line each 5 s, not each 6 minutes."""
+    console = Console(file=io.StringIO(), width=110)
+    display = PlainDisplay(console)
+    for k in range(301):
+        display.show(Progress("ident", 0.1 * k, 3600.0, 1.0), "", 0.1 * k)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 6
+    assert lines[-1] == "ident: 1 %, 30.0 of 3600 s, 1.0× real time, about 59 min 30 s left"
 
 
 def test_live_view_on_a_terminal():

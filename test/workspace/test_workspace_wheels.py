@@ -4,10 +4,11 @@
 import os
 import shutil
 import sys
+import time
 
 import pytest
 
-from diffbot_bringup.workspace import wheels
+from diffbot_bringup.workspace import process, wheels
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
@@ -135,13 +136,18 @@ def test_a_failing_pip_is_explained_in_one_line(tmp_path, output, says):
     assert isinstance(error.value.__cause__, ChildError)
 
 
-def test_a_step_prints_plain_lines_where_there_is_no_terminal(capsys):
+def test_a_step_prints_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(process, "_PLAIN_TICK", 0.05)
+    printed = ""
     with Step("Working") as step:
-        for done in range(101):
-            step.update(done, 100)
-    lines = capsys.readouterr().err.splitlines()
+        step.update(50, 100, "numpy")
+        deadline = time.monotonic() + 10.0
+        while printed.count("50%") < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+            printed += capsys.readouterr().err
+    lines = (printed + capsys.readouterr().err).splitlines()
     assert lines[0] == "diffbot: Working ..."
-    assert [line.split()[2] for line in lines[1:-1]] == ["25%", "50%", "75%"]
+    assert lines[1].startswith("diffbot: Working 0 s  50%") and lines[1].endswith("numpy")
     assert lines[-1].startswith("diffbot: Working: done (")
 
 

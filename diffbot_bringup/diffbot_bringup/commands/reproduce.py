@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import signal
 import sys
 import time
 from collections import Counter
@@ -13,29 +15,49 @@ from pathlib import Path
 
 from rich.console import Console
 
-from diffbot_papers.page import PAPERS, Section, Verdict, number, page, rows_of, section_maker
+from diffbot_ident.progress import Progress
+from diffbot_papers.page import (
+    PAPERS,
+    Section,
+    Verdict,
+    missed_lines,
+    page,
+    rows_of,
+    section_maker,
+)
+from diffbot_report.page import REPORT, write_page
 from diffbot_report.summary import strict, versions, write_summary
 
 _EPILOG = """\
-Writes index.html, which needs no other file, the pictures by themselves, and summary.json. Values
+Writes report.html, which needs no other file, the pictures by themselves, and summary.json. Values
 that are not reached, or are outside the spread of what an experiment may have been, are listed;
-the exit status is 0 when the page could be made."""
+the exit status is 0 when the page could be made, 130 after Ctrl-C: what was computed is written."""
 
 
 def main(argv: list[str]) -> int:
     """Compute the sections and write the page; returns the exit status."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False)
-    sections = []
+    sections: list[Section] = []
+    papers = list(dict.fromkeys(options.papers or PAPERS))
+    outcome = "completed"
     try:
         options.output.mkdir(parents=True, exist_ok=True)
-        for paper in dict.fromkeys(options.papers or PAPERS):
-            sections.append(_compute(paper, console))
-        _write(sections, options.output)
+        try:
+            with Progress("reproduce", len(papers), console) as progress:
+                for paper in papers:
+                    sections.append(_compute(paper, progress, console))
+        except KeyboardInterrupt:
+            outcome = "stopped"
+        _write(sections, options, shlex.join(["./diffbot", "reproduce", *argv]), outcome, console)
     except OSError as error:
         print(f"diffbot reproduce: --output {options.output}: {error.strerror}", file=sys.stderr)
         return 2
-    _conclude(sections, options.output, console)
+    for line in missed_lines(sections):
+        console.print(line, soft_wrap=True)
+    if outcome == "stopped":
+        console.print(f"interrupted after {len(sections)} of {len(papers)} papers")
+        return 128 + signal.SIGINT
     return 0
 
 
@@ -50,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
         "papers", nargs="*", metavar="PAPER", type=_paper,
         help=f"years of the papers: {', '.join(PAPERS)}; default: all",
     )  # fmt: skip
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--html", action="store_true", help="report.html alone, without PNGs")
+    shown.add_argument("--png", action="store_true", help="PNGs alone, without report.html")
     default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-reproduce"
     parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
     return parser
@@ -62,23 +87,25 @@ def _paper(year: str) -> str:
     return year
 
 
-def _compute(paper: str, console: Console) -> Section:
+def _compute(paper: str, progress: Progress, console: Console) -> Section:
     begun = time.monotonic()
-    with console.status(f"{paper}: loading") as status:
-        section = section_maker(paper)(lambda text: status.update(f"{paper}: {text}"))
+    progress.show(f"{paper}: loading")
+    section = section_maker(paper)(lambda text: progress.show(f"{paper}: {text}"))
+    progress.advance()
     counts = Counter(row.verdict for row in rows_of(section))
     text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
     console.print(f"{paper}  {section.title}: {text}  ({time.monotonic() - begun:.0f} s)")
     return section
 
 
-def _write(sections: list[Section], folder: Path) -> None:
-    known = versions()
-    made_by = "./diffbot reproduce; " + ", ".join(f"{k} {v}" for k, v in known.items())
-    (folder / "index.html").write_text(page(sections, made_by), encoding="utf-8")
-    for section in sections:
-        for picture in section.pictures:
-            (folder / f"{picture.name}.png").write_bytes(picture.png)
+def _write(
+    sections: list[Section],
+    options: argparse.Namespace,
+    command: str,
+    outcome: str,
+    console: Console,
+) -> None:
+    folder: Path = options.output
     rows = [
         {"paper": section.title, "table": table.title}
         | asdict(row)
@@ -87,21 +114,13 @@ def _write(sections: list[Section], folder: Path) -> None:
         for table in section.tables
         for row in table.rows
     ]
-    write_summary(strict({"name": "reproduce", "versions": known, "rows": rows}), folder)
-
-
-def _conclude(sections: list[Section], folder: Path, console: Console) -> None:
-    missed = [
-        (section, row)
-        for section in sections
-        for row in rows_of(section)
-        if row.verdict in (Verdict.NOT_REACHED, Verdict.OUTSIDE)
-    ]
-    for section, row in missed:
-        console.print(
-            f"{row.verdict.value}: {section.title}, {row.quantity}: "
-            f"published {number(row.published)} {row.unit}, ours {number(row.ours)}"
-            + (f" ({row.spread})" if row.verdict is Verdict.OUTSIDE else ""),
-            soft_wrap=True,
-        )
-    console.print(f"the page: {folder / 'index.html'}", soft_wrap=True)
+    content = {"name": "reproduce", "outcome": outcome, "versions": versions(), "rows": rows}
+    summary = strict(content)
+    write_summary(summary, folder)
+    if not options.html:
+        for section in sections:
+            for picture in section.pictures:
+                (folder / f"{picture.name}.png").write_bytes(picture.png)
+    if not options.png:
+        path = write_page(page(sections, summary, command), folder / REPORT)
+        console.print(f"the page: {path}", soft_wrap=True)

@@ -20,8 +20,8 @@ _BAR = 24
 _WIDTH = 100
 _TICK = 1.0
 """Seconds after which a terminal shows that a step still runs."""
-_PLAIN_FRACTION = 0.25
-"""Without a terminal, a line is printed each time this much more of a step is done."""
+_PLAIN_TICK = 5.0
+"""Seconds after which a line says so where there is no terminal."""
 
 
 class SetupError(Exception):
@@ -44,43 +44,53 @@ def say(message: str) -> None:
 
 
 class Step:
-    """One step of the set-up: a bar that fills on a terminal, a few plain lines elsewhere."""
+    """One step of the set-up: a bar that fills on a terminal, a line every 5 s elsewhere."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._terminal = sys.stderr.isatty()
         self._start = time.monotonic()
-        self._shown = 0.0
+        self._fraction = 0.0
+        self._told = 0.0  # from the start to the last that was done, s
         self._state = ""
         self._ended = threading.Event()
 
     def __enter__(self) -> Step:
-        if self._terminal:
-            threading.Thread(target=self._tick, daemon=True).start()
-        else:
+        if not self._terminal:
             say(f"{self._title} ...")
+        threading.Thread(target=self._tick, daemon=True).start()
         return self
 
     def update(self, done: int, total: int, detail: str = "") -> None:
         """Show that `done` of `total` parts are finished; detail names what is under way."""
-        fraction = min(done / total, 1.0) if total > 0 else 0.0
+        self._fraction = min(done / total, 1.0) if total > 0 else 0.0
+        self._told = time.monotonic() - self._start
+        self._state = detail
         if self._terminal:
-            filled = round(_BAR * fraction)
-            self._state = f"[{'#' * filled}{'.' * (_BAR - filled)}] {fraction:4.0%} {detail}"
             self._draw()
-        elif fraction - self._shown >= _PLAIN_FRACTION and fraction < 1.0:
-            self._shown = fraction
-            say(f"{self._title}: {fraction:.0%} ({done} of {total})")
 
     def _tick(self) -> None:
-        self._draw()
-        while not self._ended.wait(_TICK):
+        if self._terminal:
+            self._draw()
+        while not self._ended.wait(_TICK if self._terminal else _PLAIN_TICK):
             self._draw()
 
     def _draw(self) -> None:
         elapsed = time.monotonic() - self._start
-        line = f"diffbot: {self._title} {elapsed:.0f} s {self._state}"
-        print(f"\r\033[K{line[:_WIDTH]}", end="", file=sys.stderr, flush=True)
+        said = f"{self._title} {elapsed:.0f} s"
+        if self._fraction > 0.0:
+            filled = round(_BAR * self._fraction)
+            bar = f"[{'#' * filled}{'.' * (_BAR - filled)}] " if self._terminal else ""
+            said += f" {bar}{self._fraction:4.0%}{self._left(elapsed)} {self._state}"
+        if self._terminal:
+            print(f"\r\033[K{f'diffbot: {said}'[:_WIDTH]}", end="", file=sys.stderr, flush=True)
+        else:
+            say(said.rstrip())
+
+    def _left(self, elapsed: float) -> str:
+        """How long the rest will take, by what is done; empty where it takes longer than that."""
+        left = self._told / self._fraction - elapsed
+        return f", about {left:.0f} s left" if left > 0.0 and self._fraction < 1.0 else ""
 
     def __exit__(
         self,

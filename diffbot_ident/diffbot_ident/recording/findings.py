@@ -87,11 +87,18 @@ MOTOR_HEADER = """\
 """
 
 
+Analyses = (
+    TorqueResult | Mapping[str, AxisAnalysis] | Sequence[VoltageAnalysis] | Sequence[MotorAnalysis]
+)
+"""What findings rest on: of a torque robot, axes by "v" and "w", sides and axes, or motors."""
+
+
 @dataclass(frozen=True)
 class Findings:
     """The result of an analysis, ready to be shown and saved.
 
     Attributes:
+        analyses: what it rests on, for pictures and pages.
         verdicts: of each axis, side or robot.
         notes: what else to know.
         summary: keys of summary.json.
@@ -99,6 +106,7 @@ class Findings:
         figures: draws the pictures one after another, each with the name of its file.
     """
 
+    analyses: Analyses
     verdicts: Sequence[Verdict]
     notes: Sequence[str]
     summary: Mapping[str, Any]
@@ -188,6 +196,7 @@ def torque_findings(
     ]
     told = [*differences, *estimate.warnings, *impossible, *warnings]
     return Findings(
+        analyses=result,
         verdicts=(verdict,),
         notes=[rests, *(f"warning: {text}" for text in told)],
         summary=_torque_summary(result),
@@ -392,6 +401,7 @@ def velocity_findings(
         source: what was read, for the parameter file.
     """
     return Findings(
+        analyses=axes,
         verdicts=tuple(analysis.verdict for analysis in axes.values()),
         notes=[rests],
         summary={
@@ -472,6 +482,7 @@ def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
     notes = [a.verdict.summary() for a in found if a not in driven]
     listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]
     return Findings(
+        analyses=found,
         verdicts=tuple(analysis.verdict for analysis in driven),
         notes=[*listed, *notes],
         summary={"log": logs[0].kind, "logs": [log.kind for log in logs], "unit": logs[0].unit},
@@ -503,6 +514,7 @@ def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> F
         source: what was read, for the parameter file.
     """
     return Findings(
+        analyses=found,
         verdicts=tuple(analysis.verdict for analysis in found),
         notes=[rests],
         summary={"motors": {a.verdict.subject: a.verdict.to_dict() for a in found}},

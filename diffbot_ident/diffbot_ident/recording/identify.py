@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -22,8 +22,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from diffbot_ident.progress import Progress
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
@@ -156,10 +156,21 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         type=Path,
         help="folder of the results (default: results/<date>-identify)",
     )
-    add("--no-pictures", dest="pictures", action="store_false", help="only numbers")
+    group = parser.add_argument_group(
+        "what to show besides the table (default: report.html and PNGs)"
+    ).add_mutually_exclusive_group()
+    group.add_argument("--html", dest="shown", action="store_const", const="page",
+                       help="report.html alone")  # fmt: skip
+    group.add_argument("--png", dest="shown", action="store_const", const="pictures",
+                       help="PNGs alone")  # fmt: skip
+    group.add_argument("--no-pictures", dest="shown", action="store_const", const="",
+                       help="only numbers")  # fmt: skip
     found = vars(parser.parse_args(argv))
     if found["left_joint"] and found["left_joint"] == found["right_joint"]:
         parser.error(f"--left-joint and --right-joint are both {found['left_joint']}: give two")
+    shown = found.pop("shown")
+    for kind in ("page", "pictures"):
+        found[kind] = shown is None or shown == kind
     topics = {name: found.pop(f"topic_{name}") for name in ROLES}
     return Options(**{**found, "topics": topics, "keep": 60.0 * found["keep"]})
 
@@ -189,14 +200,25 @@ JOINT_GAP = 0.06
 SLOW_JOINTS = 0.025
 
 
-def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
-    """Identify from recordings; returns the exit status."""
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "identify",
+    write_page: Callable[[Findings, Path], Path] | None = None,
+) -> int:
+    """Identify from recordings; returns the exit status.
+
+    Args:
+        argv: arguments; None: of the process.
+        program: how it is called.
+        write_page: writes the page of what was found and saved into a folder, and tells its path;
+            raises ModuleNotFoundError where something for it is not installed. None: no page.
+    """
     options = parse(argv, program)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
     try:
-        return _Identify(options, console).run()
+        return _Identify(options, console, write_page).run()
     except KeyboardInterrupt:
         console.print("interrupted: nothing was identified yet, nothing was written")
         return INTERRUPTED
@@ -248,10 +270,17 @@ class _Identify:
     Args:
         options: what is asked.
         console: where results go.
+        write_page: see `main`.
     """
 
-    def __init__(self, options: Options, console: Console) -> None:
+    def __init__(
+        self,
+        options: Options,
+        console: Console,
+        write_page: Callable[[Findings, Path], Path] | None = None,
+    ) -> None:
         self._options = options
+        self._write_page = write_page if options.page else None
         self._console = console
         self._interrupted = False
         # Whether that was while it read: then what was read is worked off to its end.
@@ -372,7 +401,7 @@ class _Identify:
                 f", evenly chosen of {seen:.1f} s so that memory stays bounded; raise --keep to "
                 "use more"
             )
-        with self._console.status("fitting"):
+        with self._fitting():
             axes = analyse_axes(chosen, recording.geometry, recording.from_wheels)
         sources = ", ".join(source.name for source in recording.sources)
         return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
@@ -385,7 +414,7 @@ class _Identify:
 
         from diffbot_ident.recording.findings import voltage_findings
 
-        with self._console.status("fitting"):
+        with self._fitting():
             return voltage_findings(logs)
 
     def _motor(self, recording: Recording) -> Findings:
@@ -394,11 +423,16 @@ class _Identify:
 
         settings = SegmentSettings(period=self._options.period, shortest=0.1)
         segments = list(self._segments(recording, Segmenter(settings)))
-        with self._console.status("fitting"):
+        with self._fitting():
             found = analyse_motors([(s.period, s.channels) for s in segments])
         seconds = sum(segment.duration for segment in segments)
         rests = f"{seconds:.2f} s in {len(segments)} stretches"
         return motor_findings(found, rests, ", ".join(s.name for s in recording.sources))
+
+    def _fitting(self) -> Progress:
+        progress = Progress("identify", None, self._console)
+        progress.show("fitting")
+        return progress
 
     def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
         """Segments of a recording, with a bar, and with what was left out at the end.
@@ -411,17 +445,8 @@ class _Identify:
         # Ctrl-C may come anywhere, also while what was read is worked off.
         before = signal.signal(signal.SIGINT, self._on_signal)
         try:
-            with Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:.0f} %"),
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-                disable=not self._console.is_terminal,
-            ) as bar:
-                task = bar.add_task("reading", total=None)
-                blocks = self._watched(recording, bar, task)
+            with Progress("identify", None, self._console) as progress:
+                blocks = self._watched(recording, progress)
                 for segment in segmenter.segments(blocks, recording.channels):
                     yield segment
                     if self._interrupted and not self._cut_short:
@@ -436,7 +461,8 @@ class _Identify:
             self._say("interrupted: what follows rests on what was read until then")
         self._say_what_was_left_out(recording, segmenter)
 
-    def _watched(self, recording: Recording, bar: Progress, task: TaskID) -> Iterator[Block]:
+    def _watched(self, recording: Recording, progress: Progress) -> Iterator[Block]:
+        progress.show("reading")
         for block in recording.blocks():
             if self._interrupted:
                 self._cut_short = True
@@ -445,9 +471,10 @@ class _Identify:
                 sum(getattr(source, name) for source in recording.sources)
                 for name in ("done", "total")
             )
-            bar.update(task, completed=done, total=total or None)
+            progress.update(done, total or None)
             yield block
-        bar.update(task, description="working it off", total=None)
+        progress.update(0.0, None)
+        progress.show("working it off")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """End with what there is; a second time, at once."""
@@ -478,16 +505,28 @@ class _Identify:
             show(self._console, found.verdicts, found.notes)
             for path in saved:
                 self._say(str(path))
+            self._page(directory, found)
         finally:
             signal.signal(signal.SIGINT, before)
         if not self._options.pictures or self._interrupted:
             return
         try:
-            for path in found.draw(directory):
+            with Progress("identify", None, self._console) as progress:
+                progress.show("drawing")
+                paths = found.draw(directory)
+            for path in paths:
                 self._say(str(path))
         except KeyboardInterrupt:
             self._interrupted = True
             self._say("interrupted: the numbers are saved, pictures are left out")
+
+    def _page(self, directory: Path, found: Findings) -> None:
+        if self._write_page is None:
+            return
+        try:
+            self._say(str(self._write_page(found, directory)))
+        except ModuleNotFoundError as error:
+            self._say(f"report.html left out: {error}; install {error.name}")
 
     def _about(self) -> dict[str, object]:
         options = self._options

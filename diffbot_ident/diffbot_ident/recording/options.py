@@ -43,6 +43,7 @@ class Options:
         keep: motion of a velocity robot that is used at most, evenly chosen, s.
         output: folder of the results; None: a new one in results/.
         pictures: whether to draw.
+        page: whether to write report.html, where the caller can.
     """
 
     files: Sequence[Path]
@@ -63,6 +64,7 @@ class Options:
     keep: float = 900.0
     output: Path | None = None
     pictures: bool = True
+    page: bool = True
 
 
 def torque_scale(options: Options) -> tuple[float, float]:

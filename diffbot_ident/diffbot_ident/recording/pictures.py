@@ -23,23 +23,18 @@ from diffbot_ident.figure_style import (
     say,
 )
 from diffbot_ident.recording.motor_analysis import MotorAnalysis
-from diffbot_ident.recording.samples import Array, body_velocity
+from diffbot_ident.recording.samples import Array
 from diffbot_ident.recording.sysid_log import TESTS
-from diffbot_ident.recording.torque_analysis import TorqueResult
+from diffbot_ident.recording.torque_analysis import AVERAGE, TorqueResult, free_run
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
-from diffbot_ident.torque.integral_rows import turns
-from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.velocity.dead_time import DeadTimeFit
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
-from diffbot_ident.verification import Model
 
 # Motion that is drawn, s: more would be a blur.
 SHOWN = 60.0
-# Control periods that a measured velocity is averaged over: an encoder's steps would hide it.
-AVERAGE = 5
 
 Shown = list[tuple[Array, AxisSegment, Array]]
 """Segments that are drawn: times on the time axis (s), the segment, what was simulated."""
@@ -269,7 +264,7 @@ def _parameters(result: TorqueResult, verdict: Verdict) -> Figure:
 
 
 def _held_out(result: TorqueResult) -> Figure:
-    stamps, measured, simulated = _free_run(result)
+    stamps, measured, simulated = free_run(result)
     figure = new_figure(
         "A part of the recording that nothing was learnt from",
         f"simulated for {stamps[-1] - stamps[0]:.1f} s from its first velocity and its torques",
@@ -293,29 +288,3 @@ def _panel(axes: Axes, times: Array, measured: Array, simulated: Array) -> None:
     quiet(axes)
     axes.plot(times, measured, color=QUIET, linewidth=2.2, label="measured")
     axes.plot(times, simulated, color=BLUE, linewidth=1.2, label="simulated")
-
-
-def _free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
-    """Stamps (n,) in s, measured and simulated [v, omega], shape (2, n), of the part held out.
-
-    The simulation knows the torques, and of the velocities the first one only.
-    """
-    motion, estimate = result.held_out_motion, result.estimate
-    geometry = result.geometry
-    turned = turns(motion[:, 1:3])
-    body = body_velocity(geometry, turned[:, 0], turned[:, 1])
-    rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
-    kernel = np.ones(AVERAGE) / AVERAGE
-    measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
-    model = Model.of(estimate)
-    torque = delayed(motion[1:, 3:5].T, model.delay)
-    middle = AVERAGE // 2
-    period = float(np.median(np.diff(motion[:, 0])))
-    velocity, simulated = measured[:, :1], [measured[:, 0]]
-    for k in range(middle, middle + measured.shape[1] - 1):
-        # A mean velocity is that of a period's middle: half of the torque of either period.
-        acting = 0.5 * (torque[:, k] + torque[:, k + 1])
-        velocity = model.predict(velocity, acting[None, :, None], period, geometry)
-        simulated.append(velocity[:, 0])
-    stamps = 0.5 * (motion[:-1, 0] + motion[1:, 0])[middle : middle + measured.shape[1]]
-    return stamps, measured, np.array(simulated).T

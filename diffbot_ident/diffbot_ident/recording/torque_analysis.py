@@ -25,7 +25,8 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.integral_rows import MotionScale, turns
+from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
 # Share of the largest motion of a segment that counts as the size of the motion.
@@ -35,6 +36,8 @@ HELD_OUT, CYCLE = 5.0, 20.0
 # Longest time held out in all, s.
 MOST_HELD_OUT = 300.0
 UNKNOWN = (math.nan, math.nan)
+# Control periods that a measured velocity is averaged over: an encoder's steps would hide it.
+AVERAGE = 5
 
 
 @dataclass(frozen=True)
@@ -219,3 +222,35 @@ def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
     torque = np.abs([sample.effort for sample in samples])
     sizes = (float(np.abs(values).max()) for values in (body["v"], body["w"], torque))
     return MotionScale(*(TYPICAL * size + 1e-9 for size in sizes))
+
+
+def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
+    """The part held out, beside its simulation.
+
+    The simulation knows the torques, and of the velocities the first one only.
+
+    Args:
+        result: with more than AVERAGE rows held out.
+
+    Returns:
+        Stamps, s, shape (n,); measured and simulated [v, omega], m/s and rad/s, shape (2, n) each.
+    """
+    motion, estimate = result.held_out_motion, result.estimate
+    geometry = result.geometry
+    turned = turns(motion[:, 1:3])
+    body = body_velocity(geometry, turned[:, 0], turned[:, 1])
+    rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
+    kernel = np.ones(AVERAGE) / AVERAGE
+    measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
+    model = Model.of(estimate)
+    torque = delayed(motion[1:, 3:5].T, model.delay)
+    middle = AVERAGE // 2
+    period = float(np.median(np.diff(motion[:, 0])))
+    velocity, simulated = measured[:, :1], [measured[:, 0]]
+    for k in range(middle, middle + measured.shape[1] - 1):
+        # A mean velocity is that of a period's middle: half of the torque of either period.
+        acting = 0.5 * (torque[:, k] + torque[:, k + 1])
+        velocity = model.predict(velocity, acting[None, :, None], period, geometry)
+        simulated.append(velocity[:, 0])
+    stamps = 0.5 * (motion[:-1, 0] + motion[1:, 0])[middle : middle + measured.shape[1]]
+    return stamps, measured, np.array(simulated).T

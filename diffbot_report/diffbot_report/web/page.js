@@ -40,7 +40,8 @@
         found.push({ ...hidden, y: edge(-1) },
           { ...hidden, y: edge(1), fill: "tonexty", fillcolor: shade + "33" });
       }
-      found.push({ x, y, name: curve.name, mode: "lines", connectgaps: false,
+      found.push({ x, y, name: curve.name, mode: curve.dots ? "markers" : "lines",
+        connectgaps: false, marker: { color: shade, size: 3.5 },
         line: { color: shade, width: 1.6, shape, dash: curve.dashed ? "dash" : "solid" } });
     }
     return found;
@@ -64,6 +65,24 @@
     Plotly.react(place, traces(chart), plan, settings);
     // Said aloud by screen readers and shown where nothing can be drawn.
     if (!chart.curves.length) place.textContent = "nothing was recorded";
+  }
+
+  function drawIntervals(chart, place) {
+    const plan = layout({ x_unit: chart.unit });
+    place.style.setProperty("--rows", chart.names.length);
+    plan.hovermode = "closest";
+    plan.yaxis.autorange = "reversed";
+    plan.yaxis.type = "category";
+    plan.yaxis.categoryarray = chart.names;
+    plan.xaxis.nticks = 6;
+    if (chart.truth !== null) {
+      plan.shapes = [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: chart.truth,
+        x1: chart.truth, line: { color: colour("truth"), width: 1.4, dash: "dash" } }];
+    }
+    Plotly.react(place, [{ type: "scatter", mode: "markers", x: chart.values, y: chart.names,
+      name: chart.unit, marker: { color: colour("first"), size: 9 },
+      error_x: { type: "data", array: chart.half_widths, color: colour("first"), width: 6 } }],
+      plan, settings);
   }
 
   function drawMatrix(chart, place) {
@@ -203,7 +222,13 @@
       before = performance.now();
       requestAnimationFrame(tick);
     }
+    function closer(factor) {
+      zoom = Math.min(50, Math.max(0.5, zoom * factor));
+      draw();
+    }
     play.addEventListener("click", toggle);
+    tools.querySelector(".closer").addEventListener("click", () => closer(1.5));
+    tools.querySelector(".farther").addEventListener("click", () => closer(1 / 1.5));
     at.addEventListener("input", () => {
       now = begin + (end - begin) * Number(at.value) / 1000;
       draw();
@@ -211,8 +236,7 @@
     place.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.shiftKey) return; // scrolling stays scrolling
       event.preventDefault();
-      zoom = Math.min(50, Math.max(0.5, zoom * Math.exp(-event.deltaY / 400)));
-      draw();
+      closer(Math.exp(-event.deltaY / 400));
     }, { passive: false });
     let held = null;
     place.addEventListener("pointerdown", (e) => { held = [e.clientX, e.clientY]; });
@@ -225,7 +249,7 @@
     });
     place.addEventListener("dblclick", () => { zoom = 1; shift = [0, 0]; draw(); });
     new ResizeObserver(draw).observe(place);
-    return { draw, toggle, state: () => ({ now, running, begin, end }),
+    return { draw, toggle, closer, state: () => ({ now, running, begin, end, zoom }),
       last: time.length ? pose.map((p) => p[time.length - 1]) : null };
   }
   function drawGrid(pen, place2, box, width, height, scale) {
@@ -252,7 +276,8 @@
 
   // One look, light or dark.
   const scenes = {};
-  const draws = { chart: drawChart, matrix: drawMatrix, strips: drawStrips };
+  const draws = { chart: drawChart, intervals: drawIntervals, matrix: drawMatrix,
+    strips: drawStrips };
   function drawAll() {
     for (const chart of data.charts) {
       const place = document.getElementById(chart.key);
@@ -303,7 +328,27 @@
     const first = Object.values(scenes)[0];
     if (event.key === "d") setTheme(!root.classList.contains("dark"));
     if (event.key === " " && first) { event.preventDefault(); first.toggle(); }
+    if (event.key === "+" && first) first.closer(1.5);
+    if (event.key === "-" && first) first.closer(1 / 1.5);
   });
+
+  // Rows that hold all the words in the field above them.
+  for (const label of document.querySelectorAll(".filter")) {
+    const field = label.querySelector("input"), said = label.querySelector("output");
+    const rows = [...label.parentElement.querySelectorAll("tbody tr")];
+    const filter = () => {
+      const words = field.value.toLowerCase().split(/\s+/);
+      let count = 0;
+      for (const row of rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+        count += row.hidden ? 0 : 1;
+      }
+      said.textContent = `${count} of ${rows.length}`;
+    };
+    field.addEventListener("input", filter);
+    filter();
+  }
   for (const button of document.querySelectorAll(".copy")) {
     button.addEventListener("click", () => {
       const text = button.closest("figure").querySelector("pre");

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a page takes to write, and how large it is: runs of a minute and of an hour.
+
+    ./diffbot python benchmarks/page_time.py
+
+The runs are made up at 100 Hz, so that only the page is timed: an identification, and a drive whose
+peaks must be in the page however long it is. Wall time of the best of three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_description import load_robot
+from diffbot_report.controller_topics import CONTROLLERS
+from diffbot_report.drive_page import drive_page
+from diffbot_report.drive_recording import STATUS_ENDS, DriveRecording
+from diffbot_report.drive_results import drive_results
+from diffbot_report.packed_numbers import unpacked
+from diffbot_report.page import read_data, write_page
+from diffbot_report.run_end import ControllerState, Phase
+from diffbot_report.sample_buffer import NANOSECONDS
+from diffbot_report.summary import RunDescription
+
+RATE, LIMIT = 100.0, 1.0
+PEAK = 0.987  # N m, of one sample of the left wheel
+
+
+def drive(seconds: float) -> DriveRecording:
+    """A figure-8 that is followed to some mm, with one peak of torque."""
+    recording = DriveRecording(CONTROLLERS["backstep_controller"])
+    count = round(seconds * RATE)
+    t = np.arange(count) / RATE
+    stamps = np.round(t * NANOSECONDS).astype(np.int64)
+    rng = np.random.default_rng(1)
+    phase = 2.0 * np.pi * t / 20.0
+    reference = np.column_stack([2.0 * np.sin(phase), np.sin(2.0 * phase), phase])
+    rows = np.zeros((count, int(STATUS_ENDS[-1]) + sum(recording.fields.extra.values())))
+    rows[:, :3] = reference
+    rows[:, 3:6] = reference + 0.002 * rng.standard_normal((count, 3))
+    rows[:, 6:10] = rng.standard_normal((count, 4))
+    rows[:, 10:12] = 0.3 * np.sin(5.0 * phase)[:, None] + 0.02 * rng.standard_normal((count, 2))
+    rows[count // 3, 10] = PEAK
+    half = 0.5 * reference[:, 2]
+    truth = np.column_stack([reference[:, :2], np.sin(half), np.cos(half), rows[:, 6:8]])
+    recording.add_truth(stamps, truth)
+    recording.add_status(stamps, rows)
+    recording.add_state(
+        ControllerState(int(stamps[-1]), Phase.DONE, elapsed=float(t[-1]), torque_limit=LIMIT)
+    )
+    return recording
+
+
+def measure(seconds: float, folder: Path) -> str:
+    """One line: time, size, samples that were kept, and whether the peak is in the page."""
+    recording, robot = drive(seconds), load_robot("twil")
+    about = RunDescription("backstepping", "twil", "ideal", 1)
+    summary = {"outcome": "completed", "reason": "", "missing": []}
+    best, path = float("inf"), folder / "report.html"
+    for _ in range(3):
+        begun = time.monotonic()
+        run = recording.run()
+        page = drive_page(
+            run, drive_results(run, recording), recording, robot, about, folder, summary
+        )
+        write_page(page, path)
+        best = min(best, time.monotonic() - begun)
+    charts = {chart["key"]: chart for chart in read_data(path)["charts"]}
+    torque = unpacked(charts["command_0"]["curves"][0]["y"])
+    kept = "kept" if abs(torque.max() - PEAK) < 1e-6 else "LOST"
+    size = path.stat().st_size / 1e6
+    return f"{seconds:8.0f} {len(run):9d} {best:8.2f} {size:8.2f} {len(torque):8d}   {kept}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, nargs="+", default=[60.0, 3600.0])
+    options = parser.parse_args()
+    print(f"{'run, s':>8} {'samples':>9} {'page, s':>8} {'size, MB':>8} {'points':>8}   peak")
+    with tempfile.TemporaryDirectory() as folder:
+        for seconds in options.seconds:
+            print(measure(seconds, Path(folder)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

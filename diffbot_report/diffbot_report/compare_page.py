@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One page that compares runs: what they found, whether that differs, and their curves overlaid.
+
+It reads what runs left: summary.json for the numbers, and the charts that report.html holds. So it
+compares runs of any kind, robots, simulators and estimators, before and after; what only some of
+the runs have is shown of these.
+
+Values with intervals differ significantly where |a - b| > z sqrt(s_a^2 + s_b^2), both taken as
+normal and independent, with z for 5 % in all of the table's comparisons together (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.calibration_page import half_width, quantities
+from diffbot_report.packed_numbers import unpacked
+from diffbot_report.page import (
+    REPORT,
+    Chart,
+    Curve,
+    Intervals,
+    Page,
+    Part,
+    Role,
+    Scene,
+    Section,
+    Table,
+    Tone,
+    read_data,
+)
+from diffbot_report.quantity import MISSING, significant, with_uncertainty
+from diffbot_report.summary import strict
+
+SUMMARY = "summary.json"
+# Keys of summary.json that hold quantities with intervals; `verdicts` are those of recordings.
+WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")
+# Keys that say how a run went, its figures by name; what they hold below these counts, too.
+FIGURES = (
+    "tracking", "odometry_drift", "peak_torque", "peak_speed", "peak_yaw_rate", "samples",
+    "residual_std", "torque_delay", "friction_share", "kept", "longest_time_to_zero", "duration",
+)  # fmt: skip
+FAMILY_ERROR = 0.05
+ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
+# What charts show of the world, or of what was asked for: of one run is enough.
+SHARED = ("wanted", "truth", "quiet")
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """What a run left.
+
+    Attributes:
+        label: for people, unlike those of the others.
+        path: folder.
+        summary: content of summary.json; empty where it cannot be read.
+        charts: what report.html holds, by key; empty where there is none.
+        problem: what cannot be read, and why; None: all can.
+    """
+
+    label: str
+    path: Path
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    problem: str | None = None
+
+
+def read_run(path: Path) -> RunResults:
+    """What a run left in a folder, or beside a file of it; `problem` says what is wrong with it."""
+    folder = path if path.is_dir() else path.parent
+    label = folder.resolve().name
+    problems = []
+    summary: Mapping[str, Any] = {}
+    try:
+        summary = _summary(folder / SUMMARY)
+    except (OSError, ValueError) as error:
+        problems.append(f"{label}: {SUMMARY} cannot be read: {_reason(error)}")
+    charts: Mapping[str, Mapping[str, Any]] = {}
+    try:
+        charts = {str(chart["key"]): chart for chart in read_data(folder / REPORT)["charts"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        problems.append(f"{label}: no curves: {_reason(error)}")
+    return RunResults(label, folder, summary, charts, "; ".join(problems) or None)
+
+
+def _summary(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"it holds a {type(found).__name__}, no object with keys")
+    # JSON may say 1e400, which is no number that a page can hold.
+    known: Mapping[str, Any] = strict(found)
+    return known
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def compare_page(runs: Sequence[RunResults], command: str) -> Page:
+    """The page.
+
+    Args:
+        runs: at least one; the first is the one that others are compared with.
+        command: that repeats it.
+    """
+    runs = _labelled(runs)
+    notes = [run.problem for run in runs if run.problem]
+    for run in runs:
+        if run.summary.get("outcome") in ("failed", "stopped"):
+            reason = run.summary.get("reason")
+            ended = f"{run.label}: {run.summary['outcome']}"
+            notes.append(f"{ended}: {reason}" if reason else ended)
+    found = _Quantities(runs)
+    tone, verdict = _verdict(runs, found)
+    return Page(
+        title=" against ".join(run.label for run in runs),
+        tone=tone,
+        verdict=verdict,
+        advice="Differences are against the first run. Curves of all runs are overlaid below.",
+        answer=found.table() if found.names else _runs(runs),
+        notes=notes,
+        sections=[section for section in _sections(runs, found) if section.parts],
+        summary={"name": "view", "runs": {run.label: dict(run.summary) for run in runs}},
+        texts={"Repeat this": command},
+    )
+
+
+def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
+    """Runs with labels of their own: equal names get the folder that they lie in, or a number."""
+    names = [run.label for run in runs]
+    if len(set(names)) < len(names):
+        names = ["/".join(run.path.resolve().parts[-2:]) for run in runs]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({i + 1})" for i, name in enumerate(names)]
+    return [
+        RunResults(name, run.path, run.summary, run.charts, run.problem)
+        for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]:
+    if not any(run.summary for run in runs):
+        return Tone.BAD, "Of none of these runs the results can be read: see why below."
+    unread = [run.label for run in runs if not run.summary]
+    tone = Tone.CAUTION if unread else Tone.GOOD
+    missing = f" {', '.join(unread)} cannot be read." if unread else ""
+    if found.comparisons:
+        names = [name for name in found.names if any(found.differs(name))]
+        if names:
+            return tone, f"{', '.join(names)} differ significantly.{missing}"
+        text = f"None of {found.comparisons} values differs significantly."
+        return tone, text + missing
+    return tone, f"{len(runs)} runs side by side; none of them gives intervals for two.{missing}"
+
+
+def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Section]:
+    yield Section("Runs", "", [_runs(runs)] if found.names else [], wide=True)
+    yield Section("Intervals", "95 % intervals; dashed: what is true, where it is known.",
+                  found.charts())  # fmt: skip
+    yield Section("Figures", "Change is against the first run.", _figures(runs), wide=True)
+    yield Section("Settings", "Only those that differ.", _settings(runs), wide=True)
+    yield Section("Rows", "Of fault tables and papers: only rows that differ.", _row_table(runs),
+                  wide=True)  # fmt: skip
+    yield Section("Curves", "What one run measured or estimated, over that of the others.",
+                  list(_overlaid(runs)))  # fmt: skip
+    yield Section("Paths", "The robot of the first run, over the paths of the others.",
+                  list(_paths(runs)), wide=True)  # fmt: skip
+
+
+class _Quantities:
+    """Values with intervals of all runs, by name.
+
+    Attributes:
+        names: in the order in which they come.
+        comparisons: pairs of values with intervals, each with the first run's.
+    """
+
+    def __init__(self, runs: Sequence[RunResults]) -> None:
+        self._runs = runs
+        self._found = [dict(_with_intervals(run.summary)) for run in runs]
+        self.names = list(dict.fromkeys(name for found in self._found for name in found))
+        self.comparisons = sum(
+            other is not None for name in self.names for other in self._deviations(name)
+        )
+        share = FAMILY_ERROR / max(self.comparisons, 1)
+        self.limit = NormalDist().inv_cdf(1.0 - 0.5 * share)
+
+    def _deviations(self, name: str) -> list[float | None]:
+        """Differences from the first run's value over their standard deviation."""
+        first, *others = (_value(found.get(name)) for found in self._found)
+        return [_deviation(first, other) for other in others]
+
+    def differs(self, name: str) -> list[bool]:
+        """Whether each value after the first differs from it significantly."""
+        return [z is not None and abs(z) > self.limit for z in self._deviations(name)]
+
+    def table(self) -> Table:
+        """Values side by side."""
+        rows, marks = [], []
+        for name in self.names:
+            entries = [found.get(name) for found in self._found]
+            unit = next((str(e.get("unit", "")) for e in entries if e is not None), "")
+            cells = [_text(entry) for entry in entries]
+            differs = self.differs(name)
+            said = [
+                "" if z is None else f"{z:+.1f} σ" + (" differs" if sure else "")
+                for z, sure in zip(self._deviations(name), differs, strict=True)
+            ]
+            rows.append([name, unit.replace("^2", "²"), *cells, *said])
+            marks.append(Tone.CAUTION if any(differs) else None)
+        labels = [run.label for run in self._runs]
+        more = ["difference"] if len(labels) == 2 else [f"{label}: by" for label in labels[1:]]
+        note = (
+            f"σ: of the difference; it differs beyond {self.limit:.2f} σ, which "
+            f"{100 * FAMILY_ERROR:g} % of pages with {self.comparisons} equal pairs would show."
+            if self.comparisons
+            else ""
+        )
+        return Table(["", "unit", *labels, *more], rows, note=note, marks=marks)
+
+    def charts(self) -> list[Part]:
+        """Intervals side by side, of what at least one run gives an interval for."""
+        parts: list[Part] = []
+        for i, name in enumerate(self.names):
+            entries = [found.get(name) for found in self._found]
+            halves = [math.nan if e is None else half_width(e) for e in entries]
+            values = [_number(None if e is None else e.get("value")) for e in entries]
+            if not any(half is not None and math.isfinite(half) for half in halves):
+                continue
+            unit = next((str(e.get("unit", "")) for e in entries if e is not None), "")
+            truths = {_known(e.get("closed_form")) for e in entries if e is not None} - {None}
+            parts.append(
+                Intervals(
+                    f"interval_{i}", name, unit.replace("^2", "²"),
+                    [run.label for run in self._runs], values,
+                    [math.nan if half is None else half for half in halves],
+                    # Robots of their own have truths of their own.
+                    truth=truths.pop() if len(truths) == 1 else None,
+                    note="differs" if any(self.differs(name)) else "",
+                )
+            )  # fmt: skip
+        return parts
+
+
+def _with_intervals(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for key in WITH_INTERVALS:
+        group = summary.get(key)
+        if isinstance(group, Mapping) and "value" in group:
+            yield key.replace("_", " "), group
+            continue
+        for name, entry in quantities(group):
+            yield name if key == "parameters" else f"{key}: {name}".replace("_", " "), entry
+    verdicts = summary.get("verdicts")
+    if isinstance(verdicts, Mapping) and not summary.get("parameters"):
+        for subject, verdict in verdicts.items():
+            if isinstance(verdict, Mapping):
+                for name, entry in quantities(verdict.get("parameters")):
+                    yield f"{subject}: {name}", entry
+
+
+def _known(value: Any) -> float | None:
+    known = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if known else None
+
+
+def _number(value: Any) -> float:
+    return math.nan if (known := _known(value)) is None else known
+
+
+def _value(entry: Mapping[str, Any] | None) -> tuple[float, float] | None:
+    """Value and standard deviation; None where not both are known."""
+    if entry is None:
+        return None
+    half = half_width(entry)
+    value = _known(entry.get("value"))
+    return None if half is None or value is None else (value, half / NORMAL_95)
+
+
+def _deviation(
+    first: tuple[float, float] | None, other: tuple[float, float] | None
+) -> float | None:
+    if first is None or other is None:
+        return None
+    std = math.hypot(first[1], other[1])
+    difference = other[0] - first[0]
+    if std == 0.0:
+        return 0.0 if difference == 0.0 else math.copysign(math.inf, difference)
+    return difference / std
+
+
+def _text(entry: Mapping[str, Any] | None) -> str:
+    if entry is None:
+        return MISSING
+    value, half = _known(entry.get("value")), half_width(entry)
+    text, spread = with_uncertainty(value, half)
+    return text if half is None else f"{text} ± {spread}"
+
+
+def _runs(runs: Sequence[RunResults]) -> Table:
+    names = ("name", "robot", "sim", "seed", "started", "duration", "outcome")
+    rows = [
+        [run.label, *(_plain(run.summary.get(name)) for name in names)] for run in runs
+    ]  # fmt: skip
+    return Table(["run", *names], rows)
+
+
+def _plain(value: Any) -> str:
+    if value is None or value == "":
+        return MISSING
+    return significant(value, 4) if isinstance(value, float) else str(value)
+
+
+def _flat(value: Any, prefix: str) -> Iterator[tuple[str, float]]:
+    """All numbers below a key, with their names."""
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from _flat(entry, f"{prefix} {name}")
+    elif isinstance(value, list):
+        for i, entry in enumerate(value):
+            yield from _flat(entry, f"{prefix} {i + 1}")
+    elif not isinstance(value, bool) and (known := _known(value)) is not None:
+        yield prefix, known
+
+
+def _figures(runs: Sequence[RunResults]) -> list[Part]:
+    """Figures of how the runs went, with their change."""
+    found = [
+        {name: value for key in FIGURES for name, value in _flat(run.summary.get(key), key)}
+        for run in runs
+    ]
+    names = list(dict.fromkeys(name for figures in found for name in figures))
+    rows = []
+    for name in names:
+        values = [figures.get(name) for figures in found]
+        first, *others = values
+        changes = [
+            MISSING if first is None or other is None or first == 0.0
+            else f"{100.0 * (other - first) / abs(first):+.3g} %"
+            for other in others
+        ]  # fmt: skip
+        cells = [MISSING if value is None else significant(value, 4) for value in values]
+        rows.append([name.replace("_", " "), *cells, *changes])
+    labels = [run.label for run in runs]
+    more = ["change"] if len(labels) == 2 else [f"{label}: change" for label in labels[1:]]
+    note = "SI units: s, m, rad, N m; settling_time and others that never came are left out."
+    head = ["", *labels, *more]
+    return [Table(head, rows, note=note, filtered=len(rows) > len(ROLES) ** 2)] if rows else []
+
+
+def _settings(runs: Sequence[RunResults]) -> list[Part]:
+    """Launch arguments and versions that are not the same in all runs."""
+    rows = []
+    for group in ("arguments", "versions"):
+        maps = [m if isinstance(m := run.summary.get(group), Mapping) else {} for run in runs]
+        for name in dict.fromkeys(name for each in maps for name in each):
+            values = [_plain(each.get(name)) for each in maps]
+            if len(set(values)) > 1:
+                rows.append([str(name), *values])
+    return [Table(["", *(run.label for run in runs)], rows)] if rows else []
+
+
+def _row_table(runs: Sequence[RunResults]) -> list[Part]:
+    """Rows of fault tables and papers whose verdict is not the same in all runs."""
+    found = [dict(_judged(run.summary.get("rows"))) for run in runs]
+    names = list(dict.fromkeys(name for rows in found for name in rows))
+    rows = [
+        [name, *values]
+        for name in names
+        if len(set(values := [rows.get(name, MISSING) for rows in found])) > 1
+    ]
+    return [Table(["row", *(run.label for run in runs)], rows, filtered=True)] if rows else []
+
+
+def _judged(rows: Any) -> Iterator[tuple[str, str]]:
+    """What rows are about, and their verdicts."""
+    if not isinstance(rows, list):
+        return
+    for row in rows:
+        if not isinstance(row, Mapping):
+            continue
+        parts = (row.get(key) for key in ("paper", "table", "quantity", "group", "row", "engine"))
+        name = ": ".join(str(part) for part in parts if part)
+        verdict = row.get("verdict", "kept" if row.get("passed") else "FAILS")
+        number = _known(row.get("ours", row.get("time_to_zero")))
+        yield name, str(verdict) + ("" if number is None else f", {significant(number, 4)}")
+
+
+def _overlaid(runs: Sequence[RunResults]) -> Iterator[Chart]:
+    """Charts that at least two runs have: the first curve of each run, and what they share."""
+    keys = dict.fromkeys(key for run in runs for key in run.charts)
+    for key in keys:
+        drawn = [(i, run, run.charts[key]) for i, run in enumerate(runs) if key in run.charts]
+        drawn = [entry for entry in drawn if entry[2].get("kind") == "chart"]
+        if len(drawn) < 2:
+            continue
+        own: list[Curve] = []
+        shared: dict[str, Curve] = {}
+        for i, run, chart in drawn:
+            curves = chart.get("curves") or []
+            first = next((c for c in curves if c["role"] not in SHARED), None)
+            if first is not None:
+                own.append(_curve(first, f"{run.label}: {first['name']}", ROLES[i % len(ROLES)],
+                                  i >= len(ROLES)))  # fmt: skip
+            for curve in curves:
+                if curve["role"] in ("wanted", "truth"):
+                    role = Role(curve["role"])
+                    shared.setdefault(curve["name"], _curve(curve, curve["name"], role, True))
+        if len(own) < 2:
+            continue
+        _, _, chart = drawn[0]
+        yield Chart(
+            f"curve_{key}", _title(key), chart.get("unit", ""), [*own, *shared.values()],
+            chart.get("x_unit", ""), chart.get("group"), limits=chart.get("limits") or (),
+            logarithmic=bool(chart.get("logarithmic")),
+        )  # fmt: skip
+
+
+def _title(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _curve(found: Mapping[str, Any], name: str, role: Role, dashed: bool) -> Curve:
+    band = None if found.get("band") is None else unpacked(found["band"])
+    return Curve(name, unpacked(found["x"]), unpacked(found["y"]), role, band,
+                 bool(found.get("steps")), dashed, bool(found.get("dots")))  # fmt: skip
+
+
+def _paths(runs: Sequence[RunResults]) -> Iterator[Scene]:
+    """The first run that has a scene drives; the others are paths."""
+    scenes = [
+        (i, run, chart)
+        for i, run in enumerate(runs)
+        for chart in run.charts.values()
+        if chart.get("kind") == "scene"
+    ]
+    if len(scenes) < 2:
+        return
+    (_, first, chart), *others = scenes
+    paths = [
+        (run.label, ROLES[i % len(ROLES)],
+         np.column_stack([unpacked(column) for column in other["pose"][:2]]))
+        for i, run, other in others
+    ]  # fmt: skip
+    pose = np.column_stack([unpacked(column) for column in chart["pose"]])
+    wanted = [
+        (path["name"], Role.WANTED,
+         np.column_stack([unpacked(column) for column in path["places"]]))
+        for path in chart["paths"]
+        if path["role"] == "wanted"
+    ]  # fmt: skip
+    red, green, blue = (shade / 255.0 for shade in chart["colour"])
+    yield Scene(
+        "paths", "Paths", unpacked(chart["time"]), pose, [*wanted, *paths],
+        [np.array(polygon) for polygon in chart["outline"]], (red, green, blue),
+        arena=chart.get("arena"), note=f"the robot is that of {first.label}",
+    )  # fmt: skip

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html of identify, faults, reproduce and calibrations, and the page that compares runs."""
+
+import json
+import math
+from pathlib import Path
+
+import browser as chromium
+import numpy as np
+import pytest
+from ident_example import VERIFICATION, example_recording
+from test_page import ident_report, needs_browser, verdict_of
+from written_pages import assert_drawn, charts_of, data_of, numbers
+
+from diffbot_bringup.commands import view
+from diffbot_bringup.commands.identify import main as identify
+from diffbot_bringup.usage import UsageError
+from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
+from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
+from diffbot_ident.recording.motor_analysis import analyse_motors
+from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.sysid_log import read_sysid
+from diffbot_papers.page import Picture, Section, Table, matches
+from diffbot_papers.page import page as papers_page
+from diffbot_report.calibration_page import calibration_page
+from diffbot_report.compare_page import compare_page, read_run
+from diffbot_report.identify_page import identify_page
+from diffbot_report.page import Chart, Curve, write_page
+from diffbot_report.page import Section as Part
+from diffbot_report.summary import write_summary
+from diffbot_study.recorded_bag import write_run
+from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.sysid_logs import Drivetrain, make_logs
+from faults.row import Outcome, Promise, Row, Verdict
+from faults.verdicts import write_verdicts
+
+# One pixel.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+def saved(findings, folder):
+    """The page of what a recording gave, and its summary."""
+    folder.mkdir()
+    findings.save(folder, {"name": "identify", "files": ["log.csv"], "outcome": "completed"})
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    made = identify_page(findings, summary, folder, ["log.csv"])
+    return write_page(made, folder / "report.html"), summary
+
+
+def first_order(seed=4):
+    """25 s of an axis with a time constant of 0.3 s and a gain of 0.9, at 50 Hz, and its noise."""
+    rng = np.random.default_rng(seed)
+    command = np.repeat(rng.uniform(-0.5, 0.5, 50), 25)
+    v = np.zeros(len(command))
+    for k in range(1, len(v)):
+        v[k] = v[k - 1] + (0.9 * command[k - 1] - v[k - 1]) * (1.0 - math.exp(-0.02 / 0.3))
+    v += 0.003 * rng.standard_normal(len(v))
+    return Segment(0.02 * np.arange(len(v)), 0.02, {"command_v": command, "v": v})
+
+
+def verdict(row, engine="ideal", time=0.08, problems=()):
+    about = Row("Silence", row, Promise.ZERO, (engine,), lambda _: None)
+    return Verdict(about, engine, Outcome(time, 0.5, 1.0, detail="2 cases"), problems)
+
+
+def calibration(outcome="completed", identified=True):
+    def entry(value, half, known=True, **more):
+        bounds = {"lower": value - half, "upper": value + half} if known else {}
+        return {"value": value, "lower": None, "upper": None, **bounds, "identified": known, **more}
+
+    slow = "no turn was fast enough: 0.2 rad/s, 1 needed"
+    return {
+        "name": "calibrate", "outcome": outcome, "reason": "the gyro fell silent",
+        "calibration": {
+            "left_radius": entry(0.0994, 0.0002, before=0.1),
+            "right_radius": entry(0.1003, 0.0002, before=0.1),
+            "track": entry(0.3312, 0.0011, identified, reason=None if identified else slow),
+            "gyro": {"scale": entry(1.002, 0.003, unit="1"), "bias": entry(0.01, 0.002)},
+        },
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def pages(folder):
+    """Pages with their summaries, of each kind."""
+    found = {}
+    write_run(folder / "bag", record(Setting(), 3, 20.0).samples, "mcap")
+    words = [str(folder / "bag"), "--robot", "twil", "--html", "--output", str(folder / "torque")]
+    assert identify(words) == 0
+    found["torque"] = folder / "torque" / "report.html"
+    axes = analyse_axes([first_order()])
+    found["velocity"], _ = saved(findings_of_axes(axes, "25 s", "a robot", "log"), folder / "axes")
+    log = folder / "log.json"
+    (made,) = make_logs([Drivetrain(ks=(0.6, 0.6), kv=(2.7, 2.7), ka=(0.5, 0.5), ramp=1.0)], 5)
+    log.write_text(json.dumps(made))
+    found["voltage"], _ = saved(voltage_findings([read_sysid(log)]), folder / "voltage")
+    (folder / "faults").mkdir()
+    rows = [verdict("states stop: ident"), verdict("states stop: backstep_controller"),
+            verdict("dt 0: ident", "mujoco", 0.3, ("zero after 300 ms",))]  # fmt: skip
+    paths = write_verdicts(rows, folder / "faults", 1.0, 3, "./diffbot faults")
+    assert [path.name for path in paths] == ["faults.md", "summary.json", "report.html"]
+    found["faults"] = paths[-1]
+    table = Table("Table 1", (matches("K7", "1/(kg m)", 2.5, 2.501), matches("m", "kg", 1.0, 2.0)))
+    section = Section("A robot", "Somebody.", ("What.",), (table,), (Picture("p", "It", PNG),))
+    summary = {"name": "reproduce", "outcome": "completed", "rows": [{"ours": 2.501}]}
+    (folder / "papers").mkdir()
+    found["papers"] = write_page(
+        papers_page([section], summary, "./diffbot reproduce"), folder / "papers" / "report.html"
+    )
+    (folder / "calibration").mkdir()
+    curve = Chart("drift", "Drift", "m", [Curve("after", [0.0, 1.0], [0.0, 0.5])])
+    page = calibration_page(
+        calibration(), folder / "calibration", "./diffbot", [Part("Drift", "", [curve])]
+    )
+    found["calibration"] = write_page(page, folder / "calibration" / "report.html")
+    return {
+        kind: (path, json.loads((path.parent / "summary.json").read_text(encoding="utf-8"))
+               if (path.parent / "summary.json").exists() else data_of(path)["summary"])
+        for kind, path in found.items()
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def compared(folder):
+    """Two identifications that differ in K7 only, a drive, and garbage: their folders."""
+    ident_report(example_recording(verification=VERIFICATION), folder / "before")
+    after = example_recording(seed=2)
+    ident_report(after, folder / "after")
+    summary = json.loads((folder / "after" / "summary.json").read_text())
+    k7 = summary["parameters"]["K7"]
+    k7["value"] += 20.0 * k7["std"]
+    k7["interval95"] = [end + 20.0 * k7["std"] for end in k7["interval95"]]
+    write_summary(summary, folder / "after")
+    (folder / "garbage").mkdir()
+    (folder / "garbage" / "summary.json").write_text('{"parameters": [1, 2')
+    return folder
+
+
+def test_the_page_of_a_torque_robot_has_the_numbers_of_its_summary(pages):
+    page, summary = pages["torque"]
+    tone, said = verdict_of(page)
+    assert (tone, said) == ("good", "Identified, and it may be used: torque robot.")
+    charts = charts_of(page)
+    for name in ("K5", "K6", "K7", "K8"):
+        entry = summary["parameters"][name]
+        assert charts[name]["values"][0] == entry["value"]
+        assert charts[name]["half_widths"][0] == pytest.approx(1.96 * entry["std"], rel=1e-4)
+    # Where one side's prediction ends, so does what was measured.
+    measured, predicted = charts["held_out_v"]["curves"]
+    assert len(numbers(measured["y"])) == len(numbers(predicted["y"])) > 100
+    text = page.read_text(encoding="utf-8")
+    assert "./diffbot identify" in text and "dynamic_parameters.yaml" in text
+
+
+def test_the_page_of_a_velocity_robot_says_each_axis_and_its_evidence(pages):
+    page, summary = pages["velocity"]
+    found = summary["verdicts"]["forward axis"]
+    text = page.read_text(encoding="utf-8")
+    assert f"{found['r_squared_held_out']:.4f}" in text
+    charts = charts_of(page)
+    best = charts["dead_time_v"]["events"][0][0]
+    assert best == pytest.approx(found["parameters"]["dead time"]["value"])
+    rest = numbers(charts["residual_v"]["curves"][0]["y"])
+    rms = np.sqrt(np.nanmean(rest.astype(float) ** 2))
+    assert rms == pytest.approx(found["error_held_out"], rel=1e-3)
+
+
+def test_the_page_of_a_log_of_voltages_predicts_each_test(pages):
+    charts = charts_of(pages["voltage"][0])
+    keys = {key for key, chart in charts.items() if "slow tests" in str(chart["curves"])}
+    assert len(keys) >= 3 and sum(key.startswith("held_out") for key in charts) >= 4
+
+
+def test_motors_without_a_result_have_a_page_that_says_so(tmp_path):
+    noise = np.random.default_rng(1).standard_normal
+    channels = {f"{side}_{what}": noise(400) for side in ("left", "right")
+                for what in ("voltage", "current", "velocity")}  # fmt: skip
+    findings = motor_findings(analyse_motors([(0.01, channels)]), "4 s", "log")
+    page, summary = saved(findings, tmp_path / "out")
+    assert summary["usable"] == "none" and verdict_of(page)[0] == "bad"
+    assert {"voltage_0", "rest_1"} <= set(charts_of(page))
+
+
+def test_the_fault_page_counts_and_an_interrupted_table_says_so(pages, tmp_path):
+    page, summary = pages["faults"]
+    tone, said = verdict_of(page)
+    assert tone == "bad" and said.startswith("2 of 3 rows keep their promise; longest time")
+    assert summary["outcome"] == "completed"
+    write_verdicts([verdict("a: ident")], tmp_path, 1.0, 2, "./diffbot faults")
+    tone, said = verdict_of(tmp_path / "report.html")
+    assert tone == "caution" and said.startswith("Interrupted after 1 of 2 rows: 1 of 1 rows")
+
+
+def test_the_page_of_papers_says_what_is_missed(pages):
+    tone, said = verdict_of(pages["papers"][0])
+    assert (tone, said) == ("caution", "Of 2 published values: 1 reproduced, 1 not reached.")
+    text = pages["papers"][0].read_text(encoding="utf-8")
+    # Tables and pictures need no plotting library.
+    assert len(text) < 100_000 and "not reached: A robot, m: published 1 kg, ours 2" in text
+
+
+def test_the_page_of_a_calibration(pages, tmp_path):
+    assert verdict_of(pages["calibration"][0])[0] == "good"
+
+    def said(summary):
+        page = calibration_page(summary, tmp_path, "./diffbot calibrate")
+        return page.tone.value, page.verdict
+
+    tone, text = said(calibration(identified=False))
+    assert tone == "caution" and "but for track" in text
+    assert said(calibration("failed")) == (
+        "bad",
+        "The calibration failed: the gyro fell silent",
+    )
+    assert said(calibration("stopped"))[1].startswith("Interrupted")
+    for garbage in ({}, {"calibration": 3}, {"calibration": {"track": [1]}}):
+        assert said(garbage)[0] == "bad"
+
+
+def test_the_comparison_finds_what_differs_and_only_that(compared):
+    page = compare_page([read_run(compared / name) for name in ("before", "after")], "./diffbot")
+    assert page.tone.value == "good" and page.verdict == "K7 differ significantly."
+    rows = {row[0]: row for row in page.answer.rows}
+    assert "differs" in rows["K7"][-1] and "differs" not in rows["K5"][-1]
+    curves = {part.key for section in page.sections for part in section.parts
+              if isinstance(part, Chart)}  # fmt: skip
+    assert {"curve_K5", "curve_v", "curve_torque_left"} <= curves
+
+
+def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
+    pair = [str(compared / "before"), str(compared / "garbage"), "--output", str(tmp_path / "a")]
+    assert view.main(pair) == 0
+    page = Path(capsys.readouterr().out.strip())
+    tone, said = verdict_of(page)
+    assert tone == "caution" and "garbage cannot be read" in said
+    assert view.main([str(compared / "garbage"), "--output", str(tmp_path / "b")]) == 1
+    assert verdict_of(tmp_path / "b" / "report.html")[0] == "bad"
+    # One run that has a page is shown as it is.
+    capsys.readouterr()
+    assert view.main([str(compared / "before")]) == 0
+    assert capsys.readouterr().out.strip() == str(compared / "before" / "report.html")
+    with pytest.raises(UsageError, match="there is no such folder"):
+        view.main([str(compared / "nothing")])
+
+
+@pytest.mark.parametrize(
+    "summary",
+    ["[]", "null", '{"parameters": {"K5": {"value": "x", "interval95": "ab", "closed_form": []}}}',
+     '{"rows": [1, {"row": 3}], "arguments": 4, "outcome": ["failed"], "verdicts": {"a": 1}}',
+     '{"tracking": {"true": {"rms": 1e400}}, "parameters": {"K5": 1}}', "\ud800" * 3],
+)  # fmt: skip
+def test_no_summary_breaks_the_comparison(summary, compared, tmp_path):
+    (tmp_path / "summary.json").write_bytes(summary.encode(errors="surrogatepass"))
+    page = compare_page([read_run(tmp_path), read_run(compared / "before")], "./diffbot view")
+    write_page(page, tmp_path / "report.html")
+    assert data_of(tmp_path / "report.html")["charts"]
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["torque", "voltage", "papers", "calibration"])
+def test_a_browser_draws_each_page_without_a_request(tab, pages, kind):
+    page, _ = pages[kind]
+    tab.open(page, 390)
+    assert_drawn(tab, page)
+    assert tab.value("document.documentElement.scrollWidth") <= 390
+
+
+@needs_browser
+def test_a_browser_filters_the_rows_of_the_fault_table(tab, pages):
+    page, summary = pages["faults"]
+    tab.open(page)
+    assert_drawn(tab, page)
+    assert len(summary["rows"]) == tab.value("diffbot.data.summary.rows.length") == 3
+    field = "document.querySelector('.filter input')"
+    tab.value(f"{field}.value = 'ident mujoco'; {field}.dispatchEvent(new Event('input'))")
+    rows = "[...document.querySelectorAll('.filter ~ .table tbody tr')].filter(r => !r.hidden)"
+    assert tab.value(f"{rows}.map(r => r.cells[0].textContent)") == ["dt 0"]
+    assert tab.value("document.querySelector('.filter output').textContent") == "1 of 3"
+
+
+@needs_browser
+def test_a_browser_draws_the_comparison(tab, compared, tmp_path):
+    words = [str(compared / name) for name in ("before", "after")]
+    assert view.main([*words, "--output", str(tmp_path)]) == 0
+    tab.open(tmp_path / "report.html")
+    assert_drawn(tab, tmp_path / "report.html")
+    shown = tab.value("Array.from(document.getElementById('interval_2').data[0].x)")
+    found = [json.loads((Path(word) / "summary.json").read_text()) for word in words]
+    assert shown == [summary["parameters"]["K7"]["value"] for summary in found]
+    tab.press("+")
+    assert tab.value("diffbot.scenes.paths.state().zoom") == 1.5
