@@ -316,8 +316,7 @@ class Readings:
                     text=str(status.message),
                     commands=commands,
                     stopped=commands and values.get("state") == "stopped",
-                    pressed=commands
-                    and values.get("emergency stop", "not pressed") != "not pressed",
+                    pressed=commands and stop != "not pressed",
                 )
             )
 
