@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -32,7 +33,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from diffbot_description import load_robot
+from diffbot_description import Robot, load_robot
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
 from diffbot_node.presence import Presence
@@ -76,6 +77,11 @@ NICENESS = 5  # what commands the robot comes first
 class LiveViewParameters(RobotParameters):
     """Of live_view."""
 
+    robot: str = parameter(
+        "",
+        "robot of the suite, or a robot's YAML, URDF or xacro file; empty: the one that the nodes "
+        "name in their parameter of this name",
+    )
     address: str = parameter(
         "127.0.0.1",
         "IP address to listen on; 127.0.0.1: this machine only, 0.0.0.0: all its networks, with a "
@@ -111,7 +117,9 @@ class LiveView(PolledNode):
         os.nice(NICENESS)
         self.exit_code: int | None = None
         self.values = declare(self, LiveViewParameters)
-        robot = load_robot(self.values.robot)
+        robot = load_robot(self.values.robot or RobotParameters.robot)
+        self._asked: set[str] = set()
+        self._is_known = bool(self.values.robot)
         self._store = Store(SPACING)
         self._readings = Readings(robot, self._store)
         self._feeds: dict[str, tuple[str, Subscription[Any]]] = {}
@@ -123,7 +131,7 @@ class LiveView(PolledNode):
         self._store.set(
             mode="live",
             controls=self.values.controls,
-            title=f"{robot.name}, ROS domain {os.environ.get('ROS_DOMAIN_ID', '0')}",
+            title=_title(robot),
             silent=None,
         )
         self._heard: float | None = None
@@ -178,6 +186,8 @@ class LiveView(PolledNode):
             there = there or self.count_publishers(topic) > 0
         self._buttons.find()
         self._show_nodes()
+        if not self._is_known:
+            self._ask_for_robot()
         leaves = self.values.leave_when_alone
         if self._graph.have_left(there) and self._graph.met:
             self._store.set(ended=True)
@@ -208,6 +218,32 @@ class LiveView(PolledNode):
             if gone and each["text"] != "gone":
                 self._readings.node_state(NodeState(name, "quiet", "gone"))
 
+    def _ask_for_robot(self) -> None:
+        """Ask each node once for its parameter `robot`."""
+        for name, space in self.get_node_names_and_namespaces():
+            full = f"{space.rstrip('/')}/{name}"
+            if name.startswith("_") or full in self._asked or not full.startswith(self.below):
+                continue
+            client = self.create_client(GetParameters, f"{full}/get_parameters")
+            if client.service_is_ready():
+                self._asked.add(full)
+                answer = client.call_async(GetParameters.Request(names=["robot"]))
+                answer.add_done_callback(self._on_robot)
+
+    def _on_robot(self, answer: Any) -> None:
+        values = answer.result().values
+        name = values[0].string_value if values else ""
+        if not name or self._is_known:
+            return
+        try:
+            robot = load_robot(name)
+        except (ValueError, OSError) as error:
+            self.get_logger().warning(f"the nodes' robot cannot be shown: {error}")
+            return
+        self._is_known = True
+        self._readings.use_robot(robot)
+        self._store.set(title=_title(robot))
+
     def _take_all(self, now: float) -> None:
         for topic, (kind, feed) in self._feeds.items():
             for data in self._chosen(topic, list(self.take(feed))):
@@ -237,6 +273,10 @@ class LiveView(PolledNode):
         what = command["do"]
         if what in allowed.get(self.values.controls, ()):
             self._buttons.press(what, command)
+
+
+def _title(robot: Robot) -> str:
+    return f"{robot.name}, ROS domain {os.environ.get('ROS_DOMAIN_ID', '0')}"
 
 
 class Buttons:

@@ -84,11 +84,11 @@ class Readings:
     """
 
     def __init__(self, robot: Robot, store: Store) -> None:
-        self._store, self._robot = store, robot
+        self._store = store
         self._begin: float | None = None
+        self._newest = 0.0
         self._source = 0
-        self._joints = JointReader(robot.joints.left, robot.joints.right, ("position",))
-        self._odometry = DiffOdometry(robot.geometry)
+        self.use_robot(robot)
         self._readers: dict[str, Callable[[str, float, Any], None]] = {
             "JointState": self._joint_state,
             "Odometry": self._odom,
@@ -102,7 +102,13 @@ class Readings:
         }
         for fields in CONTROLLERS.values():
             self._readers[fields.message] = self._status_reader(fields)
-        store.set(robot=shape_of(robot), nodes=[], runs={})
+        store.set(nodes=[], runs={})
+
+    def use_robot(self, robot: Robot) -> None:
+        """From now on it is this robot."""
+        self._joints = JointReader(robot.joints.left, robot.joints.right, ("position",))
+        self._odometry = DiffOdometry(robot.geometry)
+        self._store.set(robot=shape_of(robot))
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -121,7 +127,15 @@ class Readings:
         time = stamp.sec + 1e-9 * stamp.nanosec
         if self._begin is None and kind != "DiagnosticArray":
             self._begin = time
-        self._readers[kind](topic, time - (self._begin or 0.0), message)
+        time -= self._begin or 0.0
+        if kind == "JointState":
+            self._newest = time
+        self._readers[kind](topic, time, message)
+
+    def take_torques(self, torques: Sequence[float]) -> None:
+        """Take in a command [left, right], N m, that has no time: that of the newest joint state."""
+        if len(torques) == 2:
+            self._store.add("command", self._newest, map(float, torques))
 
     def node_state(self, state: NodeState) -> None:
         """Put a node's state in the place of its last one."""

@@ -37,13 +37,9 @@ class Series:
         self.generation = 0
         self._newest = -math.inf
 
-    def due(self, time: float) -> bool:
-        """Whether a row of this time, s, would be kept."""
-        return not self._newest - LATE <= time < self._newest + 0.999 * self._spacing
-
     def add(self, time: float, values: Iterable[float]) -> None:
         """Append a row unless it is too close to the one before; numbers not finite become gaps."""
-        if not self.due(time):
+        if self._newest - LATE <= time < self._newest + 0.999 * self._spacing:
             return
         if time < self._newest:
             self.clear()
@@ -90,9 +86,10 @@ class Store:
         with self._lock:
             return self._state.get(name)
 
-    def due(self, name: str, time: float) -> bool:
-        """Whether a series would keep a row of this time, s."""
-        return self._series[name].due(time)
+    @property
+    def is_empty(self) -> bool:
+        """Whether no series has a row."""
+        return not any(each.rows for each in self._series.values())
 
     def add(self, name: str, time: float, values: Iterable[float]) -> None:
         """Append a row to a series at its time, s."""
