@@ -121,7 +121,7 @@ class KeptTopic:
 
     @property
     def readers(self) -> int:
-        """How many of them send receipts; who only looks on sends none, and nobody waits for him."""
+        """How many of them send receipts; who only looks on sends none and is not waited for."""
         return min(self.subscribers, self._node.count_publishers(self._receipts_topic))
 
     def missing(self, readers: int) -> str:

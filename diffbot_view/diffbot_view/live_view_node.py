@@ -224,7 +224,7 @@ class LiveView(PolledNode):
             full = f"{space.rstrip('/')}/{name}"
             if name.startswith("_") or full in self._asked or not full.startswith(self.below):
                 continue
-            client = self.create_client(GetParameters, f"{full}/get_parameters")
+            client: Client[Any, Any] = self.create_client(GetParameters, f"{full}/get_parameters")
             if client.service_is_ready():
                 self._asked.add(full)
                 answer = client.call_async(GetParameters.Request(names=["robot"]))

@@ -30,8 +30,7 @@ def read_recording(path: Path, robot: str) -> Store:
         robot: as launch files take it.
 
     Raises:
-        ValueError: the robot is none, or nothing in the recording can be shown; RecordingError, which
-            is one, where it cannot be read.
+        ValueError: the robot is none, or the recording cannot be read, or holds nothing to show.
     """
     described = load_robot(robot)
     store = Store(SPACING)

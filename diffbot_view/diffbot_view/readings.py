@@ -133,7 +133,7 @@ class Readings:
         self._readers[kind](topic, time, message)
 
     def take_torques(self, torques: Sequence[float]) -> None:
-        """Take in a command [left, right], N m, that has no time: that of the newest joint state."""
+        """Take in torques commanded, [left, right], N m, at the time of the newest joint state."""
         if len(torques) == 2:
             self._store.add("command", self._newest, map(float, torques))
 
