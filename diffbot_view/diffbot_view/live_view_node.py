@@ -70,7 +70,6 @@ NAME = "_live_view"
 LATCHED_KINDS = ("Verification", "VelocityParameters")
 TRUTH = "ground_truth"
 PACKAGES = ("sensor_msgs", "nav_msgs", "diagnostic_msgs", "diffbot_msgs")
-NICENESS = 5  # what commands the robot comes first
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,6 @@ class LiveView(PolledNode):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        os.nice(NICENESS)
         self.exit_code: int | None = None
         self.values = declare(self, LiveViewParameters)
         robot = load_robot(self.values.robot or RobotParameters.robot)
