@@ -47,7 +47,7 @@ def read_recording(path: Path, robot: str) -> Store:
     with closing(bag.messages(read)) as messages:
         for name, _logged, data in messages:
             read[name](data)
-    if store.is_empty:
+    if not store.has("pose"):
         listed = ", ".join(sorted(bag.topics)) or "none"
         raise ValueError(
             f"{path}: nothing to show: no joint states of {described.name} "

@@ -86,10 +86,9 @@ class Store:
         with self._lock:
             return self._state.get(name)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no series has a row."""
-        return not any(each.rows for each in self._series.values())
+    def has(self, name: str) -> bool:
+        """Whether a series has a row."""
+        return bool(self._series[name].rows)
 
     def add(self, name: str, time: float, values: Iterable[float]) -> None:
         """Append a row to a series at its time, s."""

@@ -190,7 +190,7 @@ def test_a_browser_that_stops_reading_holds_up_nobody_and_its_stop_still_works(s
     # It reads nothing, and 12 MB do not fit into what lies between: its task waits.
     with ExitStack() as stack:
         stalled = stack.enter_context(
-            open_socket(server, sock=small, max_queue=1, close_timeout=0.1)
+            open_socket(server, sock=small, max_queue=1, max_size=None, close_timeout=0.1)
         )
         reader = stack.enter_context(open_socket(server, max_size=None))
         store.set(much="x" * 12_000_000)
