@@ -311,6 +311,8 @@ def _listen(address: str, port: int) -> socket.socket:
     for each in ports:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: who reads again after a while is not told old news first.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_ON_THE_WAY)
         try:
             listener.bind((address, each))
             listener.listen(64)
