@@ -104,7 +104,7 @@ class Chart {
     pen.strokeStyle = style.line;
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    for (const value of Chart.ticks(low, high, 4)) {
+    for (const value of Chart.ticks(low, high, 5)) {
       pen.beginPath();
       pen.moveTo(box.left, y(value));
       pen.lineTo(box.right, y(value));

@@ -14,7 +14,13 @@ function connect() {
     lastWord = performance.now();
     const told = JSON.parse(event.data);
     if (told.pong !== undefined) { window.lastRoundTrip = performance.now() - told.pong; return; }
-    if (!linked) { linked = true; tries = 0; stale = true; }
+    if (!linked) { // what is told now is all that there is
+      for (const name of Object.keys(series)) delete series[name];
+      linked = true;
+      tries = 0;
+      state.left = false;
+      stale = true;
+    }
     if (told.state) { Object.assign(state, told.state); stale = true; }
     for (const [name, part] of Object.entries(told.series || {})) {
       const rows = series[name] || (series[name] = []);
@@ -23,10 +29,10 @@ function connect() {
       stale = true;
     }
   };
-  link.onclose = () => {
+  link.onclose = (event) => {
     linked = false;
     stale = true;
-    for (const name of Object.keys(series)) delete series[name];
+    if (event.code === 1001) state.left = true;
     setTimeout(connect, Math.min(2000, 200 * 2 ** tries++));
   };
 }
@@ -185,13 +191,14 @@ function head() {
   const link = byId("link");
   const cut = !linked || performance.now() - lastWord > 3000;
   link.className = cut || state.silent > 1 ? "bad" : "quiet";
-  link.textContent = cut ? "NO CONNECTION to the view: what is shown is old, and STOP does not work"
+  link.textContent = !linked && state.left ? "the view has ended; what is shown is its last state" : cut ? "NO CONNECTION to the view: what is shown is old, and STOP does not work"
     : !live ? "a recording" : state.ended ? "the run has ended"
       : state.silent === null ? "connected; nothing has come from a robot yet"
         : state.silent > 1 ? `nothing has come for ${state.silent.toFixed(0)} s` : "connected";
   document.body.classList.toggle("cut", cut);
   const may = state.controls || "none";
   byId("stop").hidden = !live || may === "none";
+  byId("stop-help").hidden = byId("stop").hidden;
   byId("stop").disabled = cut;
   byId("stop").classList.toggle("pressed", Boolean(state.pressed || stopped.length));
   byId("stop").textContent = state.pressed || stopped.length ? "STOPPED" : "STOP";
@@ -231,7 +238,7 @@ function play(passed) {
   if (state.mode !== "recording") return [null, span];
   if (player.span[0] !== span[0] || player.span[1] !== span[1]) {
     player.span = span;
-    player.time = span[0];
+    player.time = span[1];
     Object.assign(byId("seek"), { min: span[0], max: span[1] });
   }
   if (player.playing) {
@@ -257,7 +264,7 @@ function draw(cursor, span) {
   const at = last(pose);
   scene.draw({
     robot: state.robot, pose: at, wheels: last(wheels), arena: state.arena,
-    path: pose.map((row) => [row[1], row[2]]),
+    path: pose.map((row) => [row[1], row[2]]), whole: (series.pose || []).map((row) => [row[1], row[2]]),
     reference: (series.reference || []).map((row) => [row[1], row[2]]), ghost: last(reference),
   }, style);
   byId("pose").textContent = at ? `x ${at[0].toFixed(3)} m  y ${at[1].toFixed(3)} m  θ ${(at[2] * 180 / Math.PI).toFixed(1)}°` : "no pose yet";

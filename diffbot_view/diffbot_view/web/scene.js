@@ -59,7 +59,8 @@ class Scene {
     this.stale = true;
   }
 
-  // What is drawn: {robot, pose, wheels, path, reference, arena, ghost, speed}; poses are [x, y, theta].
+  // What is drawn: {robot, pose, wheels, path, whole, reference, arena, ghost}: path is the part of
+  // the whole one that has been driven; poses are [x, y, theta], wheels their angles in rad.
   draw(shown, style) {
     const canvas = this.canvas, ratio = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -86,7 +87,7 @@ class Scene {
       view.x = pose[0];
       view.y = pose[1];
     } else if (this.mode === "whole") {
-      const all = [...shown.path, ...shown.reference];
+      const all = [...shown.whole, ...shown.reference];
       if (shown.arena) all.push([shown.arena[0] / 2, shown.arena[1] / 2], [-shown.arena[0] / 2, -shown.arena[1] / 2]);
       if (pose) all.push(pose);
       if (!all.length) return;
@@ -188,8 +189,8 @@ class Scene {
   robot(shown, style) {
     const robot = shown.robot, faces = [], body = Scene.rgb(robot.body), accent = Scene.rgb(robot.accent);
     const tyre = style.dark ? [70, 74, 80] : [58, 60, 64];
-    this.prism(faces, robot.hull, robot.bottom, robot.top, body);
-    faces.push({ points: robot.nose.map(([x, y]) => [x, y, robot.top + 0.001]), normal: [0, 0, 1], colour: accent, on: 1 });
+    const deck = this.prism(faces, robot.hull, robot.bottom, robot.top, body);
+    faces.push({ points: robot.nose.map(([x, y]) => [x, y, robot.top + 0.001]), normal: [0, 0, 1], colour: accent, on: deck });
     const half = robot.separation / 2;
     [half, -half].forEach((y, side) => this.wheel(faces, y, robot, tyre, accent, (shown.wheels || [0, 0])[side]));
     for (const [x, y, radius, clearance] of robot.casters) {
@@ -207,7 +208,9 @@ class Scene {
       if (towards <= 0) continue;
       const seen = points.map((point) => this.seen(point));
       if (seen.some((q) => q[2] < 0.05)) continue;
-      const depth = seen.reduce((sum, q) => sum + q[2], 0) / seen.length - 0.02 * (face.on || 0);
+      // What is painted on a face comes right after it.
+      const depth = face.on ? face.on.depth - 1e-4 : seen.reduce((sum, q) => sum + q[2], 0) / seen.length;
+      face.depth = depth;
       const light = 0.62 + 0.38 * Math.max(0, 0.35 * n[0] + 0.25 * n[1] + 0.9 * n[2]);
       drawn.push({ depth, seen, colour: face.colour.map((part) => Math.round(part * light)) });
     }
@@ -219,11 +222,12 @@ class Scene {
     const r = robot.radius, h = robot.width / 2, ring = Scene.circle(28);
     for (const side of [-1, 1]) {
       const points = ring.map(([c, s]) => [r * c, y + side * h, r + r * s]);
-      faces.push({ points, normal: [0, side, 0], colour: tyre });
+      const disc = { points, normal: [0, side, 0], colour: tyre };
+      faces.push(disc);
       for (let k = 0; k < 3; k++) { // spokes, so that one sees it turn
         const turn = angle + k * Math.PI * 2 / 3, c = Math.cos(turn), s = -Math.sin(turn), w = 0.09 * r;
         const spoke = [[-s * w, c * w], [s * w, -c * w], [0.86 * r * c + s * w, 0.86 * r * s - c * w], [0.86 * r * c - s * w, 0.86 * r * s + c * w]];
-        faces.push({ points: spoke.map(([a, b]) => [a, y + side * (h + 0.001), r + b]), normal: [0, side, 0], colour: accent, on: 1 });
+        faces.push({ points: spoke.map(([a, b]) => [a, y + side * (h + 0.001), r + b]), normal: [0, side, 0], colour: accent, on: disc });
       }
     }
     ring.forEach(([c, s], k) => {
@@ -236,7 +240,8 @@ class Scene {
   }
 
   prism(faces, polygon, bottom, top, colour) {
-    faces.push({ points: polygon.map(([x, y]) => [x, y, top]), normal: [0, 0, 1], colour });
+    const deck = { points: polygon.map(([x, y]) => [x, y, top]), normal: [0, 0, 1], colour };
+    faces.push(deck);
     polygon.forEach(([x, y], k) => {
       const [x1, y1] = polygon[(k + 1) % polygon.length], length = Math.hypot(x1 - x, y1 - y) || 1;
       const turned = Scene.area(polygon) > 0 ? 1 : -1;
@@ -245,6 +250,7 @@ class Scene {
         normal: [turned * (y1 - y) / length, -turned * (x1 - x) / length, 0], colour,
       });
     });
+    return deck;
   }
 
   static area(polygon) {
