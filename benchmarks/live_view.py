@@ -209,7 +209,7 @@ async def browse(count: int, url: str, reads: bool) -> None:
 
 
 def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dict[str, list[Block]]:
-    """Blocks of each case, one for each round."""
+    """Blocks of each case, one for each round; Ctrl-C ends it with the rounds that are complete."""
     rclpy.init()
     robot = Robot()
     found: dict[str, list[Block]] = {case: [] for case in cases}
@@ -221,25 +221,33 @@ def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dic
         robot.drive(WARM_UP)
         if not robot.latencies:
             raise RuntimeError("ident does not answer")
-        for turn in range(rounds):
-            for case in cases[turn % len(cases) :] + cases[: turn % len(cases)]:
-                with viewed(case) as view:
-                    robot.drive(SETTLING)  # a node that has just started still finds the others
-                    if case == "killed" and view is not None:
-                        view.kill()
-                    elif case == "stopped" and view is not None:
-                        view.send_signal(signal.SIGSTOP)
-                    before = processor_time(ident), processor_time(view)
-                    latencies = robot.drive(seconds)
-                    after = processor_time(ident), processor_time(view)
-                    loop = (after[0] - before[0]) / (seconds / PERIOD)
-                    share = max(0.0, after[1] - before[1]) / seconds
-                    found[case].append(Block(latencies, loop, share))
-                said = 1e3 * np.percentile(latencies, 99)
-                print(f"round {turn + 1} {case:8} p99 {said:6.2f} ms", file=sys.stderr, flush=True)
+        with suppress(KeyboardInterrupt):
+            for turn in range(rounds):
+                order = cases[turn % len(cases) :] + cases[: turn % len(cases)]
+                blocks = {case: _block(robot, ident, case, seconds) for case in order}
+                for case, block in blocks.items():
+                    found[case].append(block)
+                said = (f"{c} {1e3 * np.percentile(blocks[c].latencies, 99):.2f}" for c in cases)
+                print(
+                    f"round {turn + 1}, p99 in ms: {', '.join(said)}", file=sys.stderr, flush=True
+                )
     robot.destroy_node()
     rclpy.shutdown()
     return found
+
+
+def _block(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float) -> Block:
+    with viewed(case) as view:
+        robot.drive(SETTLING)
+        if case == "killed" and view is not None:
+            view.kill()
+        elif case == "stopped" and view is not None:
+            view.send_signal(signal.SIGSTOP)
+        before = processor_time(ident), processor_time(view)
+        latencies = robot.drive(seconds)
+        after = processor_time(ident), processor_time(view)
+    loop = (after[0] - before[0]) / (seconds / PERIOD)
+    return Block(latencies, loop, max(0.0, after[1] - before[1]) / seconds)
 
 
 def report(found: dict[str, list[Block]]) -> None:
