@@ -16,8 +16,8 @@ names it. Blocks of each case take turns in one run, in an order that changes ev
 Printed are median, p99 and the largest latency of each case over all its blocks, the ratio of p99
 to that of `none`, of all blocks together and the least and largest of the rounds, and processor
 time: of `ident` for each state, and of the view as a share of one core. Where the machine does
-other work, `--real-time` gives robot and ident, not the view, the priority that a robot's controller
-should have (needs the right to it); ordinary latencies then say nothing.
+other work, `--real-time` gives robot and ident, not the view, the priority that a robot's
+controller should have (it needs the right to do so).
 
     ./diffbot python benchmarks/live_view.py [--rounds 6] [--seconds 8] [--only none,ten]
         [--real-time]

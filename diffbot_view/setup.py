@@ -15,7 +15,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     install_requires=["setuptools"],
-    extras_require={"live": ["websockets"], "test": ["pytest"]},
+    extras_require={"live": ["websockets"], "test": ["pytest", "hypothesis", "numpy", "rosbags"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

@@ -48,7 +48,7 @@ COMMANDS = {
         ),
         Command(
             "view",
-            "[FILE] [--address A] [--port N]",
+            "[RECORDING] [--address A] [--port N]",
             "show the run under way, or a recording, in the browser; --help lists all options",
         ),
         Command(

@@ -3,81 +3,9 @@
 
 from __future__ import annotations
 
-import argparse
-import os
-import signal
-import sys
-import threading
-from pathlib import Path
-
-from diffbot_bringup import domains
-from diffbot_bringup.xml_launch.resolver import find_executable
-
-_EPILOG = """\
-Without FILE it shows the run that `diffbot launch` has under way, or that of ROS_DOMAIN_ID, with a
-stop button. With a rosbag2 recording, a folder or a file, it plays that one. Ctrl-C ends it.
-exit status: 0 ended by Ctrl-C; 2 wrong arguments, nothing to show, or no port to listen on."""
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="diffbot view",
-        description="Show a running robot, or a recording, in the browser.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="e.g. my_run.mcap")
-    parser.add_argument("--robot", metavar="R", help="robot; default: that of the nodes, or twil")
-    parser.add_argument(
-        "--address",
-        metavar="A",
-        default="127.0.0.1",
-        help="IP address to listen on; 0.0.0.0: all networks, with a token (default: %(default)s)",
-    )
-    parser.add_argument("--port", metavar="N", type=int, default=8765, help="default: %(default)s")
-    return parser
+from diffbot_bringup import live_view
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return its exit status (see the epilog)."""
-    try:
-        options = _parser().parse_args(argv)
-    except SystemExit as error:
-        return int(error.code or 0)
-    try:
-        return _live(options) if options.file is None else _play(options)
-    except (ValueError, OSError, ImportError, domains.DomainError) as error:
-        print(f"diffbot view: {error}", file=sys.stderr)
-        return 2
-
-
-def _live(options: argparse.Namespace) -> int:
-    """Become the node live_view in the domain of the run; does not return."""
-    run = domains.join(os.environ)
-    if run:
-        print(f"diffbot view: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
-    parameters = {"leave_when_alone": "false", "address": options.address, "port": options.port}
-    if options.robot:
-        parameters["robot"] = options.robot
-    words = [word for item in parameters.items() for word in ("-p", "{}:={}".format(*item))]
-    program = find_executable("diffbot_view", "live_view")
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(program, [program, "--ros-args", *words])
-
-
-def _play(options: argparse.Namespace) -> int:
-    from diffbot_view.playback import play
-
-    ends = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: ends.set())
-    play(
-        options.file,
-        options.robot or "twil",
-        options.address,
-        options.port,
-        ends,
-        lambda text: print(f"diffbot view: {text}", flush=True),
-    )
-    return 0
+    """Show it; returns the exit status."""
+    return live_view.main(argv)
