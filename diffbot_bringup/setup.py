@@ -24,7 +24,7 @@ setup(
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={
         "recordings": ["rosbags"],
-        "test": ["pytest", "hypothesis", "matplotlib", "pillow"],
+        "test": ["pytest", "hypothesis", "matplotlib", "pillow", "websockets"],
     },
     zip_safe=True,
     maintainer="diffbot maintainers",

@@ -28,6 +28,7 @@ from diffbot_sim.gz.gz_simulator_node import GzParameters
 from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
 from diffbot_sim.simulator_node import EngineParameters
 from diffbot_sim.velocity_simulator_node import VelocitySimulatorParameters
+from diffbot_view.live_view_node import LiveViewParameters
 from pose2d_trajectories.pose_nodes import PoseStampedParameters, PoseStepParameters
 from pose2d_trajectories.trajectory_node import TrajectoryParameters, VelocityStepsParameters
 
@@ -55,6 +56,7 @@ NODES: dict[str, type[Any]] = {
     "ident_report": IdentReportParameters,
     "drive_report": DriveReportParameters,
     "recorder": RecorderParameters,
+    "live_view": LiveViewParameters,
 }
 INTRODUCTION = """\
 # Parameters of the nodes

@@ -47,6 +47,11 @@ COMMANDS = {
             "print the messages of a topic: echo TOPIC [TYPE] [--once]",
         ),
         Command(
+            "view",
+            "[RECORDING] [--address A] [--port N]",
+            "show the run under way, or a recording, in the browser; --help lists all options",
+        ),
+        Command(
             "identify",
             "FILE [FILE ...] [OPTIONS]",
             "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",

@@ -119,9 +119,14 @@ class KeptTopic:
             self._open.append(stamp)
         self._publisher.publish(message)
 
+    @property
+    def readers(self) -> int:
+        """How many of them send receipts; who only looks on sends none and is not waited for."""
+        return min(self.subscribers, self._node.count_publishers(self._receipts_topic))
+
     def missing(self, readers: int) -> str:
         """What has to come before the first message, for so many readers; empty when nothing."""
-        there = self.subscribers
+        there = self.readers if readers else 0
         if self._in_lock_step:
             there = min(there, len(self._taken))
         if there >= readers:
@@ -130,9 +135,10 @@ class KeptTopic:
 
     def left_by(self, readers: int) -> str:
         """Why a run that so many readers have begun has no sense any more; empty when it has."""
-        if self.subscribers >= readers:
+        there = self.readers if readers else 0
+        if there >= readers:
             return ""
-        return f"{self.subscribers} of {readers} still listen to {self.name}: the report has gone"
+        return f"{there} of {readers} still listen to {self.name}: the report has gone"
 
     def holds(self) -> str:
         """Why the node must not go on in lock-step; empty when it may."""

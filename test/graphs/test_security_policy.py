@@ -30,7 +30,7 @@ COMMANDS, WATCHED = "/effort_controller/commands", "/effort_watchdog/commands"
 COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_controller")
 # Executables that are no nodes, or have no business on a robot; the policy says the latter too.
 WITHOUT_KEYS = {"describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
-WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector"}
+WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector", "live_view"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
 ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"

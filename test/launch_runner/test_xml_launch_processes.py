@@ -176,6 +176,28 @@ def test_a_crash_by_signal_is_a_failure(launch: Launch) -> None:
     assert "crash-1 (exit code -11)" in err
 
 
+def test_the_others_go_on_without_a_hidden_node_that_dies(launch: Launch) -> None:
+    launch.prefix.executable("crash", "import os; os.kill(os.getpid(), 9)")
+    flag = launch.folder / "crashed"
+    body = f"import os, time\nwhile not os.path.exists({str(flag)!r}): time.sleep(0.01)\n"
+    launch.prefix.executable("main", body)
+    runner = launch.start(node("crash", 'output="screen" name="_view"') + node("main"))
+    line = runner.stderr.readline()
+    assert "[crash-1]: has died (exit code -9); the others go on" in line
+    flag.touch()
+    assert runner.communicate(timeout=15)[1] == "" and runner.returncode == 0
+
+
+def test_a_hidden_node_ends_once_nobody_else_is_left(launch: Launch) -> None:
+    waiter = launch.waiter("view").replace("/>", ' name="_view"/>')
+    flag = launch.folder / "view"
+    body = f"import os, time\nwhile not os.path.exists({str(flag)!r}): time.sleep(0.01)\n"
+    launch.prefix.executable("main", body)
+    code, _, err = launch.run(waiter + node("main"))
+    assert code == 0 and "stopping: the run has ended" in err
+    assert launch.said("view")[1:] == ["SIGINT"]
+
+
 def test_the_end_of_a_required_process_ends_the_rest(launch: Launch) -> None:
     waiter = launch.waiter("rest")
     flag = launch.folder / "rest"

@@ -37,6 +37,8 @@ PYTHON = {
     "rich": ("python3-rich", "rich"),
     "rosbags": (None, "rosbags"),
     "scipy": ("python3-scipy", "scipy"),
+    # ROS distributions up to 2024 have one that is too old.
+    "websockets": (None, "websockets"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
 # What `ros2 launch PACKAGE FILE.launch.xml` takes.

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the processes of a launch until all have ended, and leaves nothing behind.
 
-Other than with `ros2 launch`, a process that fails ends the others too.
+Other than with `ros2 launch`, a process that fails ends the others too. Nodes whose names begin
+with an underscore, which ROS calls hidden, only look on: the others go on without them, and they
+end with the others.
 
 Exit status
     0    every process ended with 0, or well after being asked to stop by ``on_exit="shutdown"``
@@ -130,6 +132,7 @@ class ProcessDescription:
     directory: str | None = None
     output: str = "log"
     shutdown_on_exit: bool = False
+    looks_on: bool = False  # a hidden node: the others go on without it, and it ends with them
     place: str = ""  # file:line of the element, for messages
 
     def arguments(self, folder: Path) -> list[str]:
@@ -496,10 +499,11 @@ class Supervisor:
         process.close()
         if process.group_alive():
             self._leftovers.append(process.pid)
-        code = process.code
+        code, description = process.code, process.description
         well = (0,) if self._ladder is None else _STOPPED_WELL.get(self._sent, (0,))
-        if code not in well:
-            description = process.description
+        if code not in well and description.looks_on:
+            say("WARNING", f"has died (exit code {code}); the others go on", description.name)
+        elif code not in well:
             self._fail(f"{description.name} (exit code {code})")
             say(
                 "ERROR",
@@ -511,8 +515,10 @@ class Supervisor:
                 print(lines, file=sys.stderr, flush=True)
             # What is left of a graph that moves a robot has no business going on.
             self._stop(f"{description.name} has failed")
-        elif process.description.shutdown_on_exit:
-            self._stop(f"{process.description.name} has ended")
+        elif description.shutdown_on_exit:
+            self._stop(f"{description.name} has ended")
+        if self._running and all(each.description.looks_on for each in self._running):
+            self._stop("the run has ended")
 
 
 def tell_failures(path: Path, failed: Sequence[str]) -> None:

@@ -309,7 +309,9 @@ class Resolver:
         self.messages.append(self._text(element, "message"))
 
     def _node(self, element: Element) -> None:
-        self._add(element, node_command(element, self.scope), self._text(element, "exec_name"))
+        hidden = (self._text(element, "name") or "").startswith("_")
+        label = self._text(element, "exec_name")
+        self._add(element, node_command(element, self.scope), label, looks_on=hidden)
 
     def _executable(self, element: Element) -> None:
         words = split(element.templates["cmd"])
@@ -318,7 +320,9 @@ class Resolver:
             raise ValueError("'cmd' is empty")
         self._add(element, command, self._text(element, "name"))
 
-    def _add(self, element: Element, command: Command, label: str | None) -> None:
+    def _add(
+        self, element: Element, command: Command, label: str | None, looks_on: bool = False
+    ) -> None:
         output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT") or self._text(
             element, "output", "log"
         )
@@ -335,6 +339,7 @@ class Resolver:
                 directory=self._text(element, "cwd"),
                 output=output,
                 shutdown_on_exit="on_exit" in element.attributes,
+                looks_on=looks_on,
                 place=f"{element.file}:{element.line}",
             )
         )

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the live view costs the control loop: time from a joint state to its torque.
+
+The node `ident` identifies a robot that moves on by itself, 100 joint states a second, as a real
+one does; this program is the robot, and measures how long each state waits for the command that
+names it. Blocks of each case take turns in one run, in an order that changes every round:
+
+    none      no live view
+    idle      a live view, no browser
+    ten       ten browsers that read all
+    stalled   a browser that has stopped reading
+    killed    a live view that was killed outright when the block began
+    stopped   a live view whose process stands still (SIGSTOP)
+
+Printed are median, p99 and the largest latency of each case over all its blocks, the ratio of p99
+to that of `none`, of all blocks together and the least and largest of the rounds, and processor
+time: of `ident` for each state, and of the view as a share of one core. Where the machine does
+other work, `--real-time` gives robot and ident, not the view, the priority that a robot's
+controller should have (it needs the right to do so).
+
+    ./diffbot python benchmarks/live_view.py [--rounds 6] [--seconds 8] [--only none,ten]
+        [--real-time]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import rclpy
+from numpy.typing import NDArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from websockets.asyncio.client import connect
+
+from diffbot_bringup import domains
+from diffbot_description import closed_form, load_robot
+from diffbot_node.stamps import named_by, to_stamp
+
+CASES = ("none", "idle", "ten", "stalled", "killed", "stopped")
+BROWSERS = {"ten": 10, "stalled": 1}
+PERIOD = 0.01  # s
+# s before the first block, as an estimate costs more the more it rests on, and before each block.
+WARM_UP, SETTLING = 25.0, 3.0
+LATEST = 1.0  # a state that waited so long has no answer, s
+# Processes that this program starts, at a priority: an executable, and browsers.
+PRIORITY = "import os; os.sched_setscheduler(0, {0}, os.sched_param({1})); "
+ORDINARY = PRIORITY.format(os.SCHED_OTHER, 0)
+NODE = "import sys; from {0}.executables import {1}; sys.exit({1}())"
+
+
+@dataclass(frozen=True)
+class Block:
+    """What was measured in one block.
+
+    Attributes:
+        latencies: from each state to its command, s, shape (n,).
+        loop: processor time of ident for each state, s.
+        view: processor time of the live view as a share of one core.
+    """
+
+    latencies: NDArray[np.float64]
+    loop: float
+    view: float
+
+
+class Robot(Node):
+    """Moves by the closed form, publishes its wheels, and notes when each state was answered."""
+
+    def __init__(self) -> None:
+        super().__init__("robot")
+        robot = load_robot("twil")
+        self._geometry, self._dynamics = robot.geometry, closed_form(robot.model)
+        self._names = [robot.joints.left, robot.joints.right]
+        self._velocity, self._angles, self._torque = (0.0, 0.0), [0.0, 0.0], (0.0, 0.0)
+        self._sent: dict[int, float] = {}
+        self.latencies: list[float] = []
+        self._states = self.create_publisher(JointState, "joint_states", 10)
+        self.create_subscription(Float64MultiArray, "effort_controller/commands", self._on, 10)
+
+    def step(self, now: float) -> None:
+        """One control period at a time of the wall clock, s since the epoch."""
+        k, (v, omega), (left, right) = self._dynamics, self._velocity, self._torque
+        dv = k.k5 * omega**2 + k.k7 * (left + right)
+        domega = k.k6 * v * omega + k.k8 * (left - right)
+        self._velocity = v + PERIOD * dv, omega + PERIOD * domega
+        speeds = self._geometry.wheel_velocity(*self._velocity)
+        self._angles = [a + PERIOD * w for a, w in zip(self._angles, speeds, strict=True)]
+        message = JointState(name=self._names, position=self._angles, velocity=list(speeds))
+        message.effort = list(self._torque)
+        message.header.stamp = to_stamp(now)
+        key = round(1e6 * now)
+        self._sent[key] = time.perf_counter()
+        self._states.publish(message)
+        for old in [each for each, at in self._sent.items() if self._sent[key] - at > LATEST]:
+            del self._sent[old]
+
+    def _on(self, message: Float64MultiArray) -> None:
+        named = named_by(message)
+        self._torque = message.data[0], message.data[1]
+        sent = None if named is None else self._sent.pop(round(1e6 * named), None)
+        if sent is not None:
+            self.latencies.append(time.perf_counter() - sent)
+
+    def drive(self, seconds: float) -> NDArray[np.float64]:
+        """Go on for so long; latencies of that time, s."""
+        self.latencies.clear()
+        begin = due = time.perf_counter()
+        epoch = time.time() - begin
+        while due < begin + seconds:
+            self.step(due + epoch)
+            due += PERIOD
+            while (left := due - time.perf_counter()) > 0.0:
+                rclpy.spin_once(self, timeout_sec=left)
+        return np.array(self.latencies)
+
+
+@contextmanager
+def started(code: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A Python process that is ended with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def viewed(case: str) -> Iterator[subprocess.Popen[str] | None]:
+    """The live view of a case, with its browsers."""
+    if case == "none":
+        yield None
+        return
+    words = ("--ros-args", "-p", "port:=0", "-p", "robot:=twil")
+    with started(ORDINARY + NODE.format("diffbot_view", "live_view"), *words) as view:
+        assert view.stderr is not None
+        for line in view.stderr:
+            if found := re.search(r"live view: (http\S+)", line):
+                break
+        else:
+            raise RuntimeError("the live view did not start")
+        if case not in BROWSERS:
+            yield view
+            return
+        run = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], {}, '__main__')"
+        reads = "1" if case == "ten" else ""
+        browsers = [__file__, "--browsers", str(BROWSERS[case]), found[1], reads]
+        with started(ORDINARY + run, *browsers):
+            yield view
+
+
+def processor_time(process: subprocess.Popen[str] | None) -> float:
+    """Of all threads of a process so far, s; 0 where there is none."""
+    if process is None or process.poll() is not None:
+        return 0.0
+    nanoseconds = 0
+    for thread in Path(f"/proc/{process.pid}/task").iterdir():
+        with suppress(OSError):
+            nanoseconds += int((thread / "schedstat").read_text().split()[0])
+    return 1e-9 * nanoseconds
+
+
+async def browse(count: int, url: str, reads: bool) -> None:
+    """Browsers that read all, or nothing after their first message."""
+    origin = url.rstrip("/")
+
+    async def one() -> None:
+        own = socket.socket()
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        own.connect((urlsplit(origin).hostname, urlsplit(origin).port))
+        async with connect(
+            f"{origin.replace('http', 'ws')}/live",
+            sock=own, origin=origin, max_size=None, max_queue=1,
+        ) as browser:  # fmt: skip
+            await browser.recv()
+            while True:
+                if reads:
+                    await browser.recv()
+                else:
+                    browser.transport.pause_reading()
+                    await asyncio.sleep(3600.0)
+
+    await asyncio.gather(*(one() for _ in range(count)))
+
+
+def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dict[str, list[Block]]:
+    """Blocks of each case, one for each round; Ctrl-C ends it with the rounds that are complete."""
+    rclpy.init()
+    robot = Robot()
+    found: dict[str, list[Block]] = {case: [] for case in cases}
+    words = [
+        "--ros-args", "-p", "robot:=twil", "-p", "duration:=36000.0", "-p", "wheel_watch:=false",
+        "-p", f"results:={os.environ.get('TMPDIR', '/tmp')}/live_view_benchmark",
+    ]  # fmt: skip
+    with started(priority + NODE.format("diffbot_ident", "ident"), *words) as ident:
+        robot.drive(WARM_UP)
+        if not robot.latencies:
+            raise RuntimeError("ident does not answer")
+        with suppress(KeyboardInterrupt):
+            for turn in range(rounds):
+                order = cases[turn % len(cases) :] + cases[: turn % len(cases)]
+                blocks = {case: _block(robot, ident, case, seconds) for case in order}
+                for case, block in blocks.items():
+                    found[case].append(block)
+                said = (f"{c} {1e3 * np.percentile(blocks[c].latencies, 99):.2f}" for c in cases)
+                print(
+                    f"round {turn + 1}, p99 in ms: {', '.join(said)}", file=sys.stderr, flush=True
+                )
+    robot.destroy_node()
+    rclpy.shutdown()
+    return found
+
+
+def _block(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float) -> Block:
+    with viewed(case) as view:
+        robot.drive(SETTLING)
+        if case == "killed" and view is not None:
+            view.kill()
+        elif case == "stopped" and view is not None:
+            view.send_signal(signal.SIGSTOP)
+        before = processor_time(ident), processor_time(view)
+        latencies = robot.drive(seconds)
+        after = processor_time(ident), processor_time(view)
+    loop = (after[0] - before[0]) / (seconds / PERIOD)
+    return Block(latencies, loop, max(0.0, after[1] - before[1]) / seconds)
+
+
+def report(found: dict[str, list[Block]]) -> None:
+    """The table."""
+    print(
+        "case       states   median ms   p99 ms   largest ms   p99/none  of rounds     "
+        "ident us/state   view, core"
+    )
+    base = found.get("none")
+    for case, blocks in found.items():
+        together = np.concatenate([block.latencies for block in blocks])
+        median, p99, most = 1e3 * np.percentile(together, (50, 99, 100))
+        ratio, spread = math.nan, (math.nan, math.nan)
+        if base:
+            ratio = p99 / (1e3 * np.percentile(np.concatenate([b.latencies for b in base]), 99))
+            each = [
+                float(np.percentile(mine.latencies, 99) / np.percentile(its.latencies, 99))
+                for mine, its in zip(blocks, base, strict=True)
+            ]
+            spread = min(each), max(each)
+        loop = 1e6 * np.mean([block.loop for block in blocks])
+        view = np.mean([block.view for block in blocks])
+        print(
+            f"{case:8} {len(together):8} {median:11.3f} {p99:8.3f} {most:12.3f} {ratio:10.3f}"
+            f"  {spread[0]:.2f}..{spread[1]:.2f} {loop:15.0f} {view:12.1%}"
+        )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each block")
+    parser.add_argument("--only", default=",".join(CASES), help="cases, with commas between them")
+    parser.add_argument("--real-time", action="store_true", help="robot and ident, not the view")
+    parser.add_argument("--browsers", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.browsers:
+        count, url, reads = options.browsers
+        with suppress(KeyboardInterrupt, Exception):
+            asyncio.run(browse(int(count), url, bool(reads)))
+        return
+    cases = options.only.split(",")
+    if not set(cases) <= set(CASES):
+        parser.error(f"--only: cases are {', '.join(CASES)}")
+    with domains.claim("benchmark of the live view") as claimed:
+        os.environ[domains.VARIABLE] = str(claimed.domain)
+        priority = ""
+        if options.real_time:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+            priority = PRIORITY.format(os.SCHED_FIFO, 1)
+        report(measure(cases, options.rounds, options.seconds, priority))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``diffbot view`` without results: the run that is under way, or a recording, in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from diffbot_bringup import domains
+from diffbot_bringup.xml_launch.resolver import find_executable
+
+EPILOG = """\
+Without arguments it shows the run that `diffbot launch` has under way, or that of ROS_DOMAIN_ID,
+with a stop button. With a rosbag2 recording, a folder or a file, it plays that one. Ctrl-C ends it.
+exit status: 0 ended by Ctrl-C; 2 wrong arguments, nothing to show, or no port to listen on."""
+RECORDINGS = (".mcap", ".db3")
+METADATA = "metadata.yaml"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Of these arguments."""
+    made = argparse.ArgumentParser(
+        prog="diffbot view",
+        description="Show a running robot, or a recording, in the browser.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument(
+        "recording", metavar="RECORDING", nargs="?", type=Path, help="e.g. my_run/recording"
+    )
+    made.add_argument("--robot", metavar="R", help="default: the nodes' own; twil of a recording")
+    made.add_argument(
+        "--address",
+        metavar="A",
+        default="127.0.0.1",
+        help="IP address to listen on; 0.0.0.0: all networks, with a token (default: %(default)s)",
+    )
+    made.add_argument("--port", metavar="N", type=int, default=8765, help="default: %(default)s")
+    return made
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a path is a rosbag2 folder or one of its files."""
+    return path.suffix in RECORDINGS or (path / METADATA).exists()
+
+
+def takes(argv: list[str]) -> bool:
+    """Whether the words ask for a live view or a recording, and not for results of runs."""
+    if {"-h", "--help"} & set(argv):
+        return False
+    try:
+        known, rest = parser().parse_known_args(argv)
+    except SystemExit:  # said what is wrong with an option of ours
+        return True
+    return not rest and (known.recording is None or is_recording(known.recording))
+
+
+def main(argv: list[str]) -> int:
+    """Show it until Ctrl-C; returns the exit status (see EPILOG)."""
+    try:
+        options = parser().parse_args(argv)
+    except SystemExit as error:
+        return int(error.code or 0)
+    try:
+        return _live(options) if options.recording is None else _play(options)
+    except (ValueError, OSError, ImportError, domains.DomainError) as error:
+        print(f"diffbot view: {error}", file=sys.stderr)
+        return 2
+
+
+def _live(options: argparse.Namespace) -> int:
+    """Become the node live_view in the domain of the run; does not return."""
+    run = domains.join(os.environ)
+    if run:
+        print(f"diffbot view: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
+    parameters = {"leave_when_alone": "false", "address": options.address, "port": options.port}
+    if options.robot:
+        parameters["robot"] = options.robot
+    words = [word for item in parameters.items() for word in ("-p", "{}:={}".format(*item))]
+    program = find_executable("diffbot_view", "live_view")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(program, [program, "--ros-args", *words])
+
+
+def _play(options: argparse.Namespace) -> int:
+    from diffbot_view.playback import play
+
+    ends = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: ends.set())
+    play(
+        options.recording,
+        options.robot or "twil",
+        options.address,
+        options.port,
+        ends,
+        lambda text: print(f"diffbot view: {text}", flush=True),
+    )
+    return 0

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live_view node: a running graph in the browser, with a stop button.
+
+It only listens: best effort, a few messages deep, and not to what robots are commanded by. Nothing
+waits for it, and no node takes it for a driver, a report or a controller. Its messages are taken
+when a browser is to be told something, not as they come.
+
+The stop button publishes `emergency_stop` (true, latched) and calls each `~/enable` with false;
+the release publishes false, and then calls `~/enable` with true where that was asked for. As long
+as the button is not pressed and somebody else publishes `emergency_stop`, this node does not: of
+two buttons none can be released.
+
+    /joint_states, */status, */odom, ...  -> every browser
+    stop, release and enable of a browser -> emergency_stop, ~/enable
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from rcl_interfaces.srv import GetParameters
+from rclpy.client import Client
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool
+
+from diffbot_description import Robot, load_robot
+from diffbot_msgs.srv import SetPayload
+from diffbot_node import RobotParameters, declare, parameter
+from diffbot_node.presence import Presence
+from diffbot_node.stamps import create_wall_timer
+from diffbot_node.stopping import LATCHED, TOPIC
+from diffbot_report.polled_node import PolledNode, raw_stamp
+from diffbot_view.readings import SPACING, NodeState, Readings
+from diffbot_view.server import Command, Gate, LiveServer
+from diffbot_view.store import Store
+
+# s of wall time: between two looks at the buttons, at the messages, and at who is there.
+BUTTON_PERIOD, TAKE_PERIOD, LOOK_PERIOD = 0.01, 0.05, 0.5
+# A pressed stop is said again so often, and false is on the wire so long before enable, s.
+REPEAT_PERIOD, RELEASE_TIME = 0.1, 0.2
+# The robot does not answer: said after so long, s.
+SERVICE_PATIENCE = 2.0
+# The graph has left when nothing is published for so long, s.
+PARTING = 1.0
+# Of each topic; what comes in between is not shown. In lock-step thousands come in a second.
+DEPTH, MOST_AT_ONCE = 50, 10
+SEEN = QoSProfile(
+    depth=DEPTH,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+# Said seldom or once, latched: who comes later shall know it, too.
+TOLD = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+# Hidden, as ROS has it: tools do not list it, and nobody takes it for a part of the run.
+NAME = "_live_view"
+LATCHED_KINDS = ("Verification", "VelocityParameters")
+TRUTH = "ground_truth"
+PACKAGES = ("sensor_msgs", "nav_msgs", "diagnostic_msgs", "diffbot_msgs")
+
+
+@dataclass(frozen=True)
+class LiveViewParameters(RobotParameters):
+    """Of live_view."""
+
+    robot: str = parameter(
+        "",
+        "robot of the suite, or a robot's YAML, URDF or xacro file; empty: the one that the nodes "
+        "name in their parameter of this name",
+    )
+    address: str = parameter(
+        "127.0.0.1",
+        "IP address to listen on; 127.0.0.1: this machine only, 0.0.0.0: all its networks, with a "
+        "token in the URL",
+    )
+    port: int = parameter(
+        8765,
+        "port to listen on; where it is taken, one of the next ones; 0: any that is free",
+        minimum=0,
+        maximum=65535,
+    )
+    token: str = parameter(
+        "", "what the URL has to hold, 16 characters or more; empty: made up where one is needed"
+    )
+    controls: str = parameter(
+        "all",
+        "what the page may do: all, stop (only that), none",
+        choices=("all", "stop", "none"),
+    )
+    rate: float = parameter(
+        15.0, "how often a browser is told what is new, 1/s of wall time", above=0.0, maximum=30.0
+    )
+    leave_when_alone: bool = parameter(
+        True, "whether it ends when the nodes that it showed have gone"
+    )
+
+
+class LiveView(PolledNode):
+    """ROS side of the live view."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        self.exit_code: int | None = None
+        self.values = declare(self, LiveViewParameters)
+        robot = load_robot(self.values.robot or RobotParameters.robot)
+        self._asked: set[str] = set()
+        self._is_known = bool(self.values.robot)
+        self._store = Store(SPACING)
+        self._readings = Readings(robot, self._store)
+        self._feeds: dict[str, tuple[str, Subscription[Any]]] = {}
+        self._last: dict[str, float] = {}
+        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._buttons = Buttons(self, self._store)
+        self._graph = Presence(0.0, PARTING)
+        self._looked = self._taken = -1e9
+        self._store.set(
+            mode="live",
+            controls=self.values.controls,
+            title=_title(robot),
+            silent=None,
+        )
+        self._heard: float | None = None
+        gate = Gate.of(self.values.address, self.values.token)
+        self._server = LiveServer(
+            self._store, gate, self.values.port, self.values.rate, self._commands.put
+        )
+        self.get_logger().info(f"live view: {self._server.url}")
+        create_wall_timer(self, BUTTON_PERIOD, self._turn)
+
+    @property
+    def below(self) -> str:
+        """What names begin with that are in this node's namespace."""
+        return f"{self.get_namespace().rstrip('/')}/"
+
+    @property
+    def url(self) -> str:
+        """Of the page."""
+        return self._server.url
+
+    def close(self) -> None:
+        """Leave the browsers; what is stopped stays stopped until somebody enables it."""
+        self._server.close()
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        while not self._commands.empty():
+            self._obey(self._commands.get_nowait())
+        self._buttons.look(now)
+        if now - self._looked >= LOOK_PERIOD:
+            self._looked = now
+            self._look_around()
+        if now - self._taken >= TAKE_PERIOD:
+            self._taken = now
+            self._take_all(now)
+
+    # What is shown.
+
+    def _look_around(self) -> None:
+        """Subscribe to what is new, and leave with the graph."""
+        there = False
+        for topic, types in self.get_topic_names_and_types():
+            package, _, kind = types[0].replace("/msg/", "/").partition("/")
+            if package not in PACKAGES or kind not in self._readings.kinds:
+                continue
+            if not topic.startswith(self.below):
+                continue
+            if topic.endswith(TRUTH):  # the pose that only a simulator knows
+                continue
+            if topic not in self._feeds:
+                self._subscribe(topic, package, kind)
+            there = there or self.count_publishers(topic) > 0
+        self._buttons.find()
+        self._show_nodes()
+        if not self._is_known:
+            self._ask_for_robot()
+        leaves = self.values.leave_when_alone
+        if self._graph.have_left(there) and self._graph.met:
+            self._store.set(ended=True)
+            if leaves:
+                self.get_logger().info("the nodes that were shown have gone")
+                self.exit_code = 0
+        else:
+            self._store.set(ended=False)
+
+    def _subscribe(self, topic: str, package: str, kind: str) -> None:
+        message_type = getattr(import_module(f"{package}.msg"), kind)
+        latched = kind in LATCHED_KINDS or f"/{TRUTH}/" in topic
+        feed = self.create_polled(message_type, topic, TOLD if latched else SEEN, raw=True)
+        self._feeds[topic] = (kind, feed)
+
+    def _show_nodes(self) -> None:
+        """Nodes that say nothing about themselves are there, or not."""
+        names = {
+            name
+            for name, space in self.get_node_names_and_namespaces()
+            if f"{space}/".startswith(self.below) and not name.startswith("_")
+        }
+        known = {each["name"]: each for each in self._store.get("nodes")}
+        for name in names - known.keys():
+            self._readings.node_state(NodeState(name, "quiet", "there"))
+        for name, each in known.items():
+            gone = name.partition(" (")[0] not in names
+            if gone and each["text"] != "gone":
+                self._readings.node_state(NodeState(name, "quiet", "gone"))
+
+    def _ask_for_robot(self) -> None:
+        """Ask each node once for its parameter `robot`."""
+        for name, space in self.get_node_names_and_namespaces():
+            full = f"{space.rstrip('/')}/{name}"
+            if name.startswith("_") or full in self._asked or not full.startswith(self.below):
+                continue
+            client: Client[Any, Any] = self.create_client(GetParameters, f"{full}/get_parameters")
+            if client.service_is_ready():
+                self._asked.add(full)
+                answer = client.call_async(GetParameters.Request(names=["robot"]))
+                answer.add_done_callback(self._on_robot)
+
+    def _on_robot(self, answer: Any) -> None:
+        values = answer.result().values
+        name = values[0].string_value if values else ""
+        if not name or self._is_known:
+            return
+        try:
+            robot = load_robot(name)
+        except (ValueError, OSError) as error:
+            self.get_logger().warning(f"the nodes' robot cannot be shown: {error}")
+            return
+        self._is_known = True
+        self._readings.use_robot(robot)
+        self._store.set(title=_title(robot))
+
+    def _take_all(self, now: float) -> None:
+        for topic, (kind, feed) in self._feeds.items():
+            for data in self._chosen(topic, list(self.take(feed))):
+                self._heard = now
+                self._readings.take(topic, kind, deserialize_message(data, feed.msg_type))
+        silent = None if self._heard is None else round(now - self._heard, 1)
+        self._store.set(silent=silent if silent is None or silent > 0.5 else 0.0)
+
+    def _chosen(self, topic: str, taken: list[bytes]) -> list[bytes]:
+        """Of many messages, some that lie apart, and the newest one: unpacking takes 40 µs each."""
+        if len(taken) > MOST_AT_ONCE:
+            step = -(-len(taken) // MOST_AT_ONCE)
+            taken = taken[::-1][::step][::-1]
+        if not taken:
+            return []
+        stamp = raw_stamp(taken[-1])
+        newest = stamp.sec + 1e-9 * stamp.nanosec
+        if newest == self._last.get(topic) and not topic.endswith("state"):
+            return []  # a simulator that waits says its state again
+        self._last[topic] = newest
+        return taken
+
+    # What a browser asks for.
+
+    def _obey(self, command: Command) -> None:
+        allowed = {"all": ("stop", "release", "enable", "pause", "payload"), "stop": ("stop",)}
+        what = command["do"]
+        if what in allowed.get(self.values.controls, ()):
+            self._buttons.press(what, command)
+
+
+def _title(robot: Robot) -> str:
+    return f"{robot.name}, ROS domain {os.environ.get('ROS_DOMAIN_ID', '0')}"
+
+
+class Buttons:
+    """Stop, release and enable, and what a simulator lets be changed while it runs.
+
+    Args:
+        node: publishes and calls.
+        store: says what can be pressed, and what came of it.
+    """
+
+    def __init__(self, node: LiveView, store: Store) -> None:
+        self._node, self._store = node, store
+        self._topic = node.resolve_topic_name(TOPIC)
+        self._publisher: Publisher[Bool] | None = None
+        self._pressed = False
+        self._said = 0.0
+        self._enables: dict[str, Client[Any, Any]] = {}
+        self._others: dict[str, Client[Any, Any]] = {}
+        self._due: list[tuple[float, Callable[[], None]]] = []
+        self._note = ""
+        store.set(pressed=False, note="", can={})
+
+    def press(self, what: str, command: Command) -> None:
+        """A button of the page, `stop`, `release`, `enable`, `pause` or `payload`."""
+        if what == "stop":
+            self._stop()
+        elif what in ("release", "enable"):
+            self._release()
+            if what == "enable":
+                self._later(RELEASE_TIME, self._enable)
+        elif what == "pause":
+            self._ask("set_paused", SetBool.Request(data=bool(command.get("on", True))))
+        elif what == "payload":
+            self._load(command)
+
+    def find(self) -> None:
+        """Look for what can be called; and step back while somebody else has a stop button."""
+        node = self._node
+        for name, types in node.get_service_names_and_types():
+            end = name.rpartition("/")[2]
+            if not name.startswith(node.below):
+                continue
+            if end == "enable" and types == ["std_srvs/srv/SetBool"]:
+                if name not in self._enables:
+                    self._enables[name] = node.create_client(SetBool, name)
+            elif end in ("set_paused", "set_payload") and name not in self._others:
+                kind = SetBool if end == "set_paused" else SetPayload
+                self._others[name] = node.create_client(kind, name)
+        others = node.count_publishers(self._topic) - (self._publisher is not None)
+        if not self._pressed:
+            if others and self._publisher is not None:
+                node.destroy_publisher(self._publisher)
+                self._publisher = None
+            elif not others:
+                self._button()  # so that nobody has to find it when it is pressed
+        self._store.set(
+            other_buttons=others,
+            can={
+                "pause": self._client("set_paused") is not None,
+                "payload": self._client("set_payload") is not None,
+            },
+        )
+
+    def look(self, now: float) -> None:
+        """Called every few ms."""
+        if self._pressed and now - self._said >= REPEAT_PERIOD:
+            self._say(True)
+        for due in [each for each in self._due if each[0] <= now]:
+            self._due.remove(due)
+            due[1]()
+
+    def _stop(self) -> None:
+        self._pressed = True
+        self._due.clear()
+        self._say(True)
+        for client in self._enables.values():
+            client.call_async(SetBool.Request(data=False))
+        self._tell("stop sent")
+        self._store.set(pressed=True)
+        self._node.get_logger().warning("stopped from the live view")
+
+    def _release(self) -> None:
+        self._pressed = False
+        self._say(False)
+        self._store.set(pressed=False)
+        self._tell("emergency stop released")
+
+    def _enable(self) -> None:
+        """Enable the nodes that say of themselves that they command this robot."""
+        commanding = {each["name"] for each in self._store.get("nodes") if each["commands"]}
+        called = [name for name in self._enables if name.split("/")[-2] in commanding]
+        self._node.get_logger().info(f"enabling from the live view: {', '.join(called) or 'none'}")
+        if not called:
+            self._tell("nobody who commands is there to be enabled")
+        for name in called:
+            self._call(name.split("/")[-2], self._enables[name], SetBool.Request(data=True))
+
+    def _button(self) -> Publisher[Bool]:
+        if self._publisher is None:
+            self._publisher = self._node.create_publisher(Bool, TOPIC, LATCHED)
+        return self._publisher
+
+    def _say(self, pressed: bool) -> None:
+        self._said = time.monotonic()
+        self._button().publish(Bool(data=pressed))
+
+    def _load(self, command: Command) -> None:
+        try:
+            mass, x = float(command["mass"]), float(command.get("x", 0.0))
+        except (KeyError, TypeError, ValueError):
+            self._tell("payload: a mass in kg and a place in m are needed")
+            return
+        # As a box of 0.1 m on the deck: what matters is its mass and where it lies.
+        inertia = mass * 0.1**2 / 6.0
+        self._ask("set_payload", SetPayload.Request(mass=mass, x=x, z=0.05, yaw_inertia=inertia))
+
+    def _client(self, end: str) -> Client[Any, Any] | None:
+        return next(
+            (
+                client
+                for name, client in self._others.items()
+                if name.endswith(f"/{end}") and client.service_is_ready()
+            ),
+            None,
+        )
+
+    def _ask(self, end: str, request: Any) -> None:
+        client = self._client(end)
+        if client is None:
+            self._tell(f"nobody offers {end} any more")
+        else:
+            self._call("simulator", client, request)
+
+    def _call(self, who: str, client: Client[Any, Any], request: Any) -> None:
+        answer = client.call_async(request)
+
+        def on_answer(future: Any) -> None:
+            answered = future.result()
+            said = answered.message or ("done" if answered.success else "refused")
+            self._tell(f"{who}: {said}")
+
+        answer.add_done_callback(on_answer)
+
+        def look() -> None:
+            if not answer.done():
+                client.remove_pending_request(answer)
+                self._tell(f"{who}: no answer within {SERVICE_PATIENCE:g} s")
+
+        self._later(SERVICE_PATIENCE, look)
+
+    def _later(self, delay: float, what: Callable[[], None]) -> None:
+        self._due.append((time.monotonic() + delay, what))
+
+    def _tell(self, note: str) -> None:
+        self._store.set(note=note, note_at=time.time())

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording in the browser, as a live run is shown; knows no ROS.
+
+All of it is read at once, thinned out where it is long, and played by the page at any speed. The
+pose is the recorded one, or the odometry of the wheels where none was recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from diffbot_description import load_robot
+from diffbot_ident.recording.bag import Bag
+from diffbot_view.readings import SPACING, Readings
+from diffbot_view.server import Gate, LiveServer
+from diffbot_view.store import Store
+
+TORQUES = "std_msgs/msg/Float64MultiArray"
+RATE = 10.0  # a browser is told all it needs at once
+
+
+def read_recording(path: Path, robot: str) -> Store:
+    """What a recording shows.
+
+    Args:
+        path: a rosbag2 folder or file.
+        robot: as launch files take it.
+
+    Raises:
+        ValueError: the robot is none, or the recording cannot be read, or holds nothing to show.
+    """
+    described = load_robot(robot)
+    store = Store(SPACING)
+    readings = Readings(described, store)
+    bag = Bag(path)
+    read: dict[str, Callable[[bytes], None]] = {}
+    for topic in bag.topics.values():
+        kind = topic.type.rpartition("/")[2]
+        decode = bag.decoder(topic)
+        if topic.type == TORQUES and topic.name.endswith("/commands"):
+            read[topic.name] = _torques_of(readings, decode)
+        elif kind in readings.kinds and not topic.name.endswith("ground_truth"):
+            read[topic.name] = _message_of(readings, topic.name, kind, decode)
+    with closing(bag.messages(read)) as messages:
+        for name, _logged, data in messages:
+            read[name](data)
+    if not store.has("pose"):
+        listed = ", ".join(sorted(bag.topics)) or "none"
+        raise ValueError(
+            f"{path}: nothing to show: no joint states of {described.name} "
+            f"({described.joints.left}, {described.joints.right}), odometry or status; its topics: "
+            f"{listed}; give the robot that it was recorded of with --robot"
+        )
+    store.set(mode="recording", controls="none", title=f"{path.name}, {described.name}")
+    if bag.warnings:
+        store.set(note="; ".join(bag.warnings))
+    return store
+
+
+def _torques_of(readings: Readings, decode: Callable[[bytes], object]) -> Callable[[bytes], None]:
+    def read(data: bytes) -> None:
+        message = decode(data)
+        if message is not None:
+            readings.take_torques(getattr(message, "data", ()))
+
+    return read
+
+
+def _message_of(
+    readings: Readings, topic: str, kind: str, decode: Callable[[bytes], object]
+) -> Callable[[bytes], None]:
+    def read(data: bytes) -> None:
+        message = decode(data)
+        if message is not None:
+            readings.take(topic, kind, message)
+
+    return read
+
+
+def play(
+    path: Path,
+    robot: str,
+    address: str,
+    port: int,
+    ends: threading.Event,
+    say: Callable[[str], None],
+) -> None:
+    """Show a recording until `ends` is set.
+
+    Args:
+        path: see `read_recording`; robot likewise.
+        robot: as launch files take it.
+        address: to listen on; see Gate.
+        port: see LiveServer.
+        ends: set by another thread or a signal.
+        say: told the URL.
+
+    Raises:
+        ValueError: see `read_recording` and `Gate.of`.
+        OSError: it cannot listen there.
+    """
+    gate = Gate.of(address)
+    store = read_recording(path, robot)
+    server = LiveServer(store, gate, port, RATE, lambda command: None)
+    try:
+        say(f"{path}: {server.url}")
+        while not ends.wait(1.0):
+            pass
+    finally:
+        server.close()

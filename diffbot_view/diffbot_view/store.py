@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a live view shows: the newest state, and series over time that stay small in long runs.
+
+A browser is told the difference to what it has. Nothing is queued for it: one that reads slowly is
+told later, and less often, and one that stopped reading costs no memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+# Rows of a series; more are thinned out to half.
+MOST_ROWS = 4000
+# Time was set back where it falls by more than this, s; less is a message that came late.
+LATE = 0.5
+DIGITS = 5  # of a number on its way to the browser
+
+
+class Series:
+    """Rows of numbers over time, thinned out evenly as they become many.
+
+    Args:
+        spacing: least time between two rows, s.
+
+    Attributes:
+        rows: [time in s, values ...], oldest first.
+        generation: changes when rows that were told before are no more.
+    """
+
+    def __init__(self, spacing: float) -> None:
+        self._first_spacing = self._spacing = spacing
+        self.rows: list[list[float | None]] = []
+        self.generation = 0
+        self._newest = -math.inf
+
+    def add(self, time: float, values: Iterable[float]) -> None:
+        """Append a row unless it is too close to the one before; numbers not finite become gaps."""
+        if self._newest - LATE <= time < self._newest + 0.999 * self._spacing:
+            return
+        if time < self._newest:
+            self.clear()
+        self._newest = time
+        self.rows.append([round(time, 4), *map(_short, values)])
+        if len(self.rows) > MOST_ROWS:
+            self.rows = self.rows[::2]
+            self._spacing *= 2.0
+            self.generation += 1
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.rows, self._spacing = [], self._first_spacing
+        self._newest = -math.inf
+        self.generation += 1
+
+
+Cursor = dict[str, tuple[int, int]]
+"""Of each series: the generation and how many of its rows a browser has; "" is the state's."""
+
+
+class Store:
+    """State and series, filled by one thread and told to browsers by another.
+
+    Args:
+        spacing: least time between two rows of each series, s, by its name.
+    """
+
+    def __init__(self, spacing: Mapping[str, float]) -> None:
+        self._lock = threading.Lock()
+        self._series = {name: Series(least) for name, least in spacing.items()}
+        self._state: dict[str, Any] = {}
+        self._changes = 0
+
+    def set(self, **parts: Any) -> None:
+        """Replace parts of the state; what they hold must go into JSON."""
+        with self._lock:
+            if any(self._state.get(name, self) != part for name, part in parts.items()):
+                self._state.update(parts)
+                self._changes += 1
+
+    def get(self, name: str) -> Any:
+        """A part of the state; None where nobody has set it."""
+        with self._lock:
+            return self._state.get(name)
+
+    def has(self, name: str) -> bool:
+        """Whether a series has a row."""
+        return bool(self._series[name].rows)
+
+    def add(self, name: str, time: float, values: Iterable[float]) -> None:
+        """Append a row to a series at its time, s."""
+        with self._lock:
+            self._series[name].add(time, values)
+
+    def since(self, cursor: Cursor) -> tuple[str | None, Cursor]:
+        """What is new for a browser.
+
+        Args:
+            cursor: what it has; empty: nothing.
+
+        Returns:
+            JSON with `state`, where it has changed, and for each series that has grown its new
+            `rows`, which take the place of all rows from the index `from` on; None where nothing
+            is new. And the cursor of who has that.
+        """
+        with self._lock:
+            told: dict[str, Any] = {}
+            now: Cursor = {"": (0, self._changes)}
+            if cursor.get("") != now[""]:
+                told["state"] = self._state
+            series = {}
+            for name, each in self._series.items():
+                now[name] = (each.generation, len(each.rows))
+                generation, count = cursor.get(name, (-1, 0))
+                begin = count if generation == each.generation else 0
+                if begin < len(each.rows) or now[name] != cursor.get(name, (0, 0)):
+                    series[name] = {"from": begin, "rows": each.rows[begin:]}
+            if series:
+                told["series"] = series
+            return (to_json(told) if told else None), now
+
+
+def to_json(told: Any) -> str:
+    """JSON without blanks, and null in place of numbers that are not finite."""
+    try:
+        return json.dumps(told, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(told), separators=(",", ":"), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_finite(each) for each in value]
+    return value
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`launch ident view:=true` in a browser: parameters change, stop stops, a reload comes back."""
+
+import os
+import re
+import signal
+import threading
+import time
+
+import browser as chromium
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("websockets", minversion="13")
+
+from launched import PATIENCE, CommandRecorder, processes_of, start
+
+ZERO = (0.0, 0.0)
+TO_ZERO = 0.1  # s from the click to zero torque on the wire
+# K7's estimate in the page.
+K7 = "(series.parameters || []).length && series.parameters.at(-1)[5]"
+DRAWN = "document.body && document.body.dataset.drawn === 'true' && state.mode === 'live'"
+
+
+class TimedRecorder(CommandRecorder):
+    """Keeps when commands came, s since the epoch, too; spins in a thread of its own."""
+
+    def __init__(self):
+        self.times, self._ends = [], threading.Event()
+        super().__init__()
+        self.thread = threading.Thread(target=self.spin, args=(self._ends.is_set, 10 * PATIENCE))
+        self.thread.start()
+
+    def on_command(self, message):
+        self.times.append(time.time())
+        super().on_command(message)
+
+    def close(self):
+        self._ends.set()
+        self.thread.join()
+        super().close()
+
+
+def address_of(process):
+    """The URL that the launch prints; what it prints later is read, and dropped, in a thread."""
+    for line in process.stdout:
+        if found := re.search(r"live view: (http://127\.0\.0\.1:\d+/)", line):
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return found[1]
+    raise AssertionError("no address was printed")
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def click(page, name):
+    """A click of the mouse in the middle of an element."""
+    box = page.value(
+        f"(() => {{ const b = document.getElementById('{name}').getBoundingClientRect();"
+        " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call(
+            "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1
+        )
+
+
+@pytest.mark.wall_time
+@pytest.mark.skipif(
+    chromium.program() is None, reason="no Chromium: install the Debian package chromium"
+)
+def test_a_browser_sees_the_parameters_and_stops_the_robot(tmp_path, domain):
+    recorder = TimedRecorder()
+    process = start("ident", tmp_path / "run", "sim:=ideal", "speed:=1", "view:=true")
+    try:
+        url = address_of(process)
+        with chromium.browser(tmp_path / "profile") as page:
+            page.call(
+                "Network.emulateNetworkConditions",
+                offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1,
+            )  # fmt: skip
+            page.call("Page.navigate", url=url)
+            page.wait(DRAWN)
+            page.wait(f"({K7}) > 0")
+            first = page.value(K7)
+            page.wait(f"({K7}) !== {first}")
+            assert abs(page.value(K7) - 2.6468) < 0.3  # twil's
+            until(lambda: recorder.commands and recorder.commands[-1] != ZERO, "torque")
+            page.wait("(state.nodes || []).some((each) => each.commands)")
+
+            click(page, "stop")
+            page.wait("state.nodes.some((each) => each.stopped)")
+            clicked = 1e-3 * page.value("stopPressedAt")
+            count = len(recorder.commands)
+            until(lambda: len(recorder.commands) > count + 50, "commands")
+            moving = [
+                at
+                for at, command in zip(recorder.times, recorder.commands, strict=False)
+                if command != ZERO
+            ]
+            assert moving and moving[-1] - clicked < TO_ZERO
+            assert set(recorder.commands[count:]) == {ZERO}
+
+            page.call("Page.reload")
+            page.wait(DRAWN)
+            page.wait("document.getElementById('stop').textContent === 'STOPPED'")
+            for _ in range(2):  # it asks whether one is sure
+                page.wait("!document.getElementById('enable').hidden")
+                click(page, "enable")
+                time.sleep(0.2)
+            until(lambda: recorder.commands[-1] != ZERO, "torque again")
+            assert not page.complaints
+            elsewhere = [each for each in page.requests if not each.startswith((url, "data:"))]
+            assert not elsewhere
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert processes_of(domain) == []
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        recorder.close()
