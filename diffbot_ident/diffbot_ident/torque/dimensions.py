@@ -39,7 +39,6 @@ from diffbot_description.robot import Uncertainty
 from diffbot_ident.torque.estimate import (
     NAMES,
     NORMAL_95,
-    Array,
     Estimate,
     Estimator,
     Four,
@@ -194,25 +193,26 @@ class DimensionedEstimator:
                 f"{doubt.radius:g} % of the radius and {doubt.track:g} % of the track"
             ]
         track, file = effective_track(fit, self._geometry), self._geometry.separation
-        share = math.hypot(fit.scale_std / fit.scale, PERCENT * doubt.gyro)
+        doubtful = math.hypot(fit.scale_std / fit.scale, PERCENT * doubt.gyro)
         found = [
             f"K5 and K8 rest on the gyro's yaw rate: with the file's radius the track is "
-            f"{track:.4g} m +- {NORMAL_95 * share * track:.2g} m; the intervals include standard "
+            f"{track:.4g} m +- {NORMAL_95 * doubtful * track:.2g} m; the intervals include standard "
             f"deviations of {doubt.radius:g} % of the radius and {doubt.gyro:g} % of the gyro's "
             "scale (robot file)"
         ]
-        if abs(track / file - 1.0) > max(SURE_STDS * share, NOTABLE):
+        if abs(track / file - 1.0) > max(SURE_STDS * doubtful, NOTABLE):
+            size, side = 100.0 * abs(file / track - 1.0), "small" if track > file else "large"
             found.append(
-                f"wheels.separation = {file:g} m in the robot's file is "
-                f"{100.0 * abs(file / track - 1.0):.1f} % too {'small' if track > file else 'large'} "
-                "by the gyro: K5 and K8 hold for odometry with the corrected track, as in the "
-                "identified robot's file"
+                f"wheels.separation = {file:g} m in the robot's file is {size:.1f} % too {side} by "
+                "the gyro: K5 and K8 hold for odometry with the corrected track, as in the identified robot's "
+                "file"
             )
         uneven, std = fit.radius_difference, fit.radius_difference_std
         if abs(uneven) > max(SURE_STDS * std, NOTABLE):
+            share = f"{100.0 * abs(uneven):.1f} % {'larger' if uneven > 0.0 else 'smaller'}"
             found.append(
-                f"the right wheel is {100.0 * abs(uneven):.1f} % {'larger' if uneven > 0.0 else 'smaller'} "
-                "than the left one by the gyro; calibrate (diffbot calibrate)"
+                f"the right wheel is {share} than the left one by the gyro; calibrate (diffbot "
+                "calibrate)"
             )
         return found
 

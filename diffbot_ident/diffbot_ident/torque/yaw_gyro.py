@@ -21,9 +21,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.estimate import Array, GyroFit
+
+Flags = NDArray[np.bool_]
 
 # Length of a window, s: some hundred counts of an encoder, and within one bit of an excitation.
 WINDOW = 0.2
@@ -145,11 +148,12 @@ class YawGyro:
         due = (newest - self._gyro[0][0]) / WINDOW
         if self._fit is not None and due < self._fitted * (1.0 + REFIT_SHARE):
             return self._fit
-        wheels, windows = np.array(self._wheels), self._windows(np.array(self._gyro))
-        windows = _covered(windows, wheels)
+        gyro, wheels = np.array(self._gyro), np.array(self._wheels)
+        windows = _covered(self._windows(gyro), wheels)
         if len(windows.begin) < MIN_WINDOWS:
             self._check_presence()
             return None
+        wheels = _as_summed(wheels, float(np.median(np.diff(gyro[:, 0]))))
         self._fit, self._fitted = self._solve(windows, wheels), int(due)
         return self._fit
 
@@ -190,7 +194,8 @@ class YawGyro:
         def seen(delays: Array) -> Array:
             """Turns and paths of the wheels less what a bias explains, (delays, n, 2)."""
             late = _moved(windows, wheels, delays)
-            return late - np.einsum("nq,mq,dmc->dnc", basis, basis, late)
+            less: Array = late - np.einsum("nq,mq,dmc->dnc", basis, basis, late)
+            return less
 
         now = seen(np.zeros(1))[0]
         span = float(np.mean(windows.end - windows.begin))
@@ -233,8 +238,8 @@ class YawGyro:
         )
 
 
-def _is_gap(steps: Array, usual: float) -> Array:
-    gaps: Array = steps > max(GAP_PERIODS * usual, GAP_TIME)
+def _is_gap(steps: Array, usual: float) -> Flags:
+    gaps: Flags = steps > max(GAP_PERIODS * usual, GAP_TIME)
     return gaps
 
 
@@ -248,6 +253,23 @@ def _covered(windows: _Windows, wheels: Array) -> _Windows:
     good = (first >= stamps[0]) & (last <= stamps[-1])
     good &= np.interp(last, stamps, count) == np.interp(first, stamps, count)
     return _Windows(windows.begin[good], windows.end[good], windows.turned[good])
+
+
+def _as_summed(wheels: Array, period: float) -> Array:
+    """Turns and paths of the wheels (n, 4) as a sum of rates at instants of this period, s, has it.
+
+    By Euler and Maclaurin, the trapezoidal sum of a rate with a period h is its integral plus
+    h^2 / 12 times what the acceleration gained: peaks are cut. A straight line between two angles
+    that are H apart errs by the same with H, on average over the instants in between.
+    """
+    found = wheels.copy()
+    own = float(np.median(np.diff(wheels[:, 0])))
+    # Over as long a time as counts: the noise of the angles must not be magnified.
+    apart = max(1, round(period / own))
+    angles = wheels[:, 1:3]
+    bent = angles[2 * apart :] - 2.0 * angles[apart:-apart] + angles[: -2 * apart]
+    found[apart:-apart, 1:3] += ((period / own) ** 2 - 1.0) / (12.0 * apart**2) * bent
+    return found
 
 
 def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
@@ -349,6 +371,6 @@ def _check_agreement(gamma: float, agreement: float, turning: float, delay: floa
         )
     if not DELAY_MIN + COARSE < delay < DELAY_MAX - COARSE:
         raise GyroError(
-            f"the gyro is {delay:.2f} s late or more: must be {DELAY_MIN:g} to {DELAY_MAX:g} s; let "
-            "both drivers use one clock"
+            f"the gyro is {delay:.2f} s late or more: must be {DELAY_MIN:g} to {DELAY_MAX:g} s; "
+            "let both drivers use one clock"
         )
