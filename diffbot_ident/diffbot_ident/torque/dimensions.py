@@ -54,6 +54,7 @@ BY_TRACK = np.array([2.0, 0.0, 0.0, -1.0])
 # Beyond so many standard deviations, and this share, a difference from the robot's file is named.
 SURE_STDS, NOTABLE = 3.0, 0.005
 PERCENT = 0.01
+EXACT = Uncertainty()
 
 
 def effective_track(fit: GyroFit, geometry: WheelGeometry) -> float:
@@ -128,7 +129,7 @@ class DimensionedEstimator:
         self,
         estimator: Estimator,
         geometry: WheelGeometry,
-        uncertainty: Uncertainty = Uncertainty(),
+        uncertainty: Uncertainty = EXACT,
         gyro: YawGyro | None = None,
     ) -> None:
         self._estimator = estimator
@@ -180,7 +181,8 @@ class DimensionedEstimator:
         found = widened(found, self._uncertainty)
         if found.state is not State.ESTIMATED:
             return found
-        return replace(found, warnings=(*found.warnings, *self._remarks(found.gyro)))
+        remarks = self._remarks(found.gyro)
+        return replace(found, warnings=(*found.warnings, *remarks)) if remarks else found
 
     def _remarks(self, fit: GyroFit | None) -> list[str]:
         """What the values rest on, and where the gyro contradicts the robot's file."""
@@ -196,16 +198,16 @@ class DimensionedEstimator:
         doubtful = math.hypot(fit.scale_std / fit.scale, PERCENT * doubt.gyro)
         found = [
             f"K5 and K8 rest on the gyro's yaw rate: with the file's radius the track is "
-            f"{track:.4g} m +- {NORMAL_95 * doubtful * track:.2g} m; the intervals include standard "
-            f"deviations of {doubt.radius:g} % of the radius and {doubt.gyro:g} % of the gyro's "
-            "scale (robot file)"
+            f"{track:.4g} m +- {NORMAL_95 * doubtful * track:.2g} m; the intervals include "
+            f"standard deviations of {doubt.radius:g} % of the radius and {doubt.gyro:g} % of the "
+            "gyro's scale (robot file)"
         ]
         if abs(track / file - 1.0) > max(SURE_STDS * doubtful, NOTABLE):
             size, side = 100.0 * abs(file / track - 1.0), "small" if track > file else "large"
             found.append(
                 f"wheels.separation = {file:g} m in the robot's file is {size:.1f} % too {side} by "
-                "the gyro: K5 and K8 hold for odometry with the corrected track, as in the identified robot's "
-                "file"
+                "the gyro: K5 and K8 hold for odometry with the corrected track, as in the "
+                "identified robot's file"
             )
         uneven, std = fit.radius_difference, fit.radius_difference_std
         if abs(uneven) > max(SURE_STDS * std, NOTABLE):
