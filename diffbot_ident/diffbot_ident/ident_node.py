@@ -213,8 +213,8 @@ class IdentNode(EffortNode[IdentParameters]):
             if missing := topic.missing(self.values.listeners):
                 return missing
         if self._gyro is not None and not self.count_publishers(self._imu.topic_name):
-            topic = self._imu.topic_name
-            return f"nobody publishes {topic}; start the gyro's driver, or set imu to false"
+            name = self._imu.topic_name
+            return f"nobody publishes {name}; start the gyro's driver, or set imu to false"
         return super().waits_for()
 
     def _on_imu(self, message: Imu) -> None:

@@ -50,6 +50,10 @@ REFIT_SHARE = 0.05
 # Lags, in windows, of the residuals' correlation in the standard deviations.
 LAGS = 3
 ENOUGH_WHEELS = 5.0
+# Standard deviation of what the sum of readings loses, as a share of what is made up for.
+LOST_SHARE = 0.5
+# Standard deviation of the delay by angles that are known at instants, as a share of their period.
+DELAY_SHARE = 0.005
 
 
 class GyroError(ValueError):
@@ -64,11 +68,13 @@ class _Windows:
         begin: stamps, (n,), s; end likewise.
         end: stamps, (n,), s.
         turned: by the gyro, (n,), rad.
+        lost: of it in the sum of the readings, which stands for the integral, (n,), rad.
     """
 
     begin: Array
     end: Array
     turned: Array
+    lost: Array
 
 
 class YawGyro:
@@ -153,7 +159,6 @@ class YawGyro:
         if len(windows.begin) < MIN_WINDOWS:
             self._check_presence()
             return None
-        wheels = _as_summed(wheels, float(np.median(np.diff(gyro[:, 0]))))
         self._fit, self._fitted = self._solve(windows, wheels), int(due)
         return self._fit
 
@@ -179,12 +184,15 @@ class YawGyro:
         steps = np.diff(stamps)
         usual = float(np.median(steps))
         turned = np.concatenate(([0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * steps)))
+        # Euler and Maclaurin: such a sum is the integral and this, it cuts peaks.
+        cut = usual**2 / 12.0 * np.gradient(rate, stamps)
         gaps = np.concatenate(([0], np.cumsum(_is_gap(steps, usual))))
         edges = np.arange(0, len(stamps), max(1, round(WINDOW / usual)))
         begin, end = edges[:-1], edges[1:]
         good = gaps[begin] == gaps[end]
         begin, end = begin[good], end[good]
-        return _Windows(stamps[begin], stamps[end], turned[end] - turned[begin])
+        lost = cut[end] - cut[begin]
+        return _Windows(stamps[begin], stamps[end], turned[end] - turned[begin] - lost, lost)
 
     def _solve(self, windows: _Windows, wheels: Array) -> GyroFit | None:
         bias = _bias_columns(windows)
@@ -222,6 +230,10 @@ class YawGyro:
         agreement = 1.0 - float(residuals @ residuals) / power
         _check_agreement(float(theta[0]), agreement, turning, delay)
         variance = _variances(columns, residuals, bias.shape[1])
+        # What readings at instants lose of a motion with kinks is known to about a half.
+        rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
+        variance[:2] += (LOST_SHARE * rough) ** 2
+        variance[2] += (DELAY_SHARE * float(np.median(np.diff(wheels[:, 0])))) ** 2
         raw = windows.turned - _moved(windows, wheels, np.array([delay]))[0] @ theta
         gamma = float(theta[0])
         track = self._geometry.separation
@@ -252,38 +264,28 @@ def _covered(windows: _Windows, wheels: Array) -> _Windows:
     first, last = windows.begin - DELAY_MAX, windows.end - DELAY_MIN
     good = (first >= stamps[0]) & (last <= stamps[-1])
     good &= np.interp(last, stamps, count) == np.interp(first, stamps, count)
-    return _Windows(windows.begin[good], windows.end[good], windows.turned[good])
-
-
-def _as_summed(wheels: Array, period: float) -> Array:
-    """Turns and paths of the wheels (n, 4) as a sum of rates at instants of this period, s, has it.
-
-    By Euler and Maclaurin, the trapezoidal sum of a rate with a period h is its integral plus
-    h^2 / 12 times what the acceleration gained: peaks are cut. A straight line between two angles
-    that are H apart errs by the same with H, on average over the instants in between.
-    """
-    found = wheels.copy()
-    own = float(np.median(np.diff(wheels[:, 0])))
-    # Over as long a time as counts: the noise of the angles must not be magnified.
-    apart = max(1, round(period / own))
-    angles = wheels[:, 1:3]
-    bent = angles[2 * apart :] - 2.0 * angles[apart:-apart] + angles[: -2 * apart]
-    found[apart:-apart, 1:3] += ((period / own) ** 2 - 1.0) / (12.0 * apart**2) * bent
-    return found
+    fields = (windows.begin, windows.end, windows.turned, windows.lost)
+    return _Windows(*(values[good] for values in fields))
 
 
 def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
     """Turn (rad) and path (m) of the wheels in windows that begin so much earlier, (d, n, 2)."""
-    stamps = wheels[:, 0]
-    begin = windows.begin - delays[:, None]
-    end = windows.end - delays[:, None]
-    return np.stack(
-        [
-            np.interp(end, stamps, values) - np.interp(begin, stamps, values)
-            for values in (wheels[:, 1], wheels[:, 2])
-        ],
-        axis=2,
-    )
+    stamps, values = wheels[:, 0], wheels[:, 1:3]
+    slopes = np.gradient(values, stamps, axis=0)
+
+    def at(times: Array) -> Array:
+        """By Hermite's cubics: straight lines would err by an eighth of what a period gains."""
+        i = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
+        step = (stamps[i + 1] - stamps[i])[..., None]
+        share = (times - stamps[i])[..., None] / step
+        rest = 1.0 - share
+        begin, end = values[i], values[i + 1]
+        bend = share * rest * step * (rest * slopes[i] - share * slopes[i + 1])
+        found: Array = begin + share**2 * (1.0 + 2.0 * rest) * (end - begin) + bend
+        return found
+
+    late = delays[:, None]
+    return at(windows.end - late) - at(windows.begin - late)
 
 
 def _bias_columns(windows: _Windows) -> Array:
