@@ -142,6 +142,11 @@ def chosen_k5(robot: Robot, k5: float, std: float, identifiable: bool, k7: float
     return described if abs(described - k5) <= 1.96 * std else 0.0
 
 
+def with_track(robot: Robot, track: float) -> Robot:
+    """Return the robot with another track [m], as one that a gyro gives; its path stays."""
+    return replace(robot, wheels=replace(robot.wheels, separation=float(track)))
+
+
 def write_identified_robot(
     robot: Robot,
     directory: Path,
@@ -157,7 +162,7 @@ def write_identified_robot(
     / (b K7)).
 
     Args:
-        robot: as it is described.
+        robot: as it is described, or `with_track`: the track is then new in the file.
         directory: for the files.
         k5: m.
         k7: 1/(kg m).
@@ -174,6 +179,7 @@ def write_identified_robot(
     data = read_yaml(robot.path)
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
+        data["wheels"]["separation"] = robot.wheels.separation
         _patch(data, body, friction, rolling_torques(robot))
         if robot.appearance.urdf is not None:  # a relative path starts at another folder there
             data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
@@ -187,7 +193,8 @@ def write_identified_robot(
     head = [
         f"Robot '{robot.name}' with the body and the friction that were identified.",
         "Made by the identification: body.mass, body.center_of_mass.x, body.inertia.yaw and",
-        "friction are new, the rest is as in the robot file that it was run with.",
+        "friction are new, and wheels.separation where a gyro gave the yaw rate; the rest is as in",
+        "the robot file that it was run with.",
         f"Closed form: K5 {k.k5:.6g} m, K6 {k.k6:.6g} 1/m, K7 {k.k7:.6g} 1/(kg m), "
         f"K8 {k.k8:.6g} 1/(kg m^2).",
         *lines,

@@ -254,6 +254,24 @@ class Drive:
 
 
 @dataclass(frozen=True)
+class Uncertainty:
+    """How well the robot is measured: standard deviations, in percent of the value.
+
+    0 takes a value as exact. What they do to K5..K8: diffbot_ident.torque.dimensions.
+    """
+
+    radius: Annotated[
+        float, Quantity("%", "standard deviation of wheels.radius", minimum=0, maximum=20)
+    ] = 0.0
+    track: Annotated[
+        float, Quantity("%", "standard deviation of wheels.separation", minimum=0, maximum=20)
+    ] = 0.0
+    gyro: Annotated[
+        float, Quantity("%", "standard deviation of the gyro's scale", minimum=0, maximum=20)
+    ] = 0.0
+
+
+@dataclass(frozen=True)
 class Limits:
     """What no node may exceed."""
 
@@ -355,6 +373,7 @@ class Robot:
     contact: Contact
     appearance: Appearance
     drive: Drive = Drive()
+    uncertainty: Uncertainty = Uncertainty()
 
     def without_friction(self) -> Robot:
         """This robot with ideal bearings, casters and motors; its file, and its URDF, stay."""

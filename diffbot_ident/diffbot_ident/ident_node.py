@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident node: excites the robot, identifies K5..K8 on line, verifies and publishes them.
 
-Lages (2017), section 5.3. Subscribes to `joint_states`; publishes `effort_controller/commands`,
-`~/dynamic_parameters` at each look at the estimate (5 times a second), `~/status` at most 50 times
-a second, `~/verification` (latched) and `diagnostics` once a second; all of robot time.
+Lages (2017), section 5.3. Subscribes to `joint_states`, and to `imu/data` where the parameter `imu`
+says so; publishes `effort_controller/commands`, `~/dynamic_parameters` at each look at the estimate
+(5 times a second), `~/status` at most 50 times a second, `~/verification` (latched) and
+`diagnostics` once a second; all of robot time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import Imu
 
 from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
@@ -22,9 +25,11 @@ from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import Identification, Limits, Phase
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
+from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import (
@@ -33,6 +38,7 @@ from diffbot_node import (
     KeptTopic,
     parameter,
     results_folder,
+    seconds,
     to_stamp,
 )
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
@@ -94,6 +100,11 @@ class IdentParameters(EffortParameters):
         "commanded at its beginning, for drivers that report none or a wrong one",
         choices=("joint_states", "commands"),
     )
+    imu: bool = parameter(
+        False,
+        "take the yaw rate from a gyro, sensor_msgs/Imu on imu/data (angular_velocity.z, rad/s): "
+        "K5 and K8 then do not hang on wheels.separation",
+    )
     results: str = parameter("", "folder for the parameter file, made if need be; empty: none")
     listeners: int = parameter(
         0,
@@ -123,6 +134,7 @@ class IdentNode(EffortNode[IdentParameters]):
         values = self.values
         self._arena = Arena.parse(values.arena)
         self._prior = nominal_prior(self.robot)
+        self._gyro = YawGyro(self.geometry) if values.imu else None
         self.run = self._make_run()
         self._folder = results_folder(values.results) if values.results else None
         self._newest = 0.0
@@ -140,6 +152,13 @@ class IdentNode(EffortNode[IdentParameters]):
         self._status_topic = KeptTopic(self, IdentStatus, "~/status", resume)
         self._verification_topic = self.create_publisher(Verification, "~/verification", LATCHED)
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        if self._gyro is not None:
+            # Drivers publish it as best effort or reliably: best effort hears both. A simulator in
+            # lock-step waits until every reading has arrived.
+            policy = ReliabilityPolicy
+            kind = policy.RELIABLE if values.lock_step else policy.BEST_EFFORT
+            quality = QoSProfile(depth=200, reliability=kind)
+            self._imu = self.create_subscription(Imu, "imu/data", self._on_imu, quality)
 
     def _make_run(self) -> Identification:
         values, own = self.values, self.robot.excitation
@@ -156,6 +175,9 @@ class IdentNode(EffortNode[IdentParameters]):
             window=values.window,
             velocity_source=values.velocity_source,
         )
+        uncertainty = self.robot.uncertainty
+        if wants_dimensions(uncertainty, gyro=values.imu):
+            estimator = DimensionedEstimator(estimator, self.geometry, uncertainty, self._gyro)
         # A different excitation: what a model has learnt by heart does not help it there.
         other = "prbs" if values.excitation == "multisine" else "multisine"
         return Identification(
@@ -190,7 +212,19 @@ class IdentNode(EffortNode[IdentParameters]):
         for topic in (self._parameters_topic, self._status_topic):
             if missing := topic.missing(self.values.listeners):
                 return missing
+        if self._gyro is not None and not self.count_publishers(self._imu.topic_name):
+            name = self._imu.topic_name
+            return f"nobody publishes {name}; start the gyro's driver, or set imu to false"
         return super().waits_for()
+
+    def _on_imu(self, message: Imu) -> None:
+        """Take in a reading of the gyro."""
+        if self._gyro is None or self.run.ended:
+            return
+        try:
+            self._gyro.add(seconds(message.header.stamp), float(message.angular_velocity.z))
+        except ValueError as error:
+            self.complain(str(error))
 
     @property
     def in_lock_step(self) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.sample_check import SampleCheck
+from diffbot_ident.torque.dimensions import as_wheels_see
 from diffbot_ident.torque.estimate import Estimator, Precision, State
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
@@ -338,7 +339,8 @@ class Identification:
         return self._until.is_reached(self.estimate)
 
     def _verify(self) -> None:
-        model = Model.of(self.estimate)
+        # The held-out motion is seen by the wheels alone.
+        model = replace(Model.of(self.estimate), values=as_wheels_see(self.estimate))
         self.verified = self._held_out.verify(model, self._nominal or model)
 
     def _beyond_limits(self) -> str | None:

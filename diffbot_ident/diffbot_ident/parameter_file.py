@@ -16,7 +16,8 @@ from typing import Any
 import yaml
 
 from diffbot_description import Robot, write_atomically, write_identified_robot
-from diffbot_description.identified_robot import chosen_k5
+from diffbot_description.identified_robot import chosen_k5, with_track
+from diffbot_ident.torque.dimensions import effective_track
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,
     FRICTION_UNITS,
@@ -82,6 +83,8 @@ def parameter_document(
         "torque_delay": float(estimate.delay),
         "control_period": float(estimate.period),
     }
+    if estimate.gyro is not None:
+        section["gyro"] = {key: float(value) for key, value in asdict(estimate.gyro).items()}
     if estimate.friction is not None:
         section["friction"] = _friction(estimate.friction)
         least = smallest_torque(estimate.friction.values, estimate.friction.variances)
@@ -187,12 +190,15 @@ def export_results(
 ) -> Export:
     """Write dynamic_parameters.yaml, `<robot>_identified.yaml` and identified_inertial.xacro.
 
-    The patched robot is written only when the estimate may be used and a robot can have it. See
-    parameter_document for the arguments.
+    The patched robot is written only when the estimate may be used and a robot can have it; where
+    the yaw rate came from a gyro, its track is the one that the gyro gives with the file's radius.
+    See parameter_document for the arguments.
 
     Raises:
         OSError: the directory cannot be written.
     """
+    if estimate.gyro is not None:
+        robot = with_track(robot, effective_track(estimate.gyro, robot.geometry))
     physical = estimate_physical(estimate, robot)
     document = parameter_document(
         estimate, robot.name, date, version, seconds, physical, verification

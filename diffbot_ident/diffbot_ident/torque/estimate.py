@@ -50,6 +50,33 @@ class Friction:
     variances: Four
 
 
+@dataclass(frozen=True)
+class GyroFit:
+    """What a gyro says beside the wheels; see yaw_gyro.
+
+    Attributes:
+        scale: yaw rate by the gyro over that by the wheels with the file's radius and track.
+        scale_std: standard deviation of it.
+        radius_difference: right radius less the left one beyond the file's, as a share of it.
+        radius_difference_std: standard deviation of it.
+        bias: mean over the run, rad/s.
+        delay: of the gyro's stamps after the wheels', s.
+        delay_std: standard deviation of it, s.
+        agreement: share of the gyro's turns that the wheels explain, 0 to 1.
+        windows: that the fit rests on.
+    """
+
+    scale: float
+    scale_std: float
+    radius_difference: float
+    radius_difference_std: float
+    bias: float
+    delay: float
+    delay_std: float
+    agreement: float
+    windows: int
+
+
 NOTHING_KNOWN = tuple(tuple(math.inf if i == j else 0.0 for j in range(4)) for i in range(4))
 
 
@@ -75,6 +102,7 @@ class Estimate:
         delay: control periods between a torque's report and its action; NaN where unknown.
         period: control period of the samples, s; NaN where unknown.
         friction: of the wheels; None where the estimator does not model it.
+        gyro: that the yaw rate was taken from; None: from wheels, radius and track alone.
     """
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
@@ -91,6 +119,7 @@ class Estimate:
     delay: float = math.nan
     period: float = math.nan
     friction: Friction | None = None
+    gyro: GyroFit | None = None
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:

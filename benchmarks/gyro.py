@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""K5..K8 with a wrong track in the robot's file: with a gyro, and without.
+
+Robots drawn at random (diffbot_study.random_robots) on the ideal engine, PRBS, 20 s each. The
+estimator is told a track that is wrong by --track percent, half of the robots too wide and half too
+narrow, and a radius that is wrong by a normal error of --radius percent, which it is told of
+(uncertainty.radius). The gyro has a bias that walks, white noise, and a delay of 0 to 80 ms; it is
+drawn at random, too. Printed for each of K5..K8: how many 95 % intervals hold the truth, with the
+95 % interval of that share, and the errors; and how well the gyro's own figures are found.
+
+    ./diffbot python benchmarks/gyro.py --robots 200 [--first 0] [--track 5] [--radius 0]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import Pool
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_description.robot import Uncertainty
+from diffbot_ident.torque.dimensions import DimensionedEstimator
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.yaw_gyro import YawGyro
+from diffbot_sim.engines import make_simulator
+from diffbot_study.random_robots import draw, record_random
+from diffbot_study.recorded_runs import Run
+
+SECONDS = 20.0
+RATES = (50.0, 100.0, 200.0)  # of the gyro, Hz
+SLICE = 0.005  # time between two true yaw rates, s
+NAMES = ("K5", "K6", "K7", "K8")
+
+
+class WatchedEngine:
+    """An engine that notes the yaw rate while it moves; for a synthetic gyro."""
+
+    def __init__(self, engine) -> None:
+        self._engine = engine
+        self.times, self.rates = [0.0], [0.0]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._engine, name)
+
+    def step(self, torque: tuple[float, float], seconds: float) -> None:
+        """Move on, in slices."""
+        left = seconds
+        while left > 1e-9:
+            part = left if left < 1.5 * SLICE else SLICE
+            self._engine.step(torque, part)
+            left -= part
+            self.times.append(self.times[-1] + part)
+            self.rates.append(self._engine.velocity()[1])
+
+
+@dataclass(frozen=True)
+class Gyro:
+    """What a synthetic gyro does, drawn at random."""
+
+    rate: float
+    delay: float
+    bias: float
+    walk: float
+    noise: float
+
+    @classmethod
+    def draw(cls, generator: np.random.Generator) -> Gyro:
+        """A MEMS gyro: noise per reading 2 to 10 mrad/s, bias some 10 mrad/s."""
+        return cls(
+            rate=float(generator.choice(RATES)),
+            delay=float(generator.uniform(0.0, 0.08)),
+            bias=float(generator.normal(0.0, 0.02)),
+            walk=float(generator.uniform(0.0, 5e-4)),
+            noise=float(generator.uniform(0.002, 0.01)),
+        )
+
+    def readings(
+        self, times: list[float], rates: list[float], generator: np.random.Generator
+    ) -> list[tuple[float, float]]:
+        """Stamps and readings of true yaw rates (rad/s) at times (s)."""
+        stamps = np.arange(0.0, times[-1], 1.0 / self.rate)
+        walk = np.cumsum(generator.normal(0.0, self.walk / math.sqrt(self.rate), len(stamps)))
+        seen = np.interp(stamps - self.delay, times, rates) + self.bias + walk
+        seen += generator.normal(0.0, self.noise, len(stamps))
+        return list(zip(stamps.tolist(), seen.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one robot gave: truth, estimates without and with the gyro, and the gyro's truth."""
+
+    truth: np.ndarray
+    wheels: Estimate
+    gyro: Estimate
+    scale: float
+    drawn: Gyro
+
+
+def learn(
+    run: Run, geometry: WheelGeometry, uncertainty: Uncertainty, readings: list | None
+) -> Estimate:
+    """The estimate of a run by somebody who believes this geometry."""
+    gyro = None if readings is None else YawGyro(geometry)
+    inner = make_estimator("integral", geometry, run.scale)
+    estimator = DimensionedEstimator(inner, geometry, uncertainty, gyro)
+    for reading in readings or ():
+        gyro.add(*reading)
+    for sample in run.samples:
+        estimator.update(sample)
+    return estimator.estimate()
+
+
+def outcome(seed: int, track: float, radius: float) -> Outcome:
+    """Record the robot of a seed, with a gyro, and learn from it."""
+    generator = np.random.default_rng([seed, 77])
+    drawn = draw(seed)
+    with closing(make_simulator("ideal", drawn.robot)) as engine:
+        watched = WatchedEngine(engine)
+        run = record_random(drawn, SECONDS, watched)
+    gyro = Gyro.draw(generator)
+    readings = gyro.readings(watched.times, watched.rates, generator)
+    wide = 1.0 + (track if seed % 2 else -track) / 100.0
+    larger = 1.0 + radius / 100.0 * generator.standard_normal()
+    true = run.geometry
+    told = WheelGeometry(
+        true.left_radius * larger, true.right_radius * larger, true.separation * wide
+    )
+    uncertainty = Uncertainty(radius=radius)
+    return Outcome(
+        run.truth,
+        learn(run, told, uncertainty, None),
+        learn(run, told, uncertainty, readings),
+        wide / larger,
+        gyro,
+    )
+
+
+def wilson(inside: np.ndarray) -> str:
+    """Share of the runs inside in %, with the 95 % interval of Wilson."""
+    n, z = len(inside), NORMAL_95
+    share = float(np.mean(inside))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    return f"{100 * share:5.1f} % ({100 * (middle - half):.0f} to {100 * (middle + half):.0f})"
+
+
+def print_table(runs: list[Outcome]) -> None:
+    """Coverage and errors of K5..K8, and of what the gyro says."""
+    for title, chosen in (("without gyro", "wheels"), ("with gyro", "gyro")):
+        estimates = [getattr(run, chosen) for run in runs]
+        bad = [found for found in estimates if found.state is not State.ESTIMATED]
+        print(f"{title}; not judged good: {len(bad)} of {len(runs)}")
+        for reason in sorted({found.reason for found in bad})[:3]:
+            print(f"    {reason}")
+        for i, name in enumerate(NAMES):
+            known = [
+                (run.truth[i], found.values[i], math.sqrt(found.variances[i]))
+                for run, found in zip(runs, estimates, strict=True)
+                if math.isfinite(found.variances[i])
+            ]
+            truth, value, std = np.array(known).T
+            errors = 100.0 * (value / truth - 1.0)
+            size = np.median(np.abs(errors))
+            half = np.median(100.0 * NORMAL_95 * std / np.abs(truth))
+            print(
+                f"  {name} inside {wilson(np.abs(value - truth) <= NORMAL_95 * std)}, error: "
+                f"median size {size:.3f} %, 95th percentile "
+                f"{np.percentile(np.abs(errors), 95):.3f} %; half width {half:.3f} % (median)"
+            )
+    known = [run for run in runs if run.gyro.gyro is not None]
+    for name, value, truth, std in (
+        ("scale", *_column(known, "scale", [run.scale for run in known])),
+        ("delay", *_column(known, "delay", [run.drawn.delay for run in known])),
+        ("radius difference", *_column(known, "radius_difference", [0.0] * len(known))),
+    ):
+        off = (value - truth) / std
+        print(
+            f"  gyro's {name}: inside {wilson(np.abs(off) <= NORMAL_95)}, mean "
+            f"{np.mean(off):+.2f}, rms {np.sqrt(np.mean(off**2)):.2f} standard deviations; rms "
+            f"error {np.sqrt(np.mean((value - truth) ** 2)):.2g}"
+        )
+
+
+def _column(runs: list[Outcome], name: str, truth: list[float]) -> tuple[np.ndarray, ...]:
+    fits = [run.gyro.gyro for run in runs]
+    values = np.array([getattr(fit, name) for fit in fits])
+    return values, np.array(truth), np.array([getattr(fit, f"{name}_std") for fit in fits])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--robots", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--track", type=float, default=5.0, help="error of the track, %%")
+    parser.add_argument(
+        "--radius", type=float, default=0.0, help="error of the radius, %%, 1 sigma"
+    )
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    seeds = range(arguments.first, arguments.first + arguments.robots)
+    work = partial(outcome, track=arguments.track, radius=arguments.radius)
+    with Pool(arguments.processes) as pool:
+        runs = pool.map(work, seeds, chunksize=1)
+    print(
+        f"{len(runs)} robots, track wrong by {arguments.track:g} %, radius by "
+        f"{arguments.radius:g} %"
+    )
+    print_table(runs)
+
+
+if __name__ == "__main__":
+    main()

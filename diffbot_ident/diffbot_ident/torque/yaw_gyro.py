@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gyro beside the wheels: its bias and delay, and the yaw rate that the wheels really make.
+
+Without slip the wheels turn the robot by r (phi_r - phi_l) / (2 b), and the gyro reads
+
+    g(t) = gamma omega_w(t - delay) + kappa v_w(t - delay) + bias(t) + noise
+
+with v_w and omega_w by the wheels and the radius r and half track b of the robot's file. gamma is 1
+where those are right; else (r / b) of the robot over that of the file, times the gyro's own scale.
+kappa = gamma delta / (2 b), delta the share by which the right radius is larger than the left one,
+is 0 where the radii are as in the file.
+
+Everything is fitted to angles, the gyro's integrated, over windows that share nothing: an encoder
+is exact over them, and the noise of the gyro is independent from one to the next. The bias is a
+broken line with a knot each KNOTS seconds, so that it may walk.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.torque.estimate import Array, GyroFit
+
+Flags = NDArray[np.bool_]
+
+# Length of a window, s: some hundred counts of an encoder, and within one bit of an excitation.
+WINDOW = 0.2
+# Time between two knots of the bias, s.
+KNOTS = 10.0
+# Delays that are looked for, s, and the steps of the search.
+DELAY_MIN, DELAY_MAX, COARSE, FINE = -0.1, 0.3, 0.01, 0.001
+# Windows and yaw rate (root mean square, rad/s) from which on the gyro is judged.
+MIN_WINDOWS, MIN_TURNING = 25, 0.05
+# Share of the gyro's turns that the wheels' have to explain.
+MIN_AGREEMENT = 0.8
+# gamma of a robot whose dimensions are roughly right: skid steer turns half as fast as its wheels
+# say. Beyond, the gyro is another one than it is taken for.
+SCALE_MIN, SCALE_MAX = 0.3, 1.5
+DEGREES = 180.0 / math.pi
+DEGREES_TOLERANCE = 0.5
+# Intervals longer than so many usual ones, and this time (s), are gaps.
+GAP_PERIODS, GAP_TIME = 4.0, 0.03
+# New windows, as a share of those of the last fit, after which it is made anew.
+REFIT_SHARE = 0.05
+# Lags, in windows, of the residuals' correlation in the standard deviations.
+LAGS = 3
+ENOUGH_WHEELS = 5.0
+# Standard deviation of what the sum of readings loses, as a share of what is made up for.
+LOST_SHARE = 0.5
+# Standard deviation of the delay by angles that are known at instants, as a share of their period.
+DELAY_SHARE = 0.005
+
+
+class GyroError(ValueError):
+    """The gyro is not what it should be; one sentence says what to change."""
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Windows without gaps, n of them.
+
+    Attributes:
+        begin: stamps, (n,), s; end likewise.
+        end: stamps, (n,), s.
+        turned: by the gyro, (n,), rad.
+        lost: of it in the sum of the readings, which stands for the integral, (n,), rad.
+    """
+
+    begin: Array
+    end: Array
+    turned: Array
+    lost: Array
+
+
+class YawGyro:
+    """Compares a gyro with the wheels.
+
+    Args:
+        geometry: of the wheels, as the robot's file has it.
+    """
+
+    def __init__(self, geometry: WheelGeometry) -> None:
+        self._geometry = geometry
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._gyro: list[tuple[float, float]] = []
+        # Stamp, turn and path since the beginning, and 1 where the step to it cannot be trusted.
+        self._wheels: list[tuple[float, float, float, float]] = []
+        self._angles: tuple[float, float] | None = None
+        self._interrupted = False
+        self._fit: GyroFit | None = None
+        self._fitted = 0
+
+    @property
+    def readings(self) -> int:
+        """Of the gyro so far."""
+        return len(self._gyro)
+
+    def add(self, stamp: float, rate: float) -> None:
+        """Take in a reading of the yaw rate (rad/s, counter-clockwise) at a stamp (s).
+
+        Raises:
+            ValueError: a value is not finite, or the stamp is not later than the last one; the
+                reading counts for nothing.
+        """
+        if not (math.isfinite(stamp) and math.isfinite(rate)):
+            raise ValueError(f"gyro: rate {rate} rad/s at {stamp} s: must be finite")
+        if self._gyro and stamp <= self._gyro[-1][0]:
+            raise ValueError(
+                f"gyro: stamp {stamp:.6f} s after {self._gyro[-1][0]:.6f} s: must rise; check that "
+                "one driver alone publishes it"
+            )
+        self._gyro.append((stamp, rate))
+
+    def add_wheels(self, sample: JointSample) -> None:
+        """Take in a joint sample that follows the one before, but for `interrupt`."""
+        last, self._angles = self._angles, sample.position
+        if last is None:
+            self._wheels.append((sample.stamp, 0.0, 0.0, 1.0))
+            return
+        before, turn, path, _ = self._wheels[-1]
+        if sample.stamp <= before:
+            return
+        left, right = (
+            math.remainder(new - old, math.tau)
+            for new, old in zip(sample.position, last, strict=True)
+        )
+        step, turned = self._geometry.body_velocity(left, right)
+        bad = 1.0 if self._interrupted else 0.0
+        self._interrupted = False
+        self._wheels.append((sample.stamp, turn + turned, path + step, bad))
+
+    def interrupt(self) -> None:
+        """The next joint sample does not follow the one before."""
+        self._interrupted = True
+
+    def fit(self) -> GyroFit | None:
+        """What is known by now; None while the robot has not turned enough.
+
+        Raises:
+            GyroError: the gyro is not what it should be.
+        """
+        if len(self._gyro) < 2 or len(self._wheels) < 2:
+            self._check_presence()
+            return None
+        newest = min(self._gyro[-1][0], self._wheels[-1][0] + DELAY_MIN)
+        due = (newest - self._gyro[0][0]) / WINDOW
+        if self._fit is not None and due < self._fitted * (1.0 + REFIT_SHARE):
+            return self._fit
+        gyro, wheels = np.array(self._gyro), np.array(self._wheels)
+        windows = _covered(self._windows(gyro), wheels)
+        if len(windows.begin) < MIN_WINDOWS:
+            self._check_presence()
+            return None
+        self._fit, self._fitted = self._solve(windows, wheels), int(due)
+        return self._fit
+
+    def _check_presence(self) -> None:
+        """Raise GyroError where the wheels have been read for long enough for a gyro's reading."""
+        if not self._wheels:
+            return
+        first, last = self._wheels[0][0], self._wheels[-1][0]
+        if last - first < ENOUGH_WHEELS + WINDOW * MIN_WINDOWS:
+            return
+        if len(self._gyro) < 2:
+            raise GyroError("no reading of the gyro has come; check that its driver publishes it")
+        begin, end = self._gyro[0][0], self._gyro[-1][0]
+        if begin > last or end < first:
+            raise GyroError(
+                f"the gyro's stamps ({begin:.3f} to {end:.3f} s) and the joint states' "
+                f"({first:.3f} to {last:.3f} s) do not overlap; let both drivers use one clock"
+            )
+
+    def _windows(self, gyro: Array) -> _Windows:
+        """All windows that the gyro was read through without a gap."""
+        stamps, rate = gyro.T
+        steps = np.diff(stamps)
+        usual = float(np.median(steps))
+        turned = np.concatenate(([0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * steps)))
+        # Euler and Maclaurin: such a sum is the integral and this, it cuts peaks.
+        cut = usual**2 / 12.0 * np.gradient(rate, stamps)
+        gaps = np.concatenate(([0], np.cumsum(_is_gap(steps, usual))))
+        edges = np.arange(0, len(stamps), max(1, round(WINDOW / usual)))
+        begin, end = edges[:-1], edges[1:]
+        good = gaps[begin] == gaps[end]
+        begin, end = begin[good], end[good]
+        lost = cut[end] - cut[begin]
+        return _Windows(stamps[begin], stamps[end], turned[end] - turned[begin] - lost, lost)
+
+    def _solve(self, windows: _Windows, wheels: Array) -> GyroFit | None:
+        bias = _bias_columns(windows)
+        basis, _ = np.linalg.qr(bias)
+        turned = windows.turned - basis @ (basis.T @ windows.turned)
+
+        def seen(delays: Array) -> Array:
+            """Turns and paths of the wheels less what a bias explains, (delays, n, 2)."""
+            late = _moved(windows, wheels, delays)
+            less: Array = late - np.einsum("nq,mq,dmc->dnc", basis, basis, late)
+            return less
+
+        now = seen(np.zeros(1))[0]
+        span = float(np.mean(windows.end - windows.begin))
+        turning = math.sqrt(float(np.mean(now[:, 0] ** 2))) / span
+        if turning < MIN_TURNING:
+            return None
+        power = float(turned @ turned)
+        if power <= 1e-18 * len(turned):
+            raise GyroError(
+                f"the gyro says the same at all times while the wheels turn the robot with "
+                f"{turning:.2g} rad/s; it is dead, or not fixed to the robot"
+            )
+        delays = np.arange(DELAY_MIN, DELAY_MAX + 0.5 * COARSE, COARSE)
+        delay = float(delays[np.argmin(_left(seen(delays), turned))])
+        near = np.clip(delay + FINE * np.arange(-10, 11), DELAY_MIN, DELAY_MAX)
+        costs = _left(seen(near), turned)
+        delay = _lowest(near, costs)
+        # How a change of the delay shows is a regressor, too: it takes its part of the precision.
+        pair = seen(np.array((delay - FINE, delay, delay + FINE)))
+        theta = np.linalg.lstsq(pair[1], turned, rcond=None)[0]
+        shift = ((pair[2] - pair[0]) @ theta)[:, None] / (2.0 * FINE)
+        columns = np.hstack((pair[1], shift))
+        residuals = turned - pair[1] @ theta
+        agreement = 1.0 - float(residuals @ residuals) / power
+        _check_agreement(float(theta[0]), agreement, turning, delay)
+        variance = _variances(columns, residuals, bias.shape[1])
+        # What readings at instants lose of a motion with kinks is known to about a half.
+        rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
+        variance[:2] += (LOST_SHARE * rough) ** 2
+        variance[2] += (DELAY_SHARE * float(np.median(np.diff(wheels[:, 0])))) ** 2
+        raw = windows.turned - _moved(windows, wheels, np.array([delay]))[0] @ theta
+        gamma = float(theta[0])
+        track = self._geometry.separation
+        return GyroFit(
+            scale=gamma,
+            scale_std=math.sqrt(variance[0]),
+            radius_difference=track * float(theta[1]) / gamma,
+            radius_difference_std=track * math.sqrt(variance[1]) / gamma,
+            bias=float(raw.sum() / (windows.end - windows.begin).sum()),
+            delay=delay,
+            delay_std=math.sqrt(variance[2]),
+            agreement=agreement,
+            windows=len(turned),
+        )
+
+
+def _is_gap(steps: Array, usual: float) -> Flags:
+    gaps: Flags = steps > max(GAP_PERIODS * usual, GAP_TIME)
+    return gaps
+
+
+def _covered(windows: _Windows, wheels: Array) -> _Windows:
+    """The windows in which the wheels were read without a gap, whatever the delay."""
+    stamps = wheels[:, 0]
+    steps = np.diff(stamps)
+    bad = _is_gap(steps, float(np.median(steps))) | (wheels[1:, 3] > 0.0)
+    count = np.concatenate(([0.0], np.cumsum(bad)))
+    first, last = windows.begin - DELAY_MAX, windows.end - DELAY_MIN
+    good = (first >= stamps[0]) & (last <= stamps[-1])
+    good &= np.interp(last, stamps, count) == np.interp(first, stamps, count)
+    fields = (windows.begin, windows.end, windows.turned, windows.lost)
+    return _Windows(*(values[good] for values in fields))
+
+
+def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
+    """Turn (rad) and path (m) of the wheels in windows that begin so much earlier, (d, n, 2)."""
+    stamps, values = wheels[:, 0], wheels[:, 1:3]
+    slopes = np.gradient(values, stamps, axis=0)
+
+    def at(times: Array) -> Array:
+        """By Hermite's cubics: straight lines would err by an eighth of what a period gains."""
+        i = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
+        step = (stamps[i + 1] - stamps[i])[..., None]
+        share = (times - stamps[i])[..., None] / step
+        rest = 1.0 - share
+        begin, end = values[i], values[i + 1]
+        bend = share * rest * step * (rest * slopes[i] - share * slopes[i + 1])
+        found: Array = begin + share**2 * (1.0 + 2.0 * rest) * (end - begin) + bend
+        return found
+
+    late = delays[:, None]
+    return at(windows.end - late) - at(windows.begin - late)
+
+
+def _bias_columns(windows: _Windows) -> Array:
+    """Turn by a bias of 1 rad/s at each knot, (n, knots)."""
+    middle = 0.5 * (windows.begin + windows.end)
+    span = middle[-1] - middle[0]
+    knots = np.linspace(middle[0], middle[-1], max(2, 1 + round(span / KNOTS)))
+    apart = knots[1] - knots[0]
+    hats = np.maximum(0.0, 1.0 - np.abs(middle[:, None] - knots) / apart)
+    columns: Array = hats * (windows.end - windows.begin)[:, None]
+    return columns
+
+
+def _left(columns: Array, turned: Array) -> Array:
+    """Sum of squared residuals for each of several regressors, (d, n, 2)."""
+    information = np.einsum("dna,dnb->dab", columns, columns)
+    information += 1e-12 * np.eye(2) * np.trace(information, axis1=1, axis2=2)[:, None, None]
+    along = np.einsum("dna,n->da", columns, turned)
+    theta = np.linalg.solve(information, along[:, :, None])[:, :, 0]
+    left: Array = turned @ turned - np.sum(theta * along, axis=1)
+    return left
+
+
+def _lowest(at: Array, costs: Array) -> float:
+    """Where a parabola through the least cost and its neighbours is lowest."""
+    best = int(np.argmin(costs))
+    if not 0 < best < len(at) - 1:
+        return float(at[best])
+    before, here, after = costs[best - 1 : best + 2]
+    bend = before - 2.0 * here + after
+    step = 0.5 * (before - after) / bend if bend > 0.0 else 0.0
+    return float(at[best] + step * (at[best + 1] - at[best]))
+
+
+def _variances(columns: Array, residuals: Array, others: int) -> Array:
+    """Variances of the parameters, (3,): by independent residuals or correlated ones, the larger.
+
+    Args:
+        columns: regressors, (n, 3).
+        residuals: (n,).
+        others: parameters that were fitted beside these.
+    """
+    scale = np.sqrt(np.sum(columns**2, axis=0)) + 1e-300
+    scaled = columns / scale
+    inverse = np.linalg.pinv(scaled.T @ scaled)
+    count = len(residuals)
+    free = max(count - others - columns.shape[1], 1)
+    plain = inverse * float(residuals @ residuals) / free
+    weighted = scaled * residuals[:, None]
+    meat = weighted.T @ weighted
+    for lag in range(1, LAGS + 1):
+        shared = weighted[lag:].T @ weighted[:-lag]
+        meat += (1.0 - lag / (LAGS + 1.0)) * (shared + shared.T)
+    robust = inverse @ meat @ inverse * count / free
+    found: Array = np.maximum(np.diag(plain), np.diag(robust)) / scale**2
+    return found
+
+
+def _check_agreement(gamma: float, agreement: float, turning: float, delay: float) -> None:
+    """Raise GyroError where the gyro is another one than it is taken for."""
+    if agreement < MIN_AGREEMENT:
+        raise GyroError(
+            f"the gyro does not follow the wheels, which turn the robot with {turning:.2g} rad/s: "
+            f"they explain {100.0 * max(agreement, 0.0):.0f} % of what it reads; check that "
+            "angular_velocity.z is about the vertical axis, that it is fixed to the robot and "
+            "alive, and that both drivers use one clock"
+        )
+    for unit in (DEGREES, -DEGREES):
+        if abs(gamma / unit - 1.0) < DEGREES_TOLERANCE:
+            flipped = "" if unit > 0.0 else ", and its axis points down: flip its sign"
+            raise GyroError(
+                f"the gyro reads {gamma:.1f} times the yaw rate of the wheels: it is in degrees "
+                f"per second; publish rad/s{flipped}"
+            )
+    if -SCALE_MAX < gamma < -SCALE_MIN:
+        raise GyroError(
+            f"the gyro reads {gamma:.2f} times the yaw rate of the wheels: its axis points down; "
+            "flip the sign of angular_velocity.z, or swap the wheels' names if those are wrong"
+        )
+    if not SCALE_MIN < gamma < SCALE_MAX:
+        raise GyroError(
+            f"the gyro reads {gamma:.3g} times the yaw rate of the wheels: must be {SCALE_MIN:g} "
+            f"to {SCALE_MAX:g}; check its unit (rad/s) and axis, and wheels.radius and "
+            "wheels.separation in the robot's file"
+        )
+    if not DELAY_MIN + COARSE < delay < DELAY_MAX - COARSE:
+        raise GyroError(
+            f"the gyro is {delay:.2f} s late or more: must be {DELAY_MIN:g} to {DELAY_MAX:g} s; "
+            "let both drivers use one clock"
+        )
