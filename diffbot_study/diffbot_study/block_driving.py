@@ -4,9 +4,9 @@
     law = lambda robot: tuned_backstepping(..., mean_velocity=True, wheels=Wheels.of(robot))
     drives = simulate_drives(robots, [law(r) for r in robots], eight.at, 60.0, seeds=range(n))
 
-The same closed form with friction, motors, encoders, odometry, observer and law as of simulate_drive,
-and the same numbers but for rounding (test_block_drives.py), for what the blocks of engine and law
-know: viscous and Coulomb friction, laws that predict no delay, wheels of equal radii.
+The same closed form with friction, motors, encoders, odometry, observer and law as of
+simulate_drive, and the same numbers but for rounding (test_robot_blocks.py), for what the blocks of
+engine and law know: viscous and Coulomb friction, laws that predict no delay, wheels of equal radii.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arc_odometry.geometry import arc_ends
 from diffbot_controllers import Reference
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping
-from diffbot_controllers.laws.motion import SETTLED_HEADING, SETTLED_POSITION
+from diffbot_controllers.laws.motion import SETTLED_HEADING, SETTLED_POSITION, within_each
 from diffbot_description import Robot
 from diffbot_sim.engines.ideal_block import IdealBlock
 from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
@@ -143,8 +143,8 @@ class _Driver:
         mean = np.stack((length, turn)) / period
         wanted = self._law.update(self.poses, mean, self._torque, reference, period)
         step = self._rate * period
-        near = np.clip(wanted, self._torque - step, self._torque + step)
-        self._torque = np.clip(near, -self._limit, self._limit)
+        near = within_each(wanted, self._torque - step, self._torque + step)
+        self._torque = within_each(near, -self._limit, self._limit)
         return self._torque
 
 

@@ -2,7 +2,7 @@
 """The standard backstepping law for many robots at once, with a robot axis.
 
 StandardBackstepping with arrays for numbers: the tracker's formula, the dual numbers and the model
-are the same code; what branches there is chosen by masks here. test_block_drives.py compares whole
+are the same code; what branches there is chosen by masks here. test_robot_blocks.py compares whole
 drives with those of one robot.
 """
 
@@ -28,6 +28,7 @@ from diffbot_controllers.laws.backstepping_standard import (
 from diffbot_controllers.laws.block_drivetrain import BlockDrivetrain
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
+from diffbot_controllers.laws.motion import within_each
 from pose2d_trajectories import Reference
 
 Array = NDArray[np.float64]
@@ -82,8 +83,8 @@ class BlockBackstepping:
         speeds = np.stack((limits.linear_velocity, limits.angular_velocity))
         most = np.stack((limits.linear_acceleration, limits.angular_acceleration))
         gain = (1.0 - ACCURACY ** (dt / self._settling)) / dt
-        unbounded = gain * (np.clip(eta + rate / gain, -speeds, speeds) - u)
-        acceleration = np.clip(unbounded, -most, most)
+        unbounded = gain * (within_each(eta + rate / gain, -speeds, speeds) - u)
+        acceleration = within_each(unbounded, -most, most)
         wanted = self._drivetrain.torque(u, eta, acceleration, unbounded, dt)
         limited = _limited(wanted, limits.torque)
         if reference.v == 0.0 and reference.omega == 0.0:
@@ -285,10 +286,10 @@ def _moving_offset(pose: Any, u: Any, reference: Any, motion: Any) -> tuple[Dual
 
 def _limited(torque: Array, limit: Array) -> Array:
     """See feedback_linearization.limit_torque."""
-    steering = np.clip(0.5 * (torque[1] - torque[0]), -limit, limit)
+    steering = within_each(0.5 * (torque[1] - torque[0]), -limit, limit)
     room = limit - np.abs(steering)
-    drive = np.clip(0.5 * (torque[0] + torque[1]), -room, room)
-    return np.clip(np.stack((drive - steering, drive + steering)), -limit, limit)
+    drive = within_each(0.5 * (torque[0] + torque[1]), -room, room)
+    return within_each(np.stack((drive - steering, drive + steering)), -limit, limit)
 
 
 def _arrays(records: Sequence[Any]) -> SimpleNamespace:

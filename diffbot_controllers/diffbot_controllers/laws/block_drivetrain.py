@@ -30,6 +30,7 @@ from diffbot_controllers.laws.friction import (
     Wheels,
     holds,
 )
+from diffbot_controllers.laws.motion import within_each
 from diffbot_controllers.laws.observer import (
     BASE,
     BIAS_OF_LIMIT,
@@ -102,11 +103,10 @@ class BlockDrivetrain:
     def wheel_velocity(self, u: Array) -> Array:
         """Wheel speeds, rad/s, of body velocities, m/s and rad/s, shape (2, n) both."""
         turn = self._half_track * u[1]
-        return np.stack((u[0] - turn, u[0] + turn)) / self._radius
+        speeds: Array = np.stack((u[0] - turn, u[0] + turn)) / self._radius
+        return speeds
 
-    def motion(
-        self, poses: Array, mean: Array, torque: Array, dt: float
-    ) -> tuple[Array, Array]:
+    def motion(self, poses: Array, mean: Array, torque: Array, dt: float) -> tuple[Array, Array]:
         """Poses, shape (3, n), and velocities, shape (2, n), now; see MotionObserver.motion.
 
         Args:
@@ -159,7 +159,7 @@ class BlockDrivetrain:
         free = np.stack(driven) + np.stack(self.k.mean_drift(_rows(u), driven, dt)) + bias
         end, now = self.wheel_velocity(u + dt * free), self.wheel_velocity(u)
         friction, held = friction_over_block(self.friction, self._mobility, now, end, dt)
-        return free - np.stack(self.k.input_acceleration(friction)), held.all(axis=0)
+        return free - np.stack(self.k.input_acceleration(friction)), held[0] & held[1]
 
     def _with_friction(
         self, torque: Array, u: Array, wanted: Array, acceleration: Array, dt: float
@@ -168,7 +168,7 @@ class BlockDrivetrain:
         now, wish = self.wheel_velocity(u), self.wheel_velocity(wanted)
         aim = self.wheel_velocity(u + acceleration * dt)
         to = np.where(np.abs(aim) * self._radius < SLOW, wish, aim)
-        share = np.clip(to * self._radius / SMOOTH, -1.0, 1.0)
+        share = within_each(to * self._radius / SMOOTH, -1.0, 1.0)
         mean = 0.5 * (now + aim)
         total = torque + self.friction.viscous * mean + share * self.friction.dry(mean, share)
         starts = (np.abs(now) * self._radius <= STILL) & (share != 0.0)
@@ -179,7 +179,7 @@ class BlockDrivetrain:
         hold = self.friction.breakaway(way)
         extra = np.where(self._extra * way < 0.0, 0.0, self._extra)
         most = MOST * hold
-        extra = np.clip(extra + share * hold * dt / START, -most, most)
+        extra = within_each(extra + share * hold * dt / START, -most, most)
         # Without any friction a robot's torque stays as it is: hold and extra are 0 then.
         start = way * np.maximum(way * total, np.abs(share) * BREAK * hold) + extra
         some = (self.friction.viscous > 0.0) | (hold > 0.0)
@@ -225,11 +225,13 @@ class _BlockAxes:
             pu += 0.5 * dt * more
             pp += more * (dt * dt / 3.0)
             total = pp + self._variance
-        kp, ku, kd = pp / total, pu / total, np.where(held, 0.0, pd / total)
+        gain: Any = (pp / total, pu / total, np.where(held, 0.0, pd / total))
+        kp, ku, kd = gain
+        variance: Any = self._variance
         self.p = self.p + kp * wrong
         self.u = self.u + ku * wrong
-        self.d = np.clip(self.d + kd * wrong, -self._largest, self._largest)
-        self._cov = joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self._variance)
+        self.d = within_each(self.d + kd * wrong, -self._largest, self._largest)
+        self._cov = joseph((pp, pu, pd, uu, ud, dd), gain, variance)
 
 
 class _BlockStandstill:
@@ -246,9 +248,7 @@ class _BlockStandstill:
         """No robot is at a goal."""
         self._rests = np.zeros(len(self._holds), dtype=bool)
 
-    def update(
-        self, ahead: Array, turn: Array, u: Array, stop_v: Array, stop_omega: Array
-    ) -> Mask:
+    def update(self, ahead: Array, turn: Array, u: Array, stop_v: Array, stop_omega: Array) -> Mask:
         """See Standstill.update."""
         may = self._holds & (stop_v > 0.0) & (stop_omega > 0.0)
         factor = np.where(self._rests, LEAVE, 1.0)
@@ -326,4 +326,4 @@ def _stacked(
 
 def _rows(pair: Array) -> Any:
     """Rows [v, omega] as what the methods of DynamicParameters take."""
-    return Velocity(pair[0], pair[1])  # type: ignore[arg-type]
+    return Velocity(pair[0], pair[1])

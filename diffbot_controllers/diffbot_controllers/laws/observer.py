@@ -115,6 +115,7 @@ class _Axis:
 def joseph(
     cov: tuple[float, ...], gain: tuple[float, float, float], variance: float
 ) -> list[float]:
+    """Covariance (pp, pu, pd, uu, ud, dd) after a reading of p with this variance, for any gain."""
     pp, pu, pd, uu, ud, dd = cov
     kp, ku, kd = gain
     total = pp + variance

@@ -4,7 +4,7 @@
 The same equations, series of the speeds and choice of holding wheels as engines/ideal.py, on
 arrays whose last axis is the robots'. A step is one series for all of them; robots of which a wheel
 stops, starts or reverses within it go on in ever smaller groups, piece by piece. Differences from
-IdealSimulator are rounding: test_ideal_block.py asks for 1e-9 after 10 s.
+IdealSimulator are rounding: test_robot_blocks.py asks for 1e-9 after 10 s.
 
 Friction is viscous and Coulomb friction, that of each direction by itself. Static friction with
 Stribeck's fall and casters that drag are left to the engine for one robot.
@@ -28,9 +28,11 @@ from diffbot_sim.simulator import check_duration, check_payload
 
 Array = NDArray[np.float64]
 Modes = NDArray[np.int8]
+Index = NDArray[np.intp]
+Where = slice | Index
 
 # Last term of a series, relative to the speed and its change in the step; those after it are less.
-TRUNCATION = 1e-15
+TRUNCATION = 1e-13
 # Orders from which on that is asked.
 FIRST = 5
 # Newton steps to a root at most; each doubles its digits.
@@ -80,7 +82,7 @@ class IdealBlock:
     @property
     def parameters(self) -> DynamicParameters:
         """See the class; typed as for one robot, as its methods serve for arrays, too."""
-        return DynamicParameters(*self._k)  # type: ignore[arg-type]
+        return DynamicParameters(*self._k)
 
     def reset(self, poses: ArrayLike | None = None) -> None:
         """Put the robots at rest.
@@ -104,9 +106,7 @@ class IdealBlock:
         # A wheel without Coulomb friction never holds; its direction is of no effect.
         self._modes = np.where(self._holds, HOLDING, 1).astype(np.int8)
 
-    def set_payload(
-        self, index: int, mass: float, x: float, z: float, yaw_inertia: float
-    ) -> None:
+    def set_payload(self, index: int, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """Load one robot; see Simulator.set_payload.
 
         Args:
@@ -143,7 +143,7 @@ class IdealBlock:
             )
         self._choose_modes(np.arange(len(self)), torque)
         remaining = np.full(len(self), float(duration))
-        group: Array | None = None
+        group: Index | None = None
         for _ in range(MOST_PIECES):
             if group is None:
                 left = self._piece(slice(None), torque, remaining)
@@ -153,11 +153,11 @@ class IdealBlock:
             if not len(chosen):
                 self.time += duration
                 return
-            group = chosen if group is None else group[chosen]
+            group = chosen if group is None else np.asarray(group[chosen])
             remaining[group] = left[chosen]
         raise FloatingPointError(
             f"a step of {duration} s needs more than {MOST_PIECES} pieces for "
-            f"{[self._robots[i].name for i in group[:3]]}; use a shorter step or less torque"
+            f"{[self._robots[i].name for i in chosen[:3]]}; use a shorter step or less torque"
         )
 
     def _load(self, index: int, mass: float, x: float, yaw_inertia: float) -> None:
@@ -174,21 +174,20 @@ class IdealBlock:
         for side, law in enumerate(laws):
             self._set_friction(side, index, law)
         self._holds = self._coulomb.max(axis=1) > 0.0
-        self._all_hold = bool(self._holds.all())
         self._plain = bool((self._coulomb[:, 0] == self._coulomb[:, 1]).all())
 
     def _set_friction(self, side: int, index: int, law: FrictionLaw[float]) -> None:
         self._viscous[side, index] = law.viscous
         self._coulomb[side, :, index] = law.sliding(1.0), law.sliding(-1.0)
 
-    def _sliding(self, where: slice | Array, modes: Modes | Array) -> Array:
+    def _sliding(self, where: Where, modes: Modes | Array) -> Array:
         """Coulomb friction of wheels by their direction, N m."""
         coulomb = self._coulomb[:, :, where]
         if self._plain:
             return coulomb[:, 0]
         return np.where(modes > 0, coulomb[:, 0], coulomb[:, 1])
 
-    def _piece(self, where: slice | Array, torque: Array, remaining: Array) -> Array:
+    def _piece(self, where: Where, torque: Array, remaining: Array) -> Array:
         """Move some robots on to their next event, or to the end; returns the time left, s."""
         modes = self._modes[:, where]
         rows, holding = self._equations(where, torque, modes)
@@ -205,7 +204,7 @@ class IdealBlock:
         return left
 
     def _equations(
-        self, where: slice | Array, torque: Array, modes: Modes
+        self, where: Where, torque: Array, modes: Modes
     ) -> tuple[Array, dict[int, Array]]:
         """Rows of v' and omega', shape (2, 5, n), and of what holds single wheels, (5, n) each."""
         k5, k6, k7, k8 = self._k[:, where]
@@ -243,12 +242,12 @@ class IdealBlock:
 
     def _events(
         self,
-        where: slice | Array,
+        where: Where,
         modes: Modes,
         series: _Series,
         holding: dict[int, Array],
         end: Array,
-    ) -> tuple[NDArray[np.int64], Array]:
+    ) -> tuple[Index, Array]:
         """First wheel that stops or is released up to `end`, which becomes its time.
 
         Returns:
@@ -257,13 +256,14 @@ class IdealBlock:
         wheel = np.full(len(end), -1)
         push = np.zeros(len(end))
         radius, b = self._radius[where], self._half_track[where]
-        holds = self._holds[:, where]
+        turn = b * series.omega[0]
+        speeds = np.abs(np.stack((series.v[0] - turn, series.v[0] + turn)))
+        near = speeds <= series.change[0] + b * series.change[1]
+        if not near.any() and not holding:
+            return wheel, push
+        turning = near & (modes != HOLDING) & self._holds[:, where]
         for side, sign in ((0, -1.0), (1, 1.0)):
-            speed = np.abs(series.v[0] + sign * b * series.omega[0])
-            turning = modes[side] != HOLDING
-            if not self._all_hold:
-                turning = turning & holds[side]
-            slow = np.flatnonzero(turning & (speed <= series.change[0] + b * series.change[1]))
+            slow = np.flatnonzero(turning[side])
             if len(slow):
                 mode = modes[side, slow].astype(float)
                 margins, sizes = series.of_wheels(slow, mode, sign * b[slow], radius[slow])
@@ -271,33 +271,37 @@ class IdealBlock:
                 stops = np.isfinite(times)
                 end[slow[stops]], wheel[slow[stops]] = times[stops], side
             for i in np.flatnonzero(holding[side].any(axis=0)) if side in holding else ():
-                friction, sizes = series.combined(i, holding[side][:, i].tolist())
+                friction, scale = series.combined(i, holding[side][:, i].tolist())
                 forward, backward = self._coulomb[side][:, where][:, i].tolist()
-                sizes[0] += max(forward, backward)
+                scale[0] += max(forward, backward)
                 for direction, limit in ((1.0, backward), (-1.0, forward)):
-                    margin = [-direction * term for term in friction]
+                    margin: list[float] = [-direction * term for term in friction]
                     margin[0] += limit
-                    time = end_of_margin(margin, sizes, float(end[i]))
+                    time = end_of_margin(margin, scale, float(end[i]))
                     if time is not None:
                         end[i], wheel[i], push[i] = time, side, direction
         return wheel, push
 
-    def _advance(self, where: slice | Array, modes: Modes, series: _Series, end: Array) -> None:
+    def _advance(self, where: Where, modes: Modes, series: _Series, end: Array) -> None:
         """Move states along their series."""
-        v, omega, path, turn, x, y = series.at(end, self.theta[where])
+        # Most steps end at one time for all, and numbers cost less than arrays.
+        same = bool((end == end[0]).all())
+        v, omega, path, turn, x, y = series.at(end[0] if same else end, self.theta[where])
         self.x[where] += x
         self.y[where] += y
         self.theta[where] += turn
         way = self._half_track[where] * turn
-        for side, rim in enumerate((path - way, path + way)):
-            self.angles[side, where] += np.where(
-                modes[side] == HOLDING, 0.0, rim / self._radius[where]
-            )
+        turns = np.stack((path - way, path + way)) / self._radius[where]
+        held = modes == HOLDING
+        some = bool(held.any())
+        if some:
+            turns[held] = 0.0
+        self.angles[:, where] += turns
         self.v[where], self.omega[where] = v, omega
-        if (modes == HOLDING).any():
+        if some:
             self._rest(np.arange(len(self))[where])
 
-    def _rest(self, index: Array) -> None:
+    def _rest(self, index: Index) -> None:
         """Take rounding out of the speeds of wheels at rest; the other wheel keeps its speed."""
         left, right = self._modes[:, index] == HOLDING
         v, b = self.v[index], self._half_track[index]
@@ -309,9 +313,7 @@ class IdealBlock:
             [both, only_left, only_right], [0.0 * v, by_left / b, -by_right / b], self.omega[index]
         )
 
-    def _change_modes(
-        self, index: Array, wheel: NDArray[np.int64], push: Array, torque: Array
-    ) -> None:
+    def _change_modes(self, index: Index, wheel: Index, push: Array, torque: Array) -> None:
         """Stop turning wheels, and let go of those whose holding friction was exceeded."""
         held = self._modes[wheel, index] == HOLDING
         self._modes[wheel, index] = np.where(held, -np.sign(push), HOLDING).astype(np.int8)
@@ -319,7 +321,7 @@ class IdealBlock:
         self._rest(stopped)
         self._choose_modes(stopped, torque[:, ~held])
 
-    def _choose_modes(self, index: Array, torque: Array) -> None:
+    def _choose_modes(self, index: Index, torque: Array) -> None:
         """Wheels at rest hold or start to turn; see WheelFriction.choose_modes."""
         waiting = (self._modes[:, index] == HOLDING).any(axis=0)
         index, torque = index[waiting], torque[:, waiting]
@@ -348,7 +350,7 @@ class IdealBlock:
         self._modes[:, index] = chosen
 
     def _is_consistent(
-        self, index: Array, torque: Array, modes: Modes, before: Modes, basis: Array
+        self, index: Index, torque: Array, modes: Modes, before: Modes, basis: Array
     ) -> NDArray[np.bool_]:
         rows, holding = self._equations(index, torque, modes)
         a, alpha = (rows * basis).sum(axis=1)
@@ -435,11 +437,13 @@ class _Series:
         self._nodes = NODES[0 if turn < SHARP else 1]
         self.span = min(self.span, horizon * SHARPEST / max(turn, SHARPEST))
 
-    def at(self, time: Array, heading: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+    def at(
+        self, time: Array | float, heading: Array
+    ) -> tuple[Array, Array, Array, Array, Array, Array]:
         """v, omega, path, turn, x and y after a time (s), the last four from 0 on.
 
         Args:
-            time: s, shape (n,).
+            time: s, shape (n,), or one number.
             heading: at the beginning, rad, shape (n,).
         """
         v, path = _value_and_integral(self.v, time)
@@ -464,7 +468,7 @@ class _Series:
         return v, omega, path, turn, x * time, y * time
 
     def of_wheels(
-        self, where: Array, mode: Array, lever: Array, radius: Array
+        self, where: Index, mode: Array, lever: Array, radius: Array
     ) -> tuple[Array, Array]:
         """Series of wheel speeds times their modes, shape (terms, m), and sizes as in combined.
 
@@ -479,7 +483,7 @@ class _Series:
         turn = np.stack([term[where] for term in self.omega[:order]]) * (lever / radius)
         return mode * (v + turn), np.abs(v) + np.abs(turn)
 
-    def combined(self, i: int, row: Sequence[float]) -> tuple[list[float], list[float]]:
+    def combined(self, i: int | np.intp, row: Sequence[float]) -> tuple[list[float], list[float]]:
         """Series of a quantity of robot i, and the sums of absolute values, as of MotionSeries."""
         order = len(self.centripetal)
         terms = np.array(
@@ -516,7 +520,7 @@ def _squared(series: list[Array], k: int, scratch: Array) -> Array:
     return total
 
 
-def _value_and_integral(series: list[Array], time: Array) -> tuple[Array, Array]:
+def _value_and_integral(series: list[Array], time: Array | float) -> tuple[Array, Array]:
     """A series at a time, and its integral up to there."""
     value = series[-1] * time
     integral = value / len(series)
@@ -561,7 +565,7 @@ def _ends_of_margins(margins: Array, sizes: Array, end: Array) -> Array:
 
 def _newton(series: Array, end: Array) -> Array:
     """Roots in [0, end] of series, shape (terms, m), that fall all the way."""
-    time = np.minimum(-series[0] / series[1], end)
+    time: Array = np.minimum(-series[0] / series[1], end)
     for _ in range(NEWTON):
         value, slope = series[-1] + 0.0, np.zeros_like(end)
         for term in series[-2::-1]:
