@@ -14,8 +14,6 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ament_index_python.packages import get_package_share_directory
-
 from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.robot import TEXTS, Quantity, Robot
 from diffbot_description.urdf_appearance import with_shapes
@@ -29,6 +27,9 @@ Section = TypeVar("Section")
 
 def share_directory() -> Path:
     """Return the directory with config/, urdf/, launch/ and rviz/ of the installed package."""
+    # Here, as robots that come as text need no ROS: workers of a cluster may not have it.
+    from ament_index_python.packages import get_package_share_directory
+
     return Path(get_package_share_directory(PACKAGE))
 
 
