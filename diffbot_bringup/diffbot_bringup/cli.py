@@ -57,6 +57,11 @@ COMMANDS = {
             "make a robot file from a URDF or xacro file; --help lists all options",
         ),
         Command(
+            "study",
+            "FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
+            "many robots, settings and seeds at once: config/studies has ready ones",
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",

@@ -85,11 +85,11 @@ SETTINGS: dict[str, Setting] = {
     "encoder_counts": Setting(int, "per wheel revolution; 0: exact", 0, 2**31 - 1),
     "torque_noise": Setting(float, "of the acting torque, as a share of it", 0.0, 1.0),
     "torque_delay": Setting(int, "control periods", 0, 100),
-    "payload": Setting(float, "mass on the body's centre of mass, as a share of its mass", 0.0, 5.0),
-    "friction": Setting(float, "times the robot's own viscous and Coulomb friction", 0.0, 10.0),
-    "speed": Setting(
-        float, "times the excitation's own limits of speed", 0.05, 1.5, of=_ONE
+    "payload": Setting(
+        float, "mass on the body's centre of mass, as a share of its mass", 0.0, 5.0
     ),
+    "friction": Setting(float, "times the robot's own viscous and Coulomb friction", 0.0, 10.0),
+    "speed": Setting(float, "times the excitation's own limits of speed", 0.05, 1.5, of=_ONE),
     "excitation": Setting(
         str, "of the identification", names=("prbs", "multisine", "optimised"), of=_ONE
     ),
@@ -240,7 +240,9 @@ def study_from(data: Any, name: str) -> Study:
     robots = data.get("robot", RANDOM)
     robots = (robots,) if isinstance(robots, str) else tuple(robots or ())
     if not robots or not all(isinstance(robot, str) for robot in robots):
-        raise ValueError(f"robot = {data.get('robot')!r}: must be random, a name or file, or a list")
+        raise ValueError(
+            f"robot = {data.get('robot')!r}: must be random, a name or file, or a list"
+        )
     sections = {part: _section(data, part) for part in ("grid", "sample", "fixed", "tolerance")}
     names = [key for key, setting in SETTINGS.items() if kind in setting.of]
     for part in ("grid", "sample", "fixed"):

@@ -109,11 +109,6 @@ def run_chunk(points: Sequence[Point]) -> list[Row]:
     return rows
 
 
-def failed_rows(points: Sequence[Point], reason: str) -> list[Row]:
-    """Rows of a task that did not end."""
-    return [{**_about(point), "failed": True, "reason": reason} for point in points]
-
-
 def _about(point: Point) -> Row:
     return {"key": point.key, "robot": point.robot, "seed": point.seed, **point.settings}
 
@@ -143,7 +138,9 @@ def _robot_of(point: Point) -> Robot:
         )
         robot = replace(_loaded(robot, settings["payload"]), excitation=faster)
     counts = settings.get("encoder_counts")
-    return robot if counts is None else replace(robot, encoder=replace(robot.encoder, counts=counts))
+    return (
+        robot if counts is None else replace(robot, encoder=replace(robot.encoder, counts=counts))
+    )
 
 
 def _loaded(robot: Robot, share: float) -> Robot:
@@ -286,9 +283,7 @@ def _law(point: Point, robot: Robot) -> StandardBackstepping:
     told = DynamicParameters(
         couplings * true.k5, couplings * true.k6, inputs * true.k7, inputs * true.k8
     )
-    tuned = approach_gains(
-        told, limits.traction, limits.linear_velocity, limits.angular_velocity
-    )
+    tuned = approach_gains(told, limits.traction, limits.linear_velocity, limits.angular_velocity)
     wheels = Wheels.of(robot)
     values = [settings["known_friction"] * value for value in friction_values(wheels.friction)]
     return tuned_backstepping(
