@@ -25,6 +25,11 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
 # Below this, the first term that the series of sinc leaves out, x^6 / 7!, is under 4e-18.
 SINC_SWITCH = 5e-3
 # Below this, the first term that the series of the derivative leaves out is 1e-17 of its value.
@@ -54,6 +59,27 @@ def sinc_derivative(x: float) -> float:
             total = total * square + coefficient
         return x * total
     return (math.cos(x) - math.sin(x) / x) / x
+
+
+def sincs(x: Array) -> Array:
+    """As sinc, of many angles."""
+    near = np.abs(x) < SINC_SWITCH
+    square = x * x
+    return np.where(
+        near, 1.0 - square / 6.0 * (1.0 - square / 20.0), np.sin(x) / np.where(near, 1.0, x)
+    )
+
+
+def sinc_derivatives(x: Array) -> Array:
+    """As sinc_derivative, of many angles."""
+    near = np.abs(x) < DERIVATIVE_SWITCH
+    square, total = x * x, np.zeros_like(x)
+    for coefficient in _DERIVATIVE:
+        total = total * square + coefficient
+    if near.all():
+        return x * total
+    divisor = np.where(near, 1.0, x)
+    return np.where(near, x * total, (np.cos(x) - np.sin(x) / divisor) / divisor)
 
 
 class Pose(NamedTuple):
@@ -116,6 +142,20 @@ class Arc(NamedTuple):
     def share(self, share: float) -> Arc:
         """The part of the arc that `share` (0 to 1) of its length makes."""
         return Arc(share * self.length, share * self.turn)
+
+
+def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
+    """As Arc.end, of n robots.
+
+    Args:
+        poses: rows x, y, theta, m and rad, shape (3, n).
+        length: m, shape (n,).
+        turn: rad, shape (n,).
+    """
+    x, y, theta = poses
+    half = 0.5 * turn
+    chord, direction = length * sincs(half), theta + half
+    return np.stack((x + chord * np.cos(direction), y + chord * np.sin(direction), theta + turn))
 
 
 def euler_end(arc: Arc, start: Pose) -> Pose:

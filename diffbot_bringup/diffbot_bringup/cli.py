@@ -72,6 +72,11 @@ COMMANDS = {
             "write results for ros2_control, Nav2, robot_localization, URDF, SDF or WPILib",
         ),
         Command(
+            "study",
+            "FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
+            "many robots, settings and seeds at once: config/studies has ready ones",
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",

@@ -14,8 +14,6 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ament_index_python.packages import get_package_share_directory
-
 from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.robot import TEXTS, Quantity, Robot
 from diffbot_description.urdf_appearance import with_shapes
@@ -29,6 +27,9 @@ Section = TypeVar("Section")
 
 def share_directory() -> Path:
     """Return the directory with config/, urdf/, launch/ and rviz/ of the installed package."""
+    # Here, as robots that come as text need no ROS: workers of a cluster may not have it.
+    from ament_index_python.packages import get_package_share_directory
+
     return Path(get_package_share_directory(PACKAGE))
 
 
@@ -146,7 +147,7 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
     if not isinstance(data, dict):
         section = where or "the file"
         raise ValueError(f"{section} must hold named values, not {data!r}. Copy twil.yaml.")
-    kinds = get_type_hints(cls, include_extras=True)
+    kinds = _kinds(cls)
     names = [name for name in kinds if name not in given]
     optional = [entry.name for entry in fields(cls) if entry.default is not MISSING]  # type: ignore[arg-type]
     _check_keys(data, [name for name in names if name not in optional], optional, where)
@@ -154,6 +155,16 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
         name: _read(kinds[name], data[name], _dotted(where, name)) for name in names if name in data
     }
     return cls(**values, **given)
+
+
+def _kinds(cls: type) -> dict[str, Any]:
+    """Types of a dataclass's fields, kept: to evaluate them takes longer than all the rest."""
+    if cls not in _KINDS:
+        _KINDS[cls] = get_type_hints(cls, include_extras=True)
+    return _KINDS[cls]
+
+
+_KINDS: dict[type, dict[str, Any]] = {}
 
 
 def _dotted(where: str, key: object) -> str:

@@ -169,6 +169,20 @@ class VelocityServo:
         return limit_torque(torque, self.limits.torque)
 
 
+@dataclass(frozen=True)
+class BacksteppingSettings:
+    """What a law was made with; see StandardBackstepping."""
+
+    dynamics: DynamicParameters
+    gains: ApproachGains
+    tracker: TrackerGains
+    servo: VelocityServo
+    direction: str
+    capture: float
+    mean_velocity: bool
+    wheels: Wheels | None
+
+
 STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
 
 
@@ -193,6 +207,9 @@ class StandardBackstepping(DrivetrainLaw):
         mean_velocity: whether State.velocity is the mean over the last period (encoders).
         wheels: what is known of them: friction, encoders and delay; None: nothing.
 
+    Attributes:
+        settings: as given.
+
     Raises:
         ValueError: an argument is outside its limits.
     """
@@ -209,6 +226,9 @@ class StandardBackstepping(DrivetrainLaw):
         wheels: Wheels | None = None,
     ) -> None:
         check_positive("standard backstepping", capture=capture)
+        self.settings = BacksteppingSettings(
+            dynamics, gains, tracker, servo, direction, capture, mean_velocity, wheels
+        )
         self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels)
         self._approach = Approach(gains, direction)
         self._tracker = tracker

@@ -4,15 +4,22 @@
 A Dual is a value with its derivative in time (forward-mode differentiation). A law that is written
 once, on Duals, gives its velocity and that velocity's rate of change, eta and eta' of
 Lages (2018), (33)-(34), and the two cannot disagree.
+
+The functions take numbers, and arrays of them for many robots at once; a law that has no branches
+serves for both.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
 
 from arc_odometry import sinc as sinc_value
 from arc_odometry import sinc_derivative
+from arc_odometry.geometry import sinc_derivatives, sincs
 
 
 @dataclass(slots=True)
@@ -21,6 +28,9 @@ class Dual:
 
     value: float
     rate: float = 0.0
+
+    # An array times a Dual is the Dual's business.
+    __array_ufunc__ = None
 
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.rate)
@@ -57,27 +67,36 @@ class Dual:
 
 def sin(x: Dual) -> Dual:
     """Sine; x in rad."""
-    return Dual(math.sin(x.value), math.cos(x.value) * x.rate)
+    m = _functions(x)
+    return Dual(m.sin(x.value), m.cos(x.value) * x.rate)
 
 
 def cos(x: Dual) -> Dual:
     """Cosine; x in rad."""
-    return Dual(math.cos(x.value), -math.sin(x.value) * x.rate)
+    m = _functions(x)
+    return Dual(m.cos(x.value), -m.sin(x.value) * x.rate)
 
 
 def sinc(x: Dual) -> Dual:
     """sin(x) / x, by its series near 0; x in rad."""
+    if isinstance(x.value, np.ndarray):
+        return Dual(sincs(x.value), sinc_derivatives(x.value) * x.rate)
     return Dual(sinc_value(x.value), sinc_derivative(x.value) * x.rate)
 
 
 def sqrt(x: Dual) -> Dual:
     """Square root; x > 0."""
-    root = math.sqrt(x.value)
+    root = _functions(x).sqrt(x.value)
     return Dual(root, 0.5 * x.rate / root)
 
 
 def hypot(x: Dual, y: Dual) -> Dual:
     """Length of (x, y); its rate at length 0, where it has none, is the speed of (x, y)."""
+    if isinstance(x.value, np.ndarray):
+        lengths = np.hypot(x.value, y.value)
+        zero = lengths == 0.0
+        rate = (x.value * x.rate + y.value * y.rate) / np.where(zero, 1.0, lengths)
+        return Dual(lengths, np.where(zero, np.hypot(x.rate, y.rate), rate))
     length = math.hypot(x.value, y.value)
     if length == 0.0:
         return Dual(0.0, math.hypot(x.rate, y.rate))
@@ -85,25 +104,55 @@ def hypot(x: Dual, y: Dual) -> Dual:
 
 
 def atan2(y: Dual, x: Dual) -> Dual:
-    """Angle of (x, y), rad; (x, y) not (0, 0)."""
-    length = math.hypot(x.value, y.value)
+    """Angle of (x, y), rad; (x, y) not (0, 0), or, in an array, rate 0 there."""
+    length: Any = _functions(x).hypot(x.value, y.value)
+    if isinstance(x.value, np.ndarray):
+        length = np.where(length == 0.0, 1.0, length)
+        angle = np.arctan2(y.value, x.value)
+    else:
+        angle = math.atan2(y.value, x.value)
     # Divided twice: the square of a length below 1e-154 would be 0.
     turn = (x.value / length) * (y.rate / length) - (y.value / length) * (x.rate / length)
-    return Dual(math.atan2(y.value, x.value), turn)
+    return Dual(angle, turn)
 
 
 def wrap(x: Dual) -> Dual:
     """The angle x less whole turns, from -pi to pi, rad."""
-    return Dual(math.remainder(x.value, math.tau), x.rate)
+    return Dual(wrapped(x.value), x.rate)
+
+
+def wrapped(angle: Any) -> Any:
+    """An angle, or an array of them, less whole turns, from -pi to pi, rad."""
+    if isinstance(angle, np.ndarray):
+        return angle - math.tau * np.rint(angle / math.tau)
+    return math.remainder(angle, math.tau)
 
 
 def absolute(x: Dual) -> Dual:
     """|x|."""
+    if isinstance(x.value, np.ndarray):
+        return where(x.value < 0.0, -x, x)
     return -x if x.value < 0.0 else x
 
 
 def clamp(x: Dual, limit: float) -> Dual:
     """X within +-limit, where it stays for the time being."""
+    if isinstance(x.value, np.ndarray):
+        inside = np.abs(x.value) <= limit
+        return where(inside, x, Dual(np.copysign(limit, x.value), 0.0))
     if abs(x.value) <= limit:
         return x
     return Dual(math.copysign(limit, x.value))
+
+
+def where(condition: Any, x: Dual, y: Dual) -> Dual:
+    """X where an array of conditions holds, else y."""
+    return Dual(
+        cast(Any, np.where(condition, x.value, y.value)),
+        cast(Any, np.where(condition, x.rate, y.rate)),
+    )
+
+
+def _functions(x: Dual) -> Any:
+    """The module whose functions take the value of x."""
+    return np if isinstance(x.value, np.ndarray) else math

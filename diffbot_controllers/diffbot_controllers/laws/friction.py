@@ -310,8 +310,8 @@ class Standstill:
     def __init__(self, wheels: Wheels) -> None:
         self.laws = wheels.friction
         least = COUNTS * wheels.resolution
-        self._along = max(ALONG, least)
-        self._turned = max(TURNED, least / wheels.geometry.half_track)
+        self.along = max(ALONG, least)
+        self.turned = max(TURNED, least / wheels.geometry.half_track)
         self.reset()
 
     def reset(self) -> None:
@@ -335,5 +335,5 @@ class Standstill:
         # Where it would come to rest.
         ahead -= u.v * abs(u.v) / (2.0 * stop.v)
         turn -= u.omega * abs(u.omega) / (2.0 * stop.omega)
-        self.rests = abs(ahead) <= factor * self._along and abs(turn) <= factor * self._turned
+        self.rests = abs(ahead) <= factor * self.along and abs(turn) <= factor * self.turned
         return self.rests

@@ -28,6 +28,8 @@ from arc_odometry.geometry import check_finite
 from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description import DynamicParameters, Torque
 
+Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class State:
@@ -228,6 +230,11 @@ def check_period(dt: float) -> None:
 def within(value: float, limit: float) -> float:
     """The value, or +-limit where it is beyond."""
     return max(-limit, min(limit, value))
+
+
+def within_each(values: Array, low: Array | float, high: Array | float) -> Array:
+    """The values, each within its limits; np.clip takes several times as long on short arrays."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 # How far a robot was from its reference over a run.

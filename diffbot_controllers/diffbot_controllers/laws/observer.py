@@ -104,7 +104,7 @@ class _Axis:
         self.u += ku * wrong
         self.d = within(self.d + kd * wrong, largest)
         # Joseph's form: it holds for any gain.
-        self._cov = _joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
+        self._cov = joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
 
     @property
     def deviation(self) -> float:
@@ -112,9 +112,10 @@ class _Axis:
         return math.sqrt(max(self._cov[3], 0.0))
 
 
-def _joseph(
+def joseph(
     cov: tuple[float, ...], gain: tuple[float, float, float], variance: float
 ) -> list[float]:
+    """Covariance (pp, pu, pd, uu, ud, dd) after a reading of p with this variance, for any gain."""
     pp, pu, pd, uu, ud, dd = cov
     kp, ku, kd = gain
     total = pp + variance

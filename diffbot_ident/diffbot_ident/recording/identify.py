@@ -13,6 +13,7 @@ import math
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -225,6 +226,19 @@ def main(
     except (ValueError, OSError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return USAGE
+
+
+def analyse_recording(options: Options) -> Findings:
+    """What recordings tell, for programs: nothing is printed or written, from any thread.
+
+    Raises:
+        ValueError: wrong options, or a recording that cannot be used.
+        OSError: a file cannot be read.
+    """
+    for path in options.files:
+        if not path.exists():
+            raise RecordingError(f"{path}: there is no such file or folder")
+    return _Identify(options, Console(quiet=True))._analyse()
 
 
 def open_recording(options: Options) -> Recording:
@@ -442,8 +456,10 @@ class _Identify:
         Raises:
             RecordingError: a channel is missing.
         """
-        # Ctrl-C may come anywhere, also while what was read is worked off.
-        before = signal.signal(signal.SIGINT, self._on_signal)
+        # Ctrl-C may come anywhere, also while what was read is worked off. Threads other than the
+        # main one, as of a cluster's workers, never get it.
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGINT, self._on_signal) if main else None
         try:
             with Progress("identify", None, self._console) as progress:
                 blocks = self._watched(recording, progress)
@@ -456,7 +472,8 @@ class _Identify:
             self._say_what_was_left_out(recording, segmenter)
             raise
         finally:
-            signal.signal(signal.SIGINT, before)
+            if main:
+                signal.signal(signal.SIGINT, before)
         if self._interrupted:
             self._say("interrupted: what follows rests on what was read until then")
         self._say_what_was_left_out(recording, segmenter)

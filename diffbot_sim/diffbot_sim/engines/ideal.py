@@ -161,12 +161,12 @@ class IdealSimulator:
             else:
                 margins = [[mode * term for term in series.combine(row)]]
             for margin in margins:
-                time = _end_of_margin(margin, sizes, end)
+                time = end_of_margin(margin, sizes, end)
                 if time is not None:
                     end, event = time, wheel
         for function in self._friction.functions:
             for bound in function.validity(self._v, self._omega):
-                time = _end_of_margin(series.combine(bound), series.magnitude(bound), end)
+                time = end_of_margin(series.combine(bound), series.magnitude(bound), end)
                 if time is not None and time < end:
                     end, event = time, None
         return end, event
@@ -246,8 +246,14 @@ class IdealSimulator:
             self._omega = -self._v / b
 
 
-def _end_of_margin(margin: list[float], sizes: list[float], end: float) -> float | None:
-    """First time in [0, end] at which a margin that starts at or above zero leaves it, or None."""
+def end_of_margin(margin: list[float], sizes: list[float], end: float) -> float | None:
+    """First time in [0, end] at which a margin that starts at or above zero leaves it, or None.
+
+    Args:
+        margin: coefficients of its series in time, ascending.
+        sizes: what the rounding of each is relative to.
+        end: s.
+    """
     for k, (term, size) in enumerate(zip(margin, sizes, strict=True)):
         if abs(term) > ROUNDING * size:
             return 0.0 if term < 0.0 else first_root(margin[k:], end)

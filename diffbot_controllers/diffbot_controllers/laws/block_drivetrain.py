@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drivetrains of many robots at once: observer, friction, rest, with a robot axis.
+
+The formulas of observer.py, friction.py and drivetrain.py on arrays whose last axis is the robots';
+wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
+friction is viscous and Coulomb friction: laws for anything else are driven one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import Velocity
+from arc_odometry.geometry import arc_ends
+from diffbot_controllers.laws.friction import (
+    BREAK,
+    ITERATIONS,
+    LEAVE,
+    MOST,
+    SLOW,
+    SMOOTH,
+    START,
+    STILL,
+    Standstill,
+    Wheels,
+    holds,
+)
+from diffbot_controllers.laws.motion import within_each
+from diffbot_controllers.laws.observer import (
+    BASE,
+    BIAS_OF_LIMIT,
+    FINEST,
+    LARGEST_BIAS,
+    MEMORY,
+    NOISE,
+    NOISE_OF_LIMIT,
+    ODD,
+    joseph,
+)
+from diffbot_description import DynamicParameters, FrictionLaw
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class BlockDrivetrain:
+    """Observers and friction of n robots; see Drivetrain.
+
+    Args:
+        dynamics: K5 to K8 of each.
+        wheels: of each; n of them.
+
+    Attributes:
+        k: K5 to K8 with arrays for numbers, shape (n,) each.
+        bias: acceleration that the model does not know and the torque makes up for, shape (2, n).
+
+    Raises:
+        ValueError: a law predicts a delay, observes nothing, or its friction has a static part.
+    """
+
+    def __init__(self, dynamics: Sequence[DynamicParameters], wheels: Sequence[Wheels]) -> None:
+        for index, each in enumerate(wheels):
+            if each.delay > 0.0 or not each.observer or any(f.static for f in each.friction):
+                raise ValueError(
+                    f"robot {index} of a block: its law's wheels have a delay, no observer or "
+                    "static friction, which a block does not know; drive it alone: simulate_drive"
+                )
+        # The methods of one robot's parameters serve for arrays, too.
+        self.k: Any = DynamicParameters(*np.array([k.checked() for k in dynamics]).T)
+        geometries = [each.geometry for each in wheels]
+        self._radius = np.array([(g.left_radius, g.right_radius) for g in geometries]).T
+        self._half_track = np.array([g.half_track for g in geometries])
+        self.friction = _stacked([each.friction for each in wheels])
+        self._integral = np.array([each.integral for each in wheels])
+        self._standstill = _BlockStandstill(wheels)
+        self._extra = np.zeros((2, len(wheels)))
+        k7, k8 = self.k.k7, self.k.k8
+        ones = np.ones_like(k7)
+        by_left, by_right = (self.wheel_velocity(np.stack((k7, s * k8))) for s in (ones, -ones))
+        self._mobility = np.stack((by_left, by_right), axis=1)
+        torque = np.array([each.torque for each in wheels])
+        limit = np.array([each.limit for each in wheels])
+        self._largest = self._by(np.minimum(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
+        unknown = self._by(NOISE * np.minimum(torque, NOISE_OF_LIMIT * limit))
+        counts = np.array([min(each.counts or FINEST, FINEST) for each in wheels])
+        left, right = self._radius**2 * (math.tau / counts) ** 2 / 12.0
+        separation = 2.0 * self._half_track
+        self._axes = _BlockAxes(
+            BASE * unknown**2,
+            np.stack((0.25 * (left + right), (left + right) / separation**2)),
+            self._largest,
+        )
+        self.bias = np.zeros((2, len(wheels)))
+
+    def _by(self, torque: Array) -> Array:
+        return np.stack((2.0 * torque * self.k.k7, -2.0 * torque * self.k.k8))
+
+    def wheel_velocity(self, u: Array) -> Array:
+        """Wheel speeds, rad/s, of body velocities, m/s and rad/s, shape (2, n) both."""
+        turn = self._half_track * u[1]
+        speeds: Array = np.stack((u[0] - turn, u[0] + turn)) / self._radius
+        return speeds
+
+    def motion(self, poses: Array, mean: Array, torque: Array, dt: float) -> tuple[Array, Array]:
+        """Poses, shape (3, n), and velocities, shape (2, n), now; see MotionObserver.motion.
+
+        Args:
+            poses: by odometry, rows x, y, theta, m and rad, shape (3, n).
+            mean: velocities over the period that ends, shape (2, n).
+            torque: that acted over it, [left, right], N m, shape (2, n).
+            dt: s.
+        """
+        axes = self._axes
+        rate, held = self._rate(axes.u, torque, axes.d, dt)
+        axes.update(mean * dt, rate, held, dt)
+        self.bias = np.where(self._integral, axes.d, 0.0)
+        return arc_ends(poses, *axes.p), axes.u
+
+    def torque(
+        self, u: Array, wanted: Array, acceleration: Array, unbounded: Array, dt: float
+    ) -> Array:
+        """Torques that give accelerations, not limited yet, N m, shape (2, n).
+
+        Arguments as of Drivetrain.torque, with the mean drift over the period; shape (2, n) each.
+        """
+        drift = np.stack(self.k.mean_drift(_rows(u), _rows(acceleration), dt)) + self.bias
+        torque = np.stack(self.k.torque(_rows(acceleration), _rows(drift)))
+        total = self._with_friction(torque, u, wanted, acceleration, dt)
+        bounded = (unbounded != acceleration).any(axis=0)
+        if not bounded.any():
+            return total
+        asked = np.stack(self.k.torque(_rows(unbounded), _rows(drift)))
+        friction, missing = total - torque, asked - torque
+        left_over = np.maximum(np.abs(friction) - np.abs(missing), 0.0)
+        yielding = np.where(
+            friction * missing >= 0.0, total, torque + np.copysign(left_over, friction)
+        )
+        return np.where(bounded, yielding, total)
+
+    def rests(self, ahead: Array, turn: Array, u: Array) -> Mask:
+        """Whether robots may rest; see Drivetrain.rests."""
+        speeds = self.wheel_velocity(u)
+        dry = [self.friction.dry(speeds, np.full_like(speeds, way)) for way in (1.0, -1.0)]
+        friction = np.minimum(*dry).sum(axis=0)
+        return self._standstill.update(ahead, turn, u, self.k.k7 * friction, -self.k.k8 * friction)
+
+    def leave(self) -> None:
+        """No robot is at a goal."""
+        self._standstill.leave()
+
+    def _rate(self, u: Array, torque: Array, bias: Array, dt: float) -> tuple[Array, Mask]:
+        """Mean accelerations over a period from u on, and whether friction holds both wheels."""
+        driven = self.k.input_acceleration(torque)
+        free = np.stack(driven) + np.stack(self.k.mean_drift(_rows(u), driven, dt)) + bias
+        end, now = self.wheel_velocity(u + dt * free), self.wheel_velocity(u)
+        friction, held = friction_over_block(self.friction, self._mobility, now, end, dt)
+        return free - np.stack(self.k.input_acceleration(friction)), held[0] & held[1]
+
+    def _with_friction(
+        self, torque: Array, u: Array, wanted: Array, acceleration: Array, dt: float
+    ) -> Array:
+        """See FrictionFeedforward.add."""
+        now, wish = self.wheel_velocity(u), self.wheel_velocity(wanted)
+        aim = self.wheel_velocity(u + acceleration * dt)
+        to = np.where(np.abs(aim) * self._radius < SLOW, wish, aim)
+        share = within_each(to * self._radius / SMOOTH, -1.0, 1.0)
+        mean = 0.5 * (now + aim)
+        total = torque + self.friction.viscous * mean + share * self.friction.dry(mean, share)
+        starts = (np.abs(now) * self._radius <= STILL) & (share != 0.0)
+        if not starts.any():
+            self._extra = np.zeros_like(total)
+            return total
+        way = np.copysign(1.0, share)
+        hold = self.friction.breakaway(way)
+        extra = np.where(self._extra * way < 0.0, 0.0, self._extra)
+        most = MOST * hold
+        extra = within_each(extra + share * hold * dt / START, -most, most)
+        # Without any friction a robot's torque stays as it is: hold and extra are 0 then.
+        start = way * np.maximum(way * total, np.abs(share) * BREAK * hold) + extra
+        some = (self.friction.viscous > 0.0) | (hold > 0.0)
+        starts &= some.any(axis=0)
+        self._extra = np.where(starts, extra, 0.0)
+        return np.where(starts, start, total)
+
+
+class _BlockAxes:
+    """The filters of both axes, shape (2, n); see observer._Axis."""
+
+    def __init__(self, noise: Array, variance: Array, largest: Array) -> None:
+        self._noise, self._variance, self._largest = noise, variance, largest
+        self.p, self.u, self.d = (np.zeros_like(noise) for _ in range(3))
+        self._cov: Sequence[Any] = [variance, *(np.zeros_like(noise) for _ in range(5))]
+        self._begun = False
+
+    def update(self, read: Array, acceleration: Array, held: Mask, dt: float) -> None:
+        """Take in readings; see observer._Axis.update."""
+        pp, pu, pd, uu, ud, dd = self._cov
+        q = self._noise
+        if not self._begun:
+            uu, self._begun = (read / dt) ** 2 + q * dt, True
+        half = 0.5 * dt * dt
+        pp = pp + (2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd)
+        pu = pu + (dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd))
+        pd = pd + (dt * ud + half * dd)
+        uu = uu + (2.0 * dt * ud + dt * dt * dd)
+        ud = ud + dt * dd
+        pp += q * (dt**3 / 3.0)
+        pu += q * half
+        uu += q * dt
+        dd = dd + np.where(held, 0.0, q * (dt / (MEMORY * MEMORY)))
+        before = self.u
+        self.u = self.u + dt * acceleration
+        self.p = self.p + (0.5 * dt * (before + self.u) - read)
+        wrong = -self.p
+        total = pp + self._variance
+        beyond = wrong * wrong - ODD * ODD * total
+        if (beyond > 0.0).any():
+            more = np.where(beyond > 0.0, beyond / (dt * dt), 0.0)
+            uu += more
+            pu += 0.5 * dt * more
+            pp += more * (dt * dt / 3.0)
+            total = pp + self._variance
+        gain: Any = (pp / total, pu / total, np.where(held, 0.0, pd / total))
+        kp, ku, kd = gain
+        variance: Any = self._variance
+        self.p = self.p + kp * wrong
+        self.u = self.u + ku * wrong
+        self.d = within_each(self.d + kd * wrong, -self._largest, self._largest)
+        self._cov = joseph((pp, pu, pd, uu, ud, dd), gain, variance)
+
+
+class _BlockStandstill:
+    """See Standstill."""
+
+    def __init__(self, wheels: Sequence[Wheels]) -> None:
+        own = [Standstill(each) for each in wheels]
+        self._along = np.array([each.along for each in own])
+        self._turned = np.array([each.turned for each in own])
+        self._holds = np.array([holds(each.friction) for each in wheels])
+        self.leave()
+
+    def leave(self) -> None:
+        """No robot is at a goal."""
+        self._rests = np.zeros(len(self._holds), dtype=bool)
+
+    def update(self, ahead: Array, turn: Array, u: Array, stop_v: Array, stop_omega: Array) -> Mask:
+        """See Standstill.update."""
+        may = self._holds & (stop_v > 0.0) & (stop_omega > 0.0)
+        factor = np.where(self._rests, LEAVE, 1.0)
+        ahead = ahead - u[0] * np.abs(u[0]) / np.where(may, 2.0 * stop_v, 1.0)
+        turn = turn - u[1] * np.abs(u[1]) / np.where(may, 2.0 * stop_omega, 1.0)
+        inside = (np.abs(ahead) <= factor * self._along) & (np.abs(turn) <= factor * self._turned)
+        self._rests = may & inside
+        return self._rests
+
+
+def friction_over_block(
+    law: FrictionLaw[Array], mobility: Array, speeds: Array, free: Array, dt: float
+) -> tuple[Array, Mask]:
+    """Friction of wheels over a period, N m, and whether each stood; see friction_over.
+
+    Args:
+        law: of the wheels, arrays of shape (2, n).
+        mobility: accelerations of the wheels per torque, shape (2, 2, n).
+        speeds: at the beginning, rad/s, shape (2, n).
+        free: at the end, were there no friction, rad/s, shape (2, n).
+        dt: s.
+    """
+    standing = np.abs(speeds) < 1e-9
+    forward, backward = law.coulomb, law.coulomb
+    if law.coulomb_backward is not None:
+        backward = law.coulomb_backward
+    drag = law.viscous * speeds
+    low, high = drag - backward, drag + forward
+    torque = np.where(standing, drag, np.where(speeds > 0.0, high, low))
+    moving = _relaxed(torque, low, high, mobility, free, dt)
+    rest = np.flatnonzero(moving)
+    if len(rest):
+        part = torque[:, rest]
+        bounds, own, to = (low[:, rest], high[:, rest]), mobility[:, :, rest], free[:, rest]
+        going = np.ones(len(rest), dtype=bool)
+        for _ in range(ITERATIONS - 1):
+            new = part.copy()
+            changed = _relaxed(new, *bounds, own, to, dt)
+            part = np.where(going, new, part)
+            going &= changed
+            if not going.any():
+                break
+        torque[:, rest] = part
+    return torque, (low < torque) & (torque < high)
+
+
+def _relaxed(
+    torque: Array, low: Array, high: Array, mobility: Array, free: Array, dt: float
+) -> Mask:
+    """One sweep over both wheels, in place; returns which robots' torques still changed."""
+    change = np.zeros(torque.shape[1])
+    for i in (0, 1):
+        gain = dt * mobility[i, i]
+        end = free[i] - dt * (mobility[i, 0] * torque[0] + mobility[i, 1] * torque[1])
+        new = np.maximum(low[i], np.minimum(high[i], torque[i] + end / gain))
+        np.maximum(change, np.abs(new - torque[i]) * gain, out=change)
+        torque[i] = new
+    return change >= 1e-9
+
+
+def _stacked(
+    laws: Sequence[tuple[FrictionLaw[float], FrictionLaw[float]]],
+) -> FrictionLaw[Array]:
+    """Laws of n robots' wheels as one with arrays of shape (2, n)."""
+
+    def of(value: str, way: float) -> Array:
+        return np.array(
+            [[law.viscous if value else law.sliding(way) for law in pair] for pair in laws]
+        ).T
+
+    forward, backward = of("", 1.0), of("", -1.0)
+    same = bool((forward == backward).all())
+    return FrictionLaw(of("viscous", 1.0), forward, None if same else backward)
+
+
+def _rows(pair: Array) -> Any:
+    """Rows [v, omega] as what the methods of DynamicParameters take."""
+    return Velocity(pair[0], pair[1])

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many robots under the backstepping law at once: simulate_drive with a robot axis.
+
+    law = lambda robot: tuned_backstepping(..., mean_velocity=True, wheels=Wheels.of(robot))
+    drives = simulate_drives(robots, [law(r) for r in robots], eight.at, 60.0, seeds=range(n))
+
+The same closed form with friction, motors, encoders, odometry, observer and law as of
+simulate_drive, and the same numbers but for rounding (test_robot_blocks.py), for what the blocks of
+engine and law know: viscous and Coulomb friction, laws that predict no delay, wheels of equal radii.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arc_odometry.geometry import arc_ends
+from diffbot_controllers import Reference
+from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
+from diffbot_controllers.laws.block_backstepping import BlockBackstepping
+from diffbot_controllers.laws.motion import SETTLED_HEADING, SETTLED_POSITION, within_each
+from diffbot_description import Robot
+from diffbot_sim.engines.ideal_block import IdealBlock
+from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
+from diffbot_study.driving import PERIOD
+
+Array = NDArray[np.float64]
+
+# Robots of a block: fewer cost more in calls of NumPy, more leave the processor's caches.
+BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class BlockDrives:
+    """What became of n robots.
+
+    Attributes:
+        settling_time: from which on a robot stays within 1 cm and 1 degree of its reference, s;
+            infinite: never; shape (n,).
+        rms_position: root mean square of the true distance since `since`, m, shape (n,).
+        rms_heading: likewise of the heading error, rad.
+        max_position: largest true distance since then, m, shape (n,).
+        peak_torque: largest commanded torque of a wheel, N m, shape (n,).
+        rms_torque: root mean square of both wheels' commanded torques, N m, shape (n,).
+        pose: true poses at the end, rows x, y, theta, m and rad, shape (3, n).
+        odometry: the same by odometry, shape (3, n).
+    """
+
+    settling_time: Array
+    rms_position: Array
+    rms_heading: Array
+    max_position: Array
+    peak_torque: Array
+    rms_torque: Array
+    pose: Array
+    odometry: Array
+
+
+def simulate_drives(
+    robots: Sequence[Robot],
+    laws: Sequence[StandardBackstepping],
+    reference: Callable[[float], Reference],
+    duration: float,
+    *,
+    starts: ArrayLike | None = None,
+    encoder_counts: Sequence[int] | None = None,
+    torque_noise: ArrayLike = 0.0,
+    torque_delay: int = 0,
+    seeds: Sequence[int] = (),
+    since: float | None = None,
+    period: float = PERIOD,
+) -> BlockDrives:
+    """Put n robots at rest at their starts and drive them.
+
+    Args:
+        robots: n of them, whose traction limits their nodes keep to.
+        laws: of each, as of BlockBackstepping.
+        reference: what all laws get at a time of the run, s.
+        duration: s.
+        starts: true poses at the start, rows x, y, theta, m and rad, shape (3, n); None: all 0.
+        encoder_counts: per wheel revolution, of each; None: the robots' own.
+        torque_noise: standard deviation of the acting torque, as a share of it; a number, or (n,).
+        torque_delay: of the motors, control periods.
+        seeds: of the encoders' phases and the noise of each robot; none: 0 for all.
+        since: time from which on errors count, s; None: the second half.
+        period: control period, s.
+
+    Raises:
+        ValueError: as of IdealBlock, BlockBackstepping, BlockActuator and BlockEncoders.
+    """
+    n = len(robots)
+    seeds = list(seeds) or [0] * n
+    counts = [r.encoder.counts for r in robots] if encoder_counts is None else encoder_counts
+    engine = IdealBlock(robots)
+    engine.reset(starts)
+    bands = np.array([robot.drive.dead_band for robot in robots]).T
+    actuator = BlockActuator(
+        [robot.limits.torque for robot in robots], torque_delay, torque_noise, seeds, bands
+    )
+    encoders = BlockEncoders(list(counts), period, seeds)
+    driver = _Driver(robots, BlockBackstepping(laws), np.stack((engine.x, engine.y, engine.theta)))
+    half = 0.5 * duration if since is None else since
+    tally = _Tally(n, half)
+    measured = encoders.read(engine.angles)
+    for step in range(round(duration / period)):
+        time = step * period
+        wanted = reference(time)
+        torque = driver.answer(measured, wanted, period)
+        tally.count(time, period, (engine.x, engine.y, engine.theta), wanted, torque)
+        _, acting = actuator.apply(torque)
+        engine.step(acting, period)
+        measured = encoders.read(engine.angles)
+    return tally.result(np.stack((engine.x, engine.y, engine.theta)), driver.poses)
+
+
+class _Driver:
+    """Odometry, law and limits of all robots."""
+
+    def __init__(self, robots: Sequence[Robot], law: BlockBackstepping, poses: Array) -> None:
+        self.poses = poses
+        self._law = law
+        self._left = np.array([robot.geometry.left_radius for robot in robots])
+        self._right = np.array([robot.geometry.right_radius for robot in robots])
+        self._separation = np.array([robot.geometry.separation for robot in robots])
+        self._limit = np.array([robot.limits.traction for robot in robots])
+        self._rate = np.array([robot.limits.torque_rate for robot in robots])
+        self._angles: Array | None = None
+        self._torque = np.zeros((2, len(robots)))
+
+    def answer(self, measured: Array, reference: Reference, period: float) -> Array:
+        """Torques of the next period, N m, for the wheels' measured angles, rad."""
+        before, self._angles = self._angles, measured
+        if before is None:
+            return self._torque
+        turned = measured - before
+        left, right = self._left * turned[0], self._right * turned[1]
+        length, turn = 0.5 * (left + right), (right - left) / self._separation
+        self.poses = arc_ends(self.poses, length, turn)
+        mean = np.stack((length, turn)) / period
+        wanted = self._law.update(self.poses, mean, self._torque, reference, period)
+        step = self._rate * period
+        near = within_each(wanted, self._torque - step, self._torque + step)
+        self._torque = within_each(near, -self._limit, self._limit)
+        return self._torque
+
+
+class _Tally:
+    """Sums of errors and torques while robots drive."""
+
+    def __init__(self, n: int, since: float) -> None:
+        self._since = since
+        self._outside = np.full(n, -math.inf)
+        self._last = 0.0
+        self._count = self._all = 0
+        self._position, self._heading, self._effort = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._largest, self._peak = np.zeros(n), np.zeros(n)
+
+    def count(
+        self,
+        time: float,
+        period: float,
+        pose: tuple[Array, Array, Array],
+        reference: Reference,
+        torque: Array,
+    ) -> None:
+        """Take an instant in."""
+        dx, dy = pose[0] - reference.x, pose[1] - reference.y
+        square = dx * dx + dy * dy
+        heading = pose[2] - reference.theta
+        heading = np.abs(heading - math.tau * np.rint(heading / math.tau))
+        outside = (square > SETTLED_POSITION**2) | (heading > SETTLED_HEADING)
+        self._outside[outside] = time + period
+        self._last = time
+        self._all += 1
+        efforts = np.abs(torque)
+        np.maximum(self._peak, efforts.max(axis=0), out=self._peak)
+        self._effort += (efforts * efforts).sum(axis=0)
+        if time >= self._since:
+            self._count += 1
+            self._position += square
+            self._heading += heading * heading
+            np.maximum(self._largest, square, out=self._largest)
+
+    def result(self, pose: Array, odometry: Array) -> BlockDrives:
+        """What was counted."""
+        settled = np.maximum(self._outside, 0.0)
+        return BlockDrives(
+            settling_time=np.where(settled > self._last, math.inf, settled),
+            rms_position=np.sqrt(self._position / max(self._count, 1)),
+            rms_heading=np.sqrt(self._heading / max(self._count, 1)),
+            max_position=np.sqrt(self._largest),
+            peak_torque=self._peak,
+            rms_torque=np.sqrt(self._effort / max(2 * self._all, 1)),
+            pose=pose,
+            odometry=odometry,
+        )

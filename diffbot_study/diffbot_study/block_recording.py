@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many robots excited at once, recorded for estimators: recorded_runs.record with a robot axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arc_odometry import JointSample
+from diffbot_description import Robot
+from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
+from diffbot_sim.engines.ideal_block import IdealBlock
+from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
+from diffbot_study.driving import PERIOD
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BlockRecording:
+    """Joint samples of n robots at m instants.
+
+    Attributes:
+        stamps: s, shape (m,).
+        positions: measured angles of the wheels [left, right], rad, shape (m, 2, n).
+        efforts: torques as reported, of the period that ends, N m, shape (m, 2, n).
+        truth: K5 to K8 of each robot, shape (4, n).
+    """
+
+    stamps: Array
+    positions: Array
+    efforts: Array
+    truth: Array
+
+    def samples(self, index: int) -> list[JointSample]:
+        """Joint samples of one robot, without speeds."""
+        positions = self.positions[:, :, index].tolist()
+        efforts = self.efforts[:, :, index].tolist()
+        still = (0.0, 0.0)
+        return [
+            JointSample(stamp, (angle[0], angle[1]), still, (effort[0], effort[1]))
+            for stamp, angle, effort in zip(self.stamps.tolist(), positions, efforts, strict=True)
+        ]
+
+
+def record_block(
+    robots: Sequence[Robot],
+    seeds: Sequence[int],
+    seconds: float,
+    *,
+    encoder_counts: Sequence[int] | None = None,
+    torque_noise: ArrayLike = 0.0,
+    torque_delay: int = 0,
+    period: float = PERIOD,
+) -> BlockRecording:
+    """Excite robots at rest by guarded PRBS, each within its own limits.
+
+    Args:
+        robots: n of them.
+        seeds: of each one's excitation, noise and encoder phases.
+        seconds: robot time, s.
+        encoder_counts: per wheel revolution, of each; None: the robots' own.
+        torque_noise: standard deviation of the acting torque, as a share of it; a number, or (n,).
+        torque_delay: of the motors, control periods.
+        period: control period, s.
+
+    Raises:
+        ValueError: as of IdealBlock, BlockActuator and BlockEncoders.
+    """
+    sources = [_excitation(robot, seed) for robot, seed in zip(robots, seeds, strict=True)]
+    engine = IdealBlock(robots)
+    bands = np.array([robot.drive.dead_band for robot in robots]).T
+    actuator = BlockActuator(
+        [robot.limits.torque for robot in robots], torque_delay, torque_noise, seeds, bands
+    )
+    counts = [r.encoder.counts for r in robots] if encoder_counts is None else encoder_counts
+    encoders = BlockEncoders(list(counts), period, seeds)
+    steps = round(seconds / period)
+    positions, efforts = (np.zeros((steps + 1, 2, len(robots))) for _ in range(2))
+    positions[0] = encoders.read(engine.angles)
+    speeds = np.zeros((2, len(robots)))
+    for step in range(1, steps + 1):
+        torque = np.array(
+            [
+                source.torque((left, right))
+                for source, left, right in zip(sources, *speeds.tolist(), strict=True)
+            ]
+        ).T
+        efforts[step], acting = actuator.apply(torque)
+        engine.step(acting, period)
+        positions[step] = encoders.read(engine.angles)
+        speeds = (positions[step] - positions[step - 1]) / period
+    stamps = period * np.arange(steps + 1)
+    return BlockRecording(stamps, positions, efforts, np.array(engine.parameters))
+
+
+def _excitation(robot: Robot, seed: int) -> GuardedPrbs:
+    own, wheels = robot.excitation, robot.wheels
+    limit = wheel_speed_limit(
+        own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
+    )
+    return GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot study FILE.yaml`: run what is missing of a study, and say what it shows.
+
+Exit status: 0 all points are there; 3 some failed tasks (worker killed, time): run it again to try
+them again; 2 wrong usage; 130 after Ctrl-C, with what was done kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from diffbot_description.files import write_atomically
+from diffbot_study.parquet_store import ParquetStore, Row
+from diffbot_study.study_plan import Study, load_study
+from diffbot_study.study_points import COLUMNS, chunks, run_chunk
+from diffbot_study.study_summary import Cell, answer, cells, draw_study
+from diffbot_study.task_cluster import Cluster, ClusterLostError
+
+USAGE, SOME, INTERRUPTED = 2, 3, 128 + signal.SIGINT
+# Cells that are printed side by side.
+CELLS = 4
+# Rows that wait to be written, and for how long, s: what kill -9 may cost.
+WAITING, PATIENCE = 500, 5.0
+NEEDS = (
+    "Dask distributed and pyarrow: ./diffbot study gets them; else pip install distributed pyarrow"
+)
+
+
+def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> int:
+    """Run a study; returns the exit status."""
+    options = _parser(program).parse_args(argv)
+    console = Console(highlight=False)
+    try:
+        study = load_study(options.file)
+        output = options.output or Path("results") / f"study-{study.name}"
+        return _run(study, output, options, console)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("distributed", "dask", "pyarrow"):
+            raise
+        print(f"{program}: {error.name} is not installed; studies need {NEEDS}", file=sys.stderr)
+        return USAGE
+    except (ValueError, OSError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return USAGE
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        program, description="Run a study: many robots, settings and seeds; see docs/studies.md."
+    )
+    parser.add_argument("file", metavar="FILE.yaml", type=Path, help="such as config/studies/*")
+    add_cluster_options(parser)
+    parser.add_argument(
+        "--output", metavar="DIR", type=Path,
+        help="folder of the results, gone on with where it is there (default: results/study-NAME)",
+    )  # fmt: skip
+    return parser
+
+
+def add_cluster_options(parser: argparse.ArgumentParser, limit: float = 900.0) -> None:
+    """Options of commands that run on a cluster: scheduler, workers, time."""
+    parser.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="of a Dask cluster")
+    parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine")
+    parser.add_argument(
+        "--task-time", metavar="S", type=_seconds, default=limit,
+        help="a task that takes longer fails, s (default: %(default)g)",
+    )  # fmt: skip
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be a whole number >= 1")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be a number > 0")
+    return value
+
+
+def _run(study: Study, output: Path, options: argparse.Namespace, console: Console) -> int:
+    store = ParquetStore(output / "rows", COLUMNS[study.kind])
+    store.compact()
+    points = {point.key: point for point in study.points()}
+    done = store.keys() & points.keys()
+    missing = [point for key, point in points.items() if key not in done]
+    console.print(f"{study.name}: {len(points)} runs, {len(done)} of them are there already")
+    lost, interrupted = 0, False
+    if missing:
+        tasks = chunks(missing)
+        keeper = _Keeper(store)
+        try:
+            with (
+                Cluster(options.scheduler, options.workers, console.print) as cluster,
+                keeper,
+                progress_bar(console) as progress,
+            ):
+                console.print(f"dashboard: {cluster.dashboard}")
+                bar = progress.add_task(study.name, total=len(missing))
+                for end in cluster.run(run_chunk, tasks, options.task_time):
+                    if end.failure is None:
+                        keeper.add(end.result)
+                    else:
+                        lost += len(tasks[end.task])
+                        console.print(_complaint(tasks[end.task], end.failure), soft_wrap=True)
+                    progress.advance(bar, len(tasks[end.task]))
+        except KeyboardInterrupt:
+            interrupted = True
+            console.print("interrupted: what was done is kept; the same command goes on")
+        except ClusterLostError as error:
+            lost += 1
+            console.print(str(error))
+    rows = [row for row in store.rows() if row["key"] in points]
+    if rows:
+        _conclude(study, rows, output, console)
+    if interrupted:
+        return INTERRUPTED
+    return SOME if lost else 0
+
+
+def _complaint(points: Sequence[Any], failure: str) -> str:
+    first, last = points[0], points[-1]
+    return (
+        f"{len(points)} runs failed ({failure}), of seeds {first.seed} to {last.seed}; the same "
+        "command tries them again"
+    )
+
+
+class _Keeper:
+    """Writes rows to a store, some at a time, and the rest when it is left."""
+
+    def __init__(self, store: ParquetStore) -> None:
+        self._store = store
+        self._rows: list[Row] = []
+        self._written = time.monotonic()
+
+    def __enter__(self) -> _Keeper:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._write()
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Keep rows."""
+        self._rows += rows
+        if len(self._rows) >= WAITING or time.monotonic() - self._written > PATIENCE:
+            self._write()
+
+    def _write(self) -> None:
+        self._store.append(self._rows)
+        self._rows = []
+        self._written = time.monotonic()
+
+
+def progress_bar(console: Console) -> Progress:
+    """Done of all, with the time left."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=console,
+    )  # fmt: skip
+
+
+def _conclude(study: Study, rows: Sequence[Row], output: Path, console: Console) -> None:
+    found = cells(study, rows)
+    _print(study, found, console)
+    said = answer(study, found)
+    if said:
+        console.print(said, soft_wrap=True)
+    reasons = _reasons(rows)
+    for reason, count in reasons.items():
+        console.print(f"{count} runs without a result: {reason}", soft_wrap=True)
+    summary = {
+        "name": study.name,
+        "kind": study.kind,
+        "description": study.description,
+        "runs": len(rows),
+        "axes": list(study.axes),
+        "cells": [{name: _plain(value) for name, value in cell.items()} for cell in found],
+        "answer": said,
+        "reasons": reasons,
+    }
+    write_atomically(output / "summary.json", json.dumps(summary, indent=1, allow_nan=False))
+    draw_study(study, found, output / "study.png")
+    console.print(f"table: {output / 'rows'}; summary.json and study.png beside it", soft_wrap=True)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _reasons(rows: Sequence[Row]) -> dict[str, int]:
+    """How often each reason, its numbers left out, kept a run from a result."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        if row["failed"]:
+            words = (row["reason"] or "").partition(":")[0]
+            reason = " ".join(word for word in words.split() if not any(map(str.isdigit, word)))
+            counts[reason] = counts.get(reason, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def _print(study: Study, found: Sequence[Cell], console: Console) -> None:
+    """Cells are columns: there are more figures than cells fit side by side."""
+    names = [name for name in found[0] if not name.endswith("_median")]
+    if not study.tolerance:
+        names.remove("within_tolerance")
+    for begin in range(0, len(found), CELLS):
+        table = Table(box=SIMPLE_HEAD)
+        table.add_column("")
+        part = found[begin : begin + CELLS]
+        for cell in part:
+            heading = "\n".join(f"{axis} {_short(cell[axis])}" for axis in study.axes)
+            table.add_column(heading or study.name, justify="right")
+        for name in names:
+            if name not in study.axes:
+                label = name.replace("_95", ", 95 %").replace("_", " ")
+                table.add_row(label, *(_short(cell[name]) for cell in part))
+        console.print(table)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks on a Dask cluster, each with a limit of time, that go on when a worker does not.
+
+    with Cluster(workers=2) as cluster:
+        for end in cluster.run(function, tasks, seconds=600.0):
+            end.task, end.result, end.failure
+
+Each worker has one thread, and one task at a time, so that a task's time is its own. A task whose
+worker is killed runs again on another; one that kills several workers, raises, or takes longer than
+its limit fails by itself, and says why. Workers need the function's packages only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# s between two looks at what runs, and at the workers.
+POLL, LOOK = 0.02, 2.0
+# A worker that is killed lets its task go to another one so many times.
+RETRIES = 2
+
+
+class ClusterLostError(RuntimeError):
+    """The scheduler has gone; what was done until then stands."""
+
+
+@dataclass(frozen=True)
+class TaskEnd:
+    """How a task ended.
+
+    Attributes:
+        task: its number.
+        result: what the function returned; None where it failed.
+        failure: why it failed; None where it did not.
+    """
+
+    task: int
+    result: Any
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """Worker that has a task, and the time since which, s of the monotonic clock."""
+
+    worker: str
+    time: float
+
+
+class Cluster:
+    """A Dask client, and the cluster that it starts where it is given none.
+
+    Args:
+        scheduler: address of a cluster's scheduler, tcp://host:port; None: workers on this machine,
+            which end with it.
+        workers: processes on this machine; None: one per processor.
+        say: told what happens to workers.
+
+    Raises:
+        ModuleNotFoundError: Dask distributed is not installed.
+        OSError: the scheduler does not answer.
+    """
+
+    def __init__(
+        self,
+        scheduler: str | None = None,
+        workers: int | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        import dask
+        from distributed import Client, LocalCluster
+
+        self._say = say
+        self._local: Any = None
+        for name in ("distributed", "distributed.nanny", "distributed.worker", "bokeh"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        # Workers compute side by side: each with one thread of linear algebra.
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": RETRIES,
+                "distributed.nanny.pre-spawn-environ": threads,
+                "distributed.comm.timeouts.connect": "10s",
+                "distributed.admin.log-format": "%(message)s",
+            }
+        )
+        if scheduler is None:
+            self._local = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+        self._client = Client(
+            self._local if scheduler is None else scheduler, set_as_default=False, timeout="20s"
+        )
+        self._known = set(self._workers())
+
+    @property
+    def dashboard(self) -> str:
+        """Address of the cluster's dashboard; it says what is missing where it has none."""
+        return str(self._client.dashboard_link)
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._client.close(timeout=5)
+        if self._local is not None:
+            self._local.close(timeout=5)
+
+    def run(
+        self, function: Callable[[Any], Any], tasks: Sequence[Any], seconds: float
+    ) -> Iterator[TaskEnd]:
+        """Run all tasks; yields each as it ends, in any order.
+
+        Args:
+            function: of one task; importable by the workers.
+            tasks: their arguments.
+            seconds: that one may take, > 0.
+
+        Raises:
+            ClusterLostError: the scheduler has gone.
+        """
+        waiting = list(range(len(tasks)))[::-1]
+        running: dict[Any, int] = {}
+        begun: dict[str, _Begun] = {}
+        looked = -LOOK
+        try:
+            while waiting or running:
+                if time.monotonic() - looked > LOOK:
+                    looked = time.monotonic()
+                    self._watch()
+                    begun = self._times(begun)
+                while waiting and len(running) < max(len(self._known), 1):
+                    number = waiting.pop()
+                    future = self._client.submit(function, tasks[number], pure=False)
+                    running[future] = number
+                time.sleep(POLL)
+                for future in [each for each in running if each.status != "pending"]:
+                    yield self._end(future, running.pop(future))
+                late = [
+                    future
+                    for future in running
+                    if future.key in begun and looked - begun[future.key].time > seconds
+                ]
+                for future in late:
+                    number = running.pop(future)
+                    self._stop(future)
+                    yield TaskEnd(number, None, f"took longer than {seconds:g} s")
+        finally:
+            for future in running:
+                future.cancel(force=True)
+
+    def _times(self, begun: dict[str, _Begun]) -> dict[str, _Begun]:
+        """When each task was first seen on the worker that has it: anew on another one."""
+        now = time.monotonic()
+        held = self._client.processing()
+        times = {}
+        for worker, keys in held.items():
+            for key in keys:
+                before = begun.get(key)
+                same = before is not None and before.worker == worker
+                times[key] = before if same and before else _Begun(worker, now)
+        return times
+
+    def _end(self, future: Any, number: int) -> TaskEnd:
+        if future.status == "finished":
+            end = TaskEnd(number, future.result(), None)
+        elif future.status in ("cancelled", "lost"):
+            self._watch()
+            end = TaskEnd(number, None, "was lost with the cluster")
+        else:
+            error = future.exception()
+            text = str(error).partition("\n")[0]
+            if type(error).__name__ == "KilledWorker":
+                text = f"{RETRIES + 1} workers were killed while they ran it; did memory run out?"
+            end = TaskEnd(number, None, f"{type(error).__name__}: {text}")
+        future.release()
+        return end
+
+    def _stop(self, future: Any) -> None:
+        """Give a task up, with the worker that runs it: a thread cannot be ended."""
+        at = [worker for worker, keys in self._client.processing().items() if future.key in keys]
+        future.cancel(force=True)
+        try:
+            if at:
+                self._client.restart_workers(at, timeout=60)
+                self._say(f"a task took too long: {', '.join(at)} was started anew")
+        except Exception as error:  # a worker without a nanny, or one that goes at this moment
+            self._say(f"a task took too long, and {', '.join(at)} still runs it: {error}")
+        self._known = set(self._workers())
+
+    def _workers(self) -> list[str]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def _watch(self) -> None:
+        """Say which workers have gone or come; raise when the scheduler has gone."""
+        if self._client.status not in ("running", "connecting"):
+            raise ClusterLostError(
+                "the scheduler does not answer any more; what was done is kept: start a scheduler "
+                "and run the same command again"
+            )
+        now = set(self._workers())
+        for worker in sorted(self._known - now):
+            self._say(f"worker {worker} has gone; its task runs again on another")
+        for worker in sorted(now - self._known):
+            self._say(f"worker {worker} has come")
+        self._known = now
