@@ -47,6 +47,11 @@ COMMANDS = {
             "print the messages of a topic: echo TOPIC [TYPE] [--once]",
         ),
         Command(
+            "view",
+            "RESULTS ... [--output DIR] [--open]",
+            "the page of a run, or one page that compares runs: before and after, robots, laws",
+        ),
+        Command(
             "identify",
             "FILE [FILE ...] [OPTIONS]",
             "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",
@@ -60,11 +65,6 @@ COMMANDS = {
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",
-        ),
-        Command(
-            "view",
-            "RESULTS ... [--output DIR] [--open]",
-            "the page of a run, or one page that compares runs: before and after, robots, laws",
         ),
         Command(
             "faults",
