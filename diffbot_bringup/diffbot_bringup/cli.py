@@ -48,8 +48,8 @@ COMMANDS = {
         ),
         Command(
             "view",
-            "[RECORDING] [--address A] [--port N]",
-            "show the run under way, or a recording, in the browser; --help lists all options",
+            "[RESULTS ...|RECORDING] [--help]",
+            "in the browser: the run under way, what runs left (several: compared), a recording",
         ),
         Command(
             "identify",
@@ -80,11 +80,6 @@ COMMANDS = {
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",
-        ),
-        Command(
-            "view",
-            "RESULTS ... [--output DIR] [--open]",
-            "the page of a run, or one page that compares runs: before and after, robots, laws",
         ),
         Command(
             "faults",

@@ -97,8 +97,9 @@ def half_width(entry: Mapping[str, Any]) -> float | None:
     low, high = entry.get("lower"), entry.get("upper")
     if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
         low, high = entry["interval95"]
-    known = isinstance(low, int | float) and isinstance(high, int | float)
-    return 0.5 * (high - low) if known else None
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return 0.5 * (high - low)
+    return None
 
 
 def _answer(found: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -102,11 +102,10 @@ def _sections(findings: Findings) -> Iterator[Section]:
         yield from _velocity(analyses)
     else:
         for i, analysis in enumerate(analyses):
-            yield (
-                _voltage(analysis, i)
-                if isinstance(analysis, VoltageAnalysis)
-                else _motor(analysis, i)
-            )
+            if isinstance(analysis, VoltageAnalysis):
+                yield _voltage(analysis, i)
+            elif isinstance(analysis, MotorAnalysis):
+                yield _motor(analysis, i)
     if evidence := [_evidence(verdict) for verdict in findings.verdicts if verdict.evidence]:
         yield Section("Evidence", "Tests of the model.", evidence, wide=True)
 

@@ -12,6 +12,7 @@ from ident_example import VERIFICATION, example_recording
 from test_page import ident_report, needs_browser, verdict_of
 from written_pages import assert_drawn, charts_of, data_of, numbers
 
+from diffbot_bringup import results_view
 from diffbot_bringup.commands import view
 from diffbot_bringup.commands.identify import main as identify
 from diffbot_bringup.usage import UsageError
@@ -248,7 +249,10 @@ def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsy
     assert view.main([str(compared / "before")]) == 0
     assert capsys.readouterr().out.strip() == str(compared / "before" / "report.html")
     with pytest.raises(UsageError, match="there is no such folder"):
-        view.main([str(compared / "nothing")])
+        results_view.main([str(compared / "nothing")])
+    (tmp_path / "bag").mkdir()
+    for words in ([], [str(tmp_path / "bag")], ["--port", "8765"]):
+        assert not results_view.are_results(words)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,6 @@ from diffbot_bringup import live_view, results_view
 
 def main(argv: list[str]) -> int:
     """Show it; returns the exit status."""
-    if results_view.are_results(argv):
-        return results_view.main(argv)
-    return live_view.main(argv)
+    if live_view.takes(argv):
+        return live_view.main(argv)
+    return results_view.main(argv)

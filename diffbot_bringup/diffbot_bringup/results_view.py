@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``diffbot view RESULTS ...``: the page of a run, or one page that compares several."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import webbrowser
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from diffbot_bringup.usage import UsageError
+
+SUMMARY, REPORT = "summary.json", "report.html"
+
+_EPILOG = """\
+RESULTS are folders that runs left (or a file in them). One is shown as it is; of several the page
+says what differs significantly, and overlays their curves. Runs without report.html (--png) are
+compared by their summary.json.
+exit status: 0 the page is there; 1 nothing in RESULTS can be read, and the page says why; 2 wrong
+arguments."""
+
+
+def are_results(words: Sequence[str]) -> bool:
+    """Whether words of the command line name results of runs; else they are for the live view.
+
+    Two or more that are there are compared; one is a run's where it holds what a report leaves.
+    """
+    paths = [path for word in words if not word.startswith("-") and (path := Path(word)).exists()]
+    if len(paths) > 1:
+        return True
+    names = (SUMMARY, REPORT)
+    return any(path.name in names or any((path / n).exists() for n in names) for path in paths)
+
+
+def main(argv: list[str]) -> int:
+    """Write the page, or find it, and print its path; returns the exit status."""
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as error:
+        return int(error.code or 0)
+    for path in options.results:
+        if not path.exists():
+            raise UsageError(f"view: {path}: there is no such folder; give results of runs")
+    return _results(options, argv)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "diffbot view",
+        description="Look at a run, or compare runs, on one page.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", metavar="RESULTS", nargs="+", type=Path, help="folders of runs")
+    default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-view"
+    parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    return parser
+
+
+def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
+    from diffbot_report.compare_page import compare_page, read_run
+    from diffbot_report.page import write_page
+
+    runs = [read_run(path) for path in options.results]
+    page = runs[0].path / REPORT
+    if len(runs) > 1 or not page.exists():
+        command = shlex.join(["./diffbot", "view", *argv])
+        try:
+            options.output.mkdir(parents=True, exist_ok=True)
+            page = write_page(compare_page(runs, command), options.output / REPORT)
+        except (OSError, ModuleNotFoundError) as error:
+            print(f"diffbot view: --output {options.output}: {error}", file=sys.stderr)
+            return 2
+    print(page)
+    if options.open:
+        webbrowser.open(page.resolve().as_uri())
+    return 0 if any(run.summary for run in runs) else 1
