@@ -33,6 +33,8 @@ SHORTEST, OVERLAP = 10.0, 0.5
 DRIFTS, DRIFT_RATE = 4.0, 3e-4
 # Drift that gets worse by this many standard deviations on held-out motion refuses a calibration.
 WORSE = 2.0
+# Noise, m and rad, below which a pose source is the wheels' own odometry.
+OWN_ODOMETRY = 3e-5
 # Turns, rad, and ways, m, below which a motion did not hold such a part.
 TURNED, DRIVEN = math.pi, 1.0
 
@@ -144,15 +146,13 @@ def calibrate(
         end = min(end, poses.stamps[-1])
         begin = max(begin, poses.stamps[0])
     cut = float(end - HELD_OUT * (end - begin))
-    drift = False
     fitter = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std)
     fit = fitter.run()
-    moving = _moving_clocks(fitter)
-    if moving:
-        notes += moving
-        drift = True
+    drift = _clocks_drift(fitter)
+    if drift:
         fit = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std, drift).run()
-    held_out = _proof(wheels, geometry, gyro, poses, gyro_scale_std, cut)
+        notes += _drifts(fit)
+    held_out = _proof(wheels, geometry, gyro, poses, gyro_scale_std, cut, drift)
     quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry))
     return _judged(fit, geometry, quantities, held_out, notes)
 
@@ -185,18 +185,21 @@ def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseRea
         )
 
 
-def _moving_clocks(fitter: WheelGeometryFit) -> list[str]:
+def _clocks_drift(fitter: WheelGeometryFit) -> bool:
+    """Whether a sensor's clock runs away from that of the wheels."""
+    found = fitter.clock_drift().values()
+    return any(abs(value) > max(DRIFTS * std, DRIFT_RATE) for value, std in found)
+
+
+def _drifts(fit: Fit) -> list[str]:
     """A sentence for each clock that drifts."""
-    found = []
-    for name, (value, std) in fitter.clock_drift().items():
-        if abs(value) > max(DRIFTS * std, DRIFT_RATE):
-            source = "pose source" if name.startswith("pose") else "gyro"
-            found.append(
-                f"clocks differ: the {source}'s clock runs {1e3 * value:+.2f} ms per s against "
-                "that of the wheels; its drift was fitted with the rest, but synchronise the "
-                "computers (chrony, PTP) or stamp by one clock"
-            )
-    return found
+    return [
+        f"clocks differ: the {source}'s clock runs {1e3 * fit.value(name):+.2f} ms per s against "
+        "that of the wheels; its drift was fitted with the rest, but synchronise the computers "
+        "(chrony, PTP) or stamp by one clock"
+        for name, source in (("pose_delay_rate", "pose source"), ("gyro_delay_rate", "gyro"))
+        if abs(fit.value(name)) > DRIFT_RATE
+    ]
 
 
 def _proof(
@@ -206,6 +209,7 @@ def _proof(
     poses: PoseReadings | None,
     gyro_scale_std: float,
     cut: float,
+    drift: bool,
 ) -> HeldOut | None:
     """Fit to what comes before a time and look at the drift after it."""
     kept = wheels.stamps <= cut
@@ -219,7 +223,9 @@ def _proof(
         columns = (poses.stamps, poses.x, poses.y, poses.yaw)
         early_poses = PoseReadings(*(column[kept] for column in columns))
     try:
-        fit = WheelGeometryFit(first, geometry, early_gyro, early_poses, gyro_scale_std).run()
+        fit = WheelGeometryFit(
+            first, geometry, early_gyro, early_poses, gyro_scale_std, drift
+        ).run()
     except ValueError:
         return None
     return held_out_drift(wheels, gyro, poses, cut, geometry, fit)
@@ -388,6 +394,14 @@ def _judged(
             f"{fit.correlation:.2f}); intervals are wider for it"
         )
     outcome, reason = _verdict(unknown, quantities, same, held_out)
+    if has_poses and max(fit.noise.position, fit.noise.yaw) < OWN_ODOMETRY:
+        outcome, reason = (
+            Outcome.REFUSED,
+            (
+                "the pose source says what the wheels say, to 0.03 mm: it is made of them; give "
+                "one that sees the room (--pose, --tf), not odometry"
+            ),
+        )
     return Calibration(
         outcome, reason, source, given, after, quantities, held_out, tuple(notes), fit
     )

@@ -30,6 +30,12 @@ DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
 EXPLAINED, RATIO = 0.5, (0.5, 2.0)
 # Turns of less than this in all tell nothing, rad.
 LEAST_TURN = 1.0
+# What radii over track are known to before, as a share, and the bias of a gyro, rad/s.
+PRIOR, BIAS = 0.3, 0.2
+# How much smaller a residual must be to be worth a second of delay, as a share.
+PATIENCE = 0.1
+# Smallest over largest singular value of ways and turns that tell track from mounting.
+TOLD = 0.03
 DEGREE = np.pi / 180.0
 
 
@@ -80,7 +86,7 @@ def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) 
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
     stamps = gyro.stamps[times]
-    found = _turns(wheels, stamps, source, bias=steps)
+    found = _turns(wheels, stamps, source, geometry, bias=steps)
     nominal = _slope(wheels, stamps, source, geometry, found.delay, bias=steps)
     refuse_turns("gyro", *nominal, unit=("rad/s", "rate"))
     return found
@@ -91,7 +97,7 @@ def follows(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> 
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
     stamps = gyro.stamps[times]
-    delay = _turns(wheels, stamps, source, bias=steps).delay
+    delay = _turns(wheels, stamps, source, geometry, bias=steps).delay
     return _slope(wheels, stamps, source, geometry, delay, bias=steps)[:2]
 
 
@@ -110,11 +116,11 @@ def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry)
     times, _ = windows(poses.stamps, TURN_WINDOW)
     stamps = poses.stamps[times]
     source = _wrapped(np.diff(poses.yaw[times], axis=1)[:, 0])
-    found = _turns(wheels, stamps, source)
+    found = _turns(wheels, stamps, source, geometry)
     slope, explained, turned = _slope(wheels, stamps, source, geometry, found.delay)
     if explained < EXPLAINED and turned > LEAST_TURN:
         degrees = _wrapped(np.diff(poses.yaw[times], axis=1)[:, 0] * DEGREE)
-        other = _turns(wheels, stamps, degrees)
+        other = _turns(wheels, stamps, degrees, geometry)
         again = _slope(wheels, stamps, degrees, geometry, other.delay)
         if again[1] > max(EXPLAINED, explained):
             slope, explained = again[0] / DEGREE, again[1]
@@ -201,6 +207,12 @@ def mounting(
 
 def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool) -> Mounting:
     pairs, _ = windows(poses.stamps, WAY_WINDOW)
+    if min(turns.left, turns.right) <= 0.0:
+        side = "left" if turns.left <= 0.0 else "right"
+        raise CalibrationError(
+            f"the {side} wheel turns backwards when the robot drives forwards: change the sign of "
+            "that encoder"
+        )
     unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
     there = unit.poses(poses.stamps - turns.delay)
     place = there[:, 0] + 1j * there[:, 1]
@@ -209,6 +221,13 @@ def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: b
     way = (source[end] - source[begin]) * np.exp(-1j * poses.yaw[begin])
     q = (place[end] - place[begin]) * np.exp(-1j * there[begin, 2])
     turn = np.exp(1j * (there[end, 2] - there[begin, 2])) - 1.0
+    design = np.stack((q / max(float(np.std(np.abs(q))), 1e-9), turn), axis=1)
+    sizes = np.linalg.svd(design, compute_uv=False)
+    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > TOLD * sizes[0]):
+        raise CalibrationError(
+            "too little motion: nothing but turns on the spot or one circle does not tell the "
+            "track from where the sensor sits; drive straight legs, and turns both ways"
+        )
     (u, lever), residual = _robust(np.stack((q, turn), axis=1), way)
     m = lever * np.exp(-1j * np.angle(u))
     return Mounting(float(abs(u)), float(m.real), float(m.imag), float(-np.angle(u)), residual)
@@ -229,15 +248,26 @@ def _wrapped(turn: Array) -> Array:
     return wrapped
 
 
-def _turns(wheels: WheelTurns, stamps: Array, source: Array, bias: Array | None = None) -> Turns:
+def _turns(
+    wheels: WheelTurns,
+    stamps: Array,
+    source: Array,
+    geometry: WheelGeometry,
+    bias: Array | None = None,
+) -> Turns:
     """The delay with the smallest residual, and the ratios there."""
+    ratios = np.array([-geometry.left_radius, geometry.right_radius]) / geometry.separation
+    mean, std = ratios, PRIOR * np.abs(ratios)
+    if bias is not None:
+        mean, std = np.append(mean, 0.0), np.append(std, BIAS)
 
     def fit(delay: float) -> tuple[float, Array]:
         columns = _wheel_turns(wheels, stamps, delay)
         if bias is not None:
             columns = np.column_stack((columns, bias))
-        found, residual = _robust(columns, source)
-        return residual, found
+        found, residual = _robust(columns, source, (mean, std))
+        # Where nothing changes, any delay would do: the smallest is taken.
+        return residual * (1.0 + PATIENCE * abs(delay)), found
 
     coarse = min(DELAYS, key=lambda d: fit(float(d))[0])
     delay = float(min(coarse + FINE, key=lambda d: fit(float(d))[0]))
@@ -264,7 +294,9 @@ def _slope(
     left, right = geometry.left_radius * columns[:, 0], geometry.right_radius * columns[:, 1]
     nominal = (right - left) / geometry.separation
     design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
-    found, _ = _robust(design, source)
+    # Wide: the slope is what is looked for, in degrees and with any sign.
+    prior = None if bias is None else (np.array([1.0, 0.0]), np.array([1e3, BIAS]))
+    found, _ = _robust(design, source, prior)
     rest = source - design @ found
     moving = np.abs(nominal) > 0.25 * float(np.max(np.abs(nominal)))
     spread = source[moving] - (0.0 if bias is None else found[1] * bias[moving])
@@ -276,14 +308,29 @@ def _slope(
     return float(found[0]), explained, in_all
 
 
-def _robust(design: Array | Complex, values: Array | Complex) -> tuple[Any, float]:
-    """Least absolute deviations, by weights; the solution, and 1.48 median of the residuals."""
+def _robust(
+    design: Array | Complex, values: Array | Complex, prior: tuple[Array, Array] | None = None
+) -> tuple[Any, float]:
+    """Least absolute deviations, by weights; the solution, and 1.48 median of the residuals.
+
+    Args:
+        design: (n, p).
+        values: (n,).
+        prior: means and standard deviations of the solution, (p,); what the motion does not tell
+            stays at the mean.
+    """
     weight = np.ones(len(values))
     found: Any = np.zeros(design.shape[1])
-    scale = 0.0
+    rows: Any
+    wanted: Any
+    scale = 0.1 * float(np.median(np.abs(values)))
     for _ in range(8):
-        weighted = design * weight[:, None]
-        found = np.linalg.lstsq(weighted, values * weight, rcond=None)[0]
+        rows, wanted = design * weight[:, None], values * weight
+        if prior is not None:
+            pull = (scale + 1e-9) / prior[1]
+            rows = np.concatenate((rows, np.diag(pull)))
+            wanted = np.concatenate((wanted, pull * prior[0]))
+        found = np.linalg.lstsq(rows, wanted, rcond=None)[0]
         size = np.abs(values - design @ found)
         scale = 1.4826 * float(np.median(size)) + 1e-12
         weight = np.sqrt(1.0 / (1.0 + (size / (2.0 * scale)) ** 2))

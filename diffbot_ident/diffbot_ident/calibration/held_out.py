@@ -156,9 +156,9 @@ def _ends(
     """Beginning and end of each window, s, (n, 2), of the wheels' clock."""
     source = poses if poses is not None else gyro
     assert source is not None
-    delay = fit.value("pose_delay" if poses is not None else "gyro_delay")
-    first = max(begin, float(wheels.stamps[0]), float(source.stamps[0]) - delay) + 0.3
-    last = min(float(wheels.stamps[-1]), float(source.stamps[-1]) - delay) - 0.3
+    taken = fit.taken(source.stamps)  # a gyro's delay is small
+    first = max(begin, float(wheels.stamps[0]), float(taken[0])) + 0.3
+    last = min(float(wheels.stamps[-1]), float(taken[-1])) - 0.3
     starts = first + WINDOW * np.arange(max(0, int((last - first) / WINDOW)))
     ends = np.stack((starts, starts + WINDOW), axis=1)
     if not len(ends):
@@ -168,7 +168,7 @@ def _ends(
     for at in gaps(wheels):
         torn |= (ends[:, 0] <= at) & (at <= ends[:, 1])
     if poses is not None:
-        near = np.searchsorted(poses.stamps - delay, ends)
+        near = np.searchsorted(taken, ends)
         near = np.clip(near, AROUND, len(poses.stamps) - AROUND)
         spread = poses.stamps[near + AROUND // 2] - poses.stamps[near - AROUND // 2]
         torn |= (spread > 1.0).any(axis=1)
@@ -188,13 +188,13 @@ def _errors(
     path = WheelPath(wheels, geometry)
     if poses is None:
         assert gyro is not None
-        late = ends + fit.value("gyro_delay")
+        late = fit.gyro_stamps(ends)
         turned = np.diff(np.interp(late, gyro.stamps, turned_by(gyro)), axis=1)[:, 0]
         bias = float(fit.walk[-1, -1])
         wheel = np.diff(path.headings(ends.ravel()).reshape(-1, 2), axis=1)[:, 0]
         drift: Array = (turned - bias * WINDOW) / fit.value("gyro_scale") - wheel
         return drift[:, None]
-    taken = poses.stamps - fit.value("pose_delay")
+    taken = fit.taken(poses.stamps)
     odometry = path.poses(taken)
     at_ends = path.poses(ends.ravel()).reshape(-1, 2, 3)
     heading = poses.yaw - fit.value("mount_yaw")

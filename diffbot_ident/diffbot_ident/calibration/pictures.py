@@ -99,7 +99,7 @@ def way_figure(calibration: Calibration, fit: Fit) -> Figure:
     quiet(axes)
     poses = fit.drive.poses
     assert poses is not None
-    taken = fit.drive.stamps - fit.value("pose_delay")
+    taken = fit.taken(fit.drive.stamps)
     begin = _first_jump(fit)
     used = fit.used[:begin]
     axes.plot(*poses[:begin][used][:, :2].T, ".", color=QUIET, markersize=3, label="pose source")

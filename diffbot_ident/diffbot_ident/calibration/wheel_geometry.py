@@ -69,6 +69,8 @@ JUMP, JUMP_SPAN = 7.0, 7
 NOISE_NAMES = ("path", "position", "yaw", "gyro_walk", "bias_walk", "gyro_angle")
 SMALLEST = (1e-10, 1e-5, 1e-5, 1e-12, 1e-14, 1e-6)
 LARGEST = (1e-2, 1.0, 1.0, 1e-2, 1e-4, 0.1)
+# Bias walk of a gyro on a chip, (rad/s)^2/s, and the standard deviation of its logarithm.
+BIAS_WALK, BIAS_WALK_SPREAD = 1e-9, math.log(10.0)
 # Slip sideways as a share of that along the way, and what any step of the walk may do, m and rad.
 SIDEWAYS, FLOOR = 1e-3, 1e-7
 # Knots of a fit without a pose source, s, and the most readings of one with.
@@ -92,7 +94,7 @@ class Noise:
     position: float = 0.01
     yaw: float = 0.01
     gyro_walk: float = 1e-6
-    bias_walk: float = 1e-10
+    bias_walk: float = 1e-9
     gyro_angle: float = 1e-3
 
 
@@ -155,6 +157,18 @@ class Fit:
             return math.inf
         i = self.names.index(name)
         return math.sqrt(max(0.0, float(self.covariance[i, i])))
+
+    def taken(self, stamps: Array) -> Array:
+        """When poses with these stamps were taken, s of the wheels' clock."""
+        drift = self.value("pose_delay_rate") * (stamps - float(np.mean(self.drive.stamps)))
+        when: Array = stamps - self.value("pose_delay") - drift
+        return when
+
+    def gyro_stamps(self, times: Array) -> Array:
+        """Which stamps the gyro's readings at times in s of the wheels' clock have."""
+        drift = self.value("gyro_delay_rate") * (times - float(np.mean(self.drive.stamps)))
+        stamps: Array = times + self.value("gyro_delay") + drift
+        return stamps
 
     def geometry(self, radius: float) -> WheelGeometry:
         """Radii and track; `radius` is the mean radius where only a gyro was there, m."""
@@ -235,12 +249,6 @@ class WheelGeometryFit:
         gyro_guess = None if gyro is None else gyro_turns(wheels, gyro, geometry)
         turns = turns or gyro_guess
         assert turns is not None
-        if min(turns.left, turns.right) <= 0.0:
-            side = "left" if turns.left <= 0.0 else "right"
-            raise CalibrationError(
-                f"the {side} wheel turns backwards when the robot drives forwards: change the sign "
-                f"of that encoder"
-            )
         self.drive = drive_of(wheels, gyro, poses, turns.delay)
         self._gyro_turned = None if gyro is None else turned_by(gyro)
         self._prior_std = gyro_scale_std
@@ -512,7 +520,11 @@ class WheelGeometryFit:
         noise = replace(
             self._noise, **dict(zip(self._levels, np.exp(logarithms).tolist(), strict=True))
         )
-        return solve(problem, *self._informations(noise, steps)).cost
+        cost = solve(problem, *self._informations(noise, steps)).cost
+        if "bias_walk" in self._levels:
+            # A minute hardly tells it, and none at all would make the track too sure.
+            cost += (math.log(noise.bias_walk / BIAS_WALK) / BIAS_WALK_SPREAD) ** 2
+        return cost
 
     def _fit_noise(self) -> None:
         """Noise levels of the largest restricted likelihood."""
