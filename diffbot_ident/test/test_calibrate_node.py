@@ -11,8 +11,10 @@ rclpy = pytest.importorskip("rclpy")
 from geometry_msgs.msg import PoseWithCovarianceStamped  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 
+from arc_odometry import WheelGeometry  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident import calibrate_node  # noqa: E402
+from diffbot_ident.calibration.calibrate import Calibration, Outcome, Quantity  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 
 TWIL = load_robot("twil")
@@ -60,18 +62,38 @@ def drive(node, seconds=20.0, gyro=True, poses=True):
         right += 0.01 * (v + 0.5 * track * omega) / right_radius
 
 
-def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys):
-    drive(node, gyro=False)
+def found_of(calls):
+    """A calibration that notes what it is called with, and finds the truth."""
+
+    def calibrate(wheels, *, geometry, gyro, poses):
+        calls.append((wheels, gyro, poses))
+        sizes = zip(("left_radius", "right_radius", "track"), TRUE, strict=True)
+        quantities = {name: Quantity(v, 0.999 * v, 1.001 * v, "m") for name, v in sizes}
+        for name, value in (("track_over_mean_radius", 3.73), ("radius_ratio", 0.98)):
+            quantities[name] = Quantity(value, value, value, "1")
+        found = WheelGeometry(*TRUE)
+        return Calibration(Outcome.CALIBRATED, "by hand", "gyro", geometry, found, quantities)
+
+    return calibrate
+
+
+def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch):
+    calls = []
+    monkeypatch.setattr("diffbot_ident.calibration.calibrate.calibrate", found_of(calls))
+    drive(node)
     assert node._finish() == 0
+    ((wheels, gyro, poses),) = calls
+    turned = gyro.rate.sum() * 0.01 - 0.01 * gyro.stamps[-1]
+    left, right = wheels.left[-1] - wheels.left[0], wheels.right[-1] - wheels.right[0]
+    assert (TRUE[1] * right - TRUE[0] * left) / TRUE[2] == pytest.approx(turned, abs=0.05)
+    assert math.remainder(poses.yaw[-1] - turned, math.tau) == pytest.approx(0.0, abs=0.1)
+    assert len(poses.stamps) == 400
     assert "left_radius" in capsys.readouterr().out
     found = json.loads((tmp_path / "summary.json").read_text())
-    assert found["name"] == "calibrate"
-    assert (found["sim"], found["outcome"]) == ("test", "completed")
-    for name, true in zip(("left_radius", "right_radius", "track"), TRUE, strict=True):
-        assert found["calibration"][name]["value"] == pytest.approx(true, rel=2e-3), name
+    assert (found["name"], found["sim"], found["outcome"]) == ("calibrate", "test", "completed")
+    assert found["calibration"]["track"]["value"] == TRUE[2]
     assert (tmp_path / "calibration.yaml").exists()
-    robot = load_robot(tmp_path / "twil_calibrated.yaml")
-    assert robot.geometry.left_radius == pytest.approx(TRUE[0], rel=2e-3)
+    assert load_robot(tmp_path / "twil_calibrated.yaml").geometry == WheelGeometry(*TRUE)
 
 
 def test_without_a_sensor_it_says_so_at_once(node, monkeypatch):
