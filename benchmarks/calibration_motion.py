@@ -27,7 +27,7 @@ RADIUS, TRACK = 0.075, 0.27217  # of twil, m
 RATE, POSITION_NOISE, HEADING_NOISE, DELAY = 20.0, 0.01, math.radians(0.5), 0.06
 MOUNTING = (0.12, -0.05, 0.35)
 STEP = 0.005  # of the integration, s
-LIMITS = Limits(0.3, 1.0, 0.5, 2.0)
+LIMITS = Limits(0.5, 1.5, 0.5, 2.0)  # of launch calibrate
 NAMES = ("left radius", "right radius", "track", "delay")
 
 
@@ -35,15 +35,19 @@ def motions(side: float, seconds: float) -> dict[str, Trajectory]:
     """Motions in a square (side in m) that go on for so long (s) at least."""
     half = 0.5 * side
     return {
-        "calibration": make_trajectory("calibration", side=side, time=seconds, limits=LIMITS),
+        "calibration": make_trajectory(
+            "calibration", side=side, time=seconds, speed=0.5, turn_rate=1.5, limits=LIMITS
+        ),
         "figure_eight": make_trajectory(
             "figure_eight", amplitude_x=half, amplitude_y=half, period=1.0, limits=LIMITS
         ),
         "flat figure_eight": make_trajectory(
             "figure_eight", amplitude_x=half, amplitude_y=0.5 * half, period=1.0, limits=LIMITS
         ),
-        "circle": make_trajectory("circle", radius=half, limits=LIMITS),
-        "umbmark": make_trajectory("umbmark", side=side, laps=9, limits=LIMITS),
+        "circle": make_trajectory("circle", radius=half, speed=0.5, limits=LIMITS),
+        "umbmark": make_trajectory(
+            "umbmark", side=side, laps=9, speed=0.5, turn_rate=1.5, limits=LIMITS
+        ),
     }
 
 

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calibrate_node in this process: what it collects, when it ends, what it leaves."""
+
+import json
+import math
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from geometry_msgs.msg import PoseWithCovarianceStamped  # noqa: E402
+from sensor_msgs.msg import Imu, JointState  # noqa: E402
+
+from arc_odometry import WheelGeometry  # noqa: E402
+from diffbot_description import load_robot  # noqa: E402
+from diffbot_ident import calibrate_node  # noqa: E402
+from diffbot_ident.calibration.calibrate import Calibration, Outcome, Quantity  # noqa: E402
+from diffbot_node import to_stamp  # noqa: E402
+
+TWIL = load_robot("twil")
+# True radii (left, right) and track, m, of the robot that is driven as twil.
+TRUE = (0.0757, 0.0743, 0.28)
+
+
+@pytest.fixture
+def node(tmp_path, domain):
+    rclpy.init(args=["--ros-args", "-p", f"results:={tmp_path}", "-p", "sim:=test"])
+    made = calibrate_node.CalibrateNode()
+    yield made
+    made.close()
+    made.destroy_node()
+    rclpy.shutdown()
+
+
+def drive(node, seconds=20.0, gyro=True, poses=True):
+    """Let the node have what a robot tells that turns, drives there and back, and circles."""
+    joints = JointState(name=[TWIL.joints.left, TWIL.joints.right])
+    imu, pose = Imu(), PoseWithCovarianceStamped()
+    left_radius, right_radius, track = TRUE
+    x = y = theta = left = right = 0.0
+    for k in range(round(seconds / 0.01)):
+        t = 0.01 * k
+        phase = t % 20.0
+        v = 0.4 * math.sin(math.tau * phase / 10.0) if phase < 10.0 else 0.3
+        omega = 1.0 if 10.0 < phase < 15.0 else -1.2 if phase >= 15.0 else 0.0
+        for message in (joints, imu, pose):
+            message.header.stamp = to_stamp(t)
+        joints.position = [left, right]
+        node._on_joint_state(joints)
+        imu.angular_velocity.z = omega + 0.01
+        if gyro:
+            node._on_imu(imu)
+        pose.pose.pose.position.x, pose.pose.pose.position.y = x, y
+        pose.pose.pose.orientation.z = math.sin(0.5 * theta)
+        pose.pose.pose.orientation.w = math.cos(0.5 * theta)
+        if poses and k % 5 == 0:
+            node._on_pose(pose)
+        middle = theta + 0.005 * omega
+        x, y = x + 0.01 * v * math.cos(middle), y + 0.01 * v * math.sin(middle)
+        theta += 0.01 * omega
+        left += 0.01 * (v - 0.5 * track * omega) / left_radius
+        right += 0.01 * (v + 0.5 * track * omega) / right_radius
+
+
+def found_of(calls):
+    """A calibration that notes what it is called with, and finds the truth."""
+
+    def calibrate(wheels, *, geometry, gyro, poses):
+        calls.append((wheels, gyro, poses))
+        sizes = zip(("left_radius", "right_radius", "track"), TRUE, strict=True)
+        quantities = {name: Quantity(v, 0.999 * v, 1.001 * v, "m") for name, v in sizes}
+        for name, value in (("track_over_mean_radius", 3.73), ("radius_ratio", 0.98)):
+            quantities[name] = Quantity(value, value, value, "1")
+        found = WheelGeometry(*TRUE)
+        return Calibration(Outcome.CALIBRATED, "by hand", "gyro", geometry, found, quantities)
+
+    return calibrate
+
+
+def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch):
+    calls = []
+    monkeypatch.setattr("diffbot_ident.calibration.calibrate.calibrate", found_of(calls))
+    drive(node)
+    assert node._finish() == 0
+    ((wheels, gyro, poses),) = calls
+    turned = gyro.rate.sum() * 0.01 - 0.01 * gyro.stamps[-1]
+    left, right = wheels.left[-1] - wheels.left[0], wheels.right[-1] - wheels.right[0]
+    assert (TRUE[1] * right - TRUE[0] * left) / TRUE[2] == pytest.approx(turned, abs=0.05)
+    assert math.remainder(poses.yaw[-1] - turned, math.tau) == pytest.approx(0.0, abs=0.1)
+    assert len(poses.stamps) == 400
+    assert "left_radius" in capsys.readouterr().out
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert (found["name"], found["sim"], found["outcome"]) == ("calibrate", "test", "completed")
+    assert found["calibration"]["track"]["value"] == TRUE[2]
+    assert (tmp_path / "calibration.yaml").exists()
+    assert load_robot(tmp_path / "twil_calibrated.yaml").geometry == WheelGeometry(*TRUE)
+
+
+def test_without_a_sensor_it_says_so_at_once(node, monkeypatch):
+    monkeypatch.setattr(calibrate_node, "DISCOVERY", 0.0)
+    drive(node, 1.0, gyro=False, poses=False)
+    node._look_around()
+    assert node.exit_code == 1
+    missing = node._no_sensor()
+    assert "nobody publishes /imu/data (a gyro) or /pose (a pose source)" in missing
+    assert "imu:=true or pose_source:=true" in missing
+
+
+def test_a_drive_that_told_nothing_is_no_calibration(node, tmp_path):
+    drive(node, 0.1)
+    assert node._finish() == 1
+    assert not (tmp_path / "calibration.yaml").exists()
