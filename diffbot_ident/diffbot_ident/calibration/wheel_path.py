@@ -58,7 +58,7 @@ class WheelPath:
 
 
 def angles(wheels: WheelTurns, times: Array) -> Array:
-    """Angles of the wheels [left, right] at times in s, rad, (..., 2); straight lines in between."""
+    """Angles of the wheels [left, right] at times in s, rad, (..., 2); linear in between."""
     i, share = _places(wheels.stamps, times)
     return np.stack(
         [a[i] + share * (a[i + 1] - a[i]) for a in (wheels.left, wheels.right)], axis=-1
