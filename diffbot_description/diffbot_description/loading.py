@@ -260,6 +260,13 @@ def _check_wheels(robot: Robot) -> None:
             f"wheels.separation = {wheels.separation} m must be above wheels.width = "
             f"{wheels.width} m, or the wheels overlap. Give the full track, not half of it."
         )
+    mean = 0.5 * sum(wheels.rolling_radii)
+    if abs(mean - wheels.radius) > ROUNDING * wheels.radius:
+        raise ValueError(
+            f"wheels.radii = {list(wheels.rolling_radii)} m have the mean {mean:.6g} m, and "
+            f"wheels.radius = {wheels.radius} m must be that mean. Change one of them, or leave "
+            "wheels.radii out where both wheels are alike."
+        )
     rim = wheels.mass * wheels.radius**2
     if wheels.inertia_spin > rim * (1 + ROUNDING):
         raise ValueError(

@@ -58,7 +58,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Wheels:
-    """The two driven wheels, mirror images of each other."""
+    """The two driven wheels, mirror images of each other but for `radii`, which may be absent."""
 
     radius: Annotated[float, Quantity("m", "rolling radius under load", above=0, maximum=2)]
     separation: Annotated[
@@ -73,11 +73,25 @@ class Wheels:
         float,
         Quantity("kg m^2", "inertia of one wheel about the vertical axis", above=0, maximum=1e4),
     ]
+    radii: (
+        Annotated[
+            tuple[float, float],
+            Quantity(
+                "m", "rolling radii [left, right] where they differ", above=0, maximum=2
+            ),
+        ]
+        | None
+    ) = None
 
     @property
     def half_track(self) -> float:
         """Half the track, the papers' b [m]."""
         return self.separation / 2
+
+    @property
+    def rolling_radii(self) -> tuple[float, float]:
+        """Radii [left, right], m."""
+        return (self.radius, self.radius) if self.radii is None else self.radii
 
 
 @dataclass(frozen=True)
@@ -339,12 +353,14 @@ class Robot:
     @cached_property
     def geometry(self) -> WheelGeometry:
         """Radii and separation of the wheels."""
-        radius = self.wheels.radius
-        return WheelGeometry(radius, radius, self.wheels.separation)
+        return WheelGeometry(*self.wheels.rolling_radii, self.wheels.separation)
 
     @cached_property
     def model(self) -> RobotModel:
-        """What the plane motion depends on; the same as RobotModel.from_urdf of its URDF."""
+        """What the plane motion depends on; the same as RobotModel.from_urdf of its URDF.
+
+        It has one radius, the mean where the two differ.
+        """
         wheels, body = self.wheels, self.body
         return RobotModel(
             wheel_radius=wheels.radius,

@@ -30,14 +30,20 @@ from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import answers, create_wall_timer
+from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
 
 @dataclass(frozen=True)
-class PacingParameters(SimulatorParameters):
+class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
     """Of simulators that move a robot themselves."""
 
+    simulated_robot: str = parameter(
+        "none",
+        "robot that is moved where it differs from the one that the nodes are told (robot): name or "
+        "path; none: the same",
+    )
     period: float = parameter(0.01, "control period, s", above=0.0, maximum=0.1)
     lock_step: bool = parameter(True, "wait for the command that answers each state of the robot")
     speed: float = parameter(
@@ -64,6 +70,7 @@ class PacingParameters(SimulatorParameters):
 
 S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 
+SAME = "none"  # of simulated_robot
 # How often a node looks who is there, and says a state again, s of wall time.
 LOOK_PERIOD = 0.05
 # Silence in lock-step is reported after this, s of wall time.
@@ -204,6 +211,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         exit_code: see RunnableNode.
         values: the parameters.
         truth: whose listeners are waited for in lock-step; a subclass sets it before `run`.
+        sensors: likewise.
         resume: for the node's kept topics: goes on in lock-step if nothing is awaited any more;
             None without lock-step.
 
@@ -212,6 +220,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     """
 
     truth: TruthTopics
+    sensors: SensorTopics
     paused = False
     """Whether the robot's time is to stand still."""
 
@@ -253,6 +262,12 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         if not self.values.lock_step:
             create_wall_timer(self, self.values.period / self.values.speed, self._run_on)
+
+    @property
+    def moved_robot(self) -> str:
+        """Name or file of the robot that is moved."""
+        own = self.values.simulated_robot
+        return self.values.robot if own == SAME else own
 
     # What a subclass gives.
 
@@ -320,10 +335,10 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         motion, parameters = self.truth.motion, self.truth.parameters
         if not self._answered:
             missing = parameters.missing(self.values.parameter_listeners)
-            missing = missing or motion.missing(self.values.listeners)
+            missing = missing or motion.missing(self.values.listeners) or self.sensors.missing()
             if missing:
                 return missing
-        return parameters.holds() or motion.holds() or None
+        return parameters.holds() or motion.holds() or self.sensors.holds() or None
 
     # Company.
 
@@ -375,5 +390,5 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def close(self) -> None:
         """Wait until listeners have all that is true, which an ending process would lose."""
-        for topic in (self.truth.motion, self.truth.parameters):
+        for topic in (self.truth.motion, self.truth.parameters, *self.sensors.kept):
             topic.await_readers(HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node: an engine behind the topics that ros2_control speaks.
 
-Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched).
+Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched),
+and `imu/data` and `pose` where the robot is to have these sensors.
 Subscribes to `effort_controller/commands` ([left, right], N m), and to `reference` for drawing it
 where the engine can. Serves `~/set_payload` and `~/set_paused`. Time goes as in paced_simulator.py.
 """
@@ -13,12 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from diffbot_description import load_robot
+from diffbot_description import Robot, load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import parameter, pose_from_text
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
+from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.simulator_topics import (
     COMMANDS,
@@ -86,7 +88,9 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
     def __init__(self) -> None:
         super().__init__("simulator", EngineParameters)
         self.robot = load_robot(self.values.robot)
-        self._virtual = self._make_robot()
+        self._virtual = self._make_robot(load_robot(self.moved_robot))
+        self.sensors = SensorTopics(self, self.values, self.values.seed, self.resume)
+        self._read_sensors()
         self._topics = SimulatorTopics(self, self.robot)
         self.truth = TruthTopics(self, resume=self.resume)
         CommandTopic(self, self.robot, self.take_command)
@@ -95,8 +99,8 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self._publish_parameters()
         self.run(self._topics.publishers, COMMANDS, "torque")
 
-    def _make_robot(self) -> VirtualRobot:
-        values, robot = self.values, self.robot
+    def _make_robot(self, robot: Robot) -> VirtualRobot:
+        values = self.values
         start = pose_from_text("start", values.start)
         # The cheap things first: they refuse what is wrong before a server is started.
         actuator = make_actuator(robot, values)
@@ -135,11 +139,17 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
             self.get_logger().error(f"parameter 'payload' refused at {stamp:g} s: {error}")
             self.exit_code = 1
         self._virtual.advance(command)
+        self._read_sensors()
+
+    def _read_sensors(self) -> None:
+        engine = self._virtual.engine
+        self.sensors.note(self.stamp, engine.pose(), engine.velocity())
 
     def publish_state(self) -> None:
         """Wheels, clock and true motion."""
         sample, engine = self._virtual.sample, self._virtual.engine
         self._topics.publish_sample(sample)
+        self.sensors.publish()
         if self.truth.motion.subscribers:
             self.truth.publish_motion(sample.stamp, engine.pose(), engine.velocity())
         if self._driven is not None:

@@ -88,6 +88,31 @@ def closed_form_message(truth: TrueParameters) -> DynamicParameters:
     )
 
 
+class JointTopic:
+    """`joint_states`, once per control period.
+
+    Args:
+        node: publishes.
+        robot: names the joints.
+
+    Attributes:
+        publisher: of this topic.
+    """
+
+    def __init__(self, node: Node, robot: Robot) -> None:
+        self.publisher = node.create_publisher(JointState, "joint_states", 10)
+        self._joints = JointState(name=[robot.joints.left, robot.joints.right])
+
+    def publish(self, sample: JointSample) -> None:
+        """Publish the wheels' state."""
+        joints = self._joints
+        joints.header.stamp = to_stamp(sample.stamp)
+        joints.position = sample.position
+        joints.velocity = sample.velocity
+        joints.effort = sample.effort
+        self.publisher.publish(joints)
+
+
 class SimulatorTopics:
     """`joint_states` and `clock`, once per control period.
 
@@ -101,20 +126,13 @@ class SimulatorTopics:
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self._clock = node.create_publisher(ClockMessage, "clock", 10)
-        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
-        self._joints = JointState(name=[robot.joints.left, robot.joints.right])
-        self.publishers = (self._joint_states, self._clock)
+        self._joints = JointTopic(node, robot)
+        self.publishers = (self._joints.publisher, self._clock)
 
     def publish_sample(self, sample: JointSample) -> None:
         """Publish the wheels' state and the time of it."""
-        stamp = to_stamp(sample.stamp)
-        self._clock.publish(ClockMessage(clock=stamp))
-        joints = self._joints
-        joints.header.stamp = stamp
-        joints.position = sample.position
-        joints.velocity = sample.velocity
-        joints.effort = sample.effort
-        self._joint_states.publish(joints)
+        self._clock.publish(ClockMessage(clock=to_stamp(sample.stamp)))
+        self._joints.publish(sample)
 
 
 def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str | None:

@@ -202,6 +202,12 @@ class VelocityOdometry:
         velocity_noise: standard deviations of (v, omega), m/s and rad/s, >= 0.
         pose_noise: standard deviations of (x, y, theta), m and rad, >= 0, as of a tracking camera.
         seed: of noise and encoders, >= 0; equal seeds give equal readings.
+        wheels: that the robot has where they differ from what odometry takes for them, which is
+            `geometry`; exact pose and velocity know nothing of either.
+
+    Attributes:
+        wheels: angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders at the
+            last reading.
 
     Raises:
         ValueError: an argument is outside its range.
@@ -217,11 +223,13 @@ class VelocityOdometry:
         velocity_noise: tuple[float, float] = (0.0, 0.0),
         pose_noise: tuple[float, float, float] = (0.0, 0.0, 0.0),
         seed: int = 0,
+        wheels: WheelGeometry | None = None,
     ) -> None:
         for name, noise in (("velocity_noise", velocity_noise), ("pose_noise", pose_noise)):
             if not all(0.0 <= deviation < math.inf for deviation in noise):
                 raise ValueError(f"{name} = {noise}: must be finite and >= 0")
         self._robot, self._geometry = robot, geometry
+        self._true_geometry = wheels or geometry
         self._exact = counts == 0
         self._encoders = Encoders(counts, period, seed)
         self._noise = (*velocity_noise, *pose_noise)
@@ -232,18 +240,22 @@ class VelocityOdometry:
         """Begin with the robot's true pose, as after a stop there."""
         self._pose = Pose(*self._robot.pose())
         self._angles: tuple[float, float] | None = None
-        self._encoders.reset(self._true_angles())
+        angles = self._true_angles()
+        self._encoders.reset(angles)
+        self.wheels: tuple[tuple[float, float], tuple[float, float]] = (angles, (0.0, 0.0))
 
     def read(self) -> tuple[tuple[float, float, float], Velocity]:
         """Measured pose (x, y in m, theta in rad) and velocity (v in m/s, omega in rad/s)."""
         if self._exact:
             pose, velocity = Pose(*self._robot.pose()), self._robot.velocity()
+            self.wheels = self._true_angles(), self._true_geometry.wheel_velocity(*velocity)
         else:
             angles, speeds = self._encoders.read(self._true_angles(), (0.0, 0.0))
             before = self._angles or angles
             turned = (angles[0] - before[0], angles[1] - before[1])
             self._pose = Arc(*self._geometry.body_velocity(*turned)).end(self._pose)
             self._angles = angles
+            self.wheels = angles, speeds
             pose, velocity = self._pose, self._geometry.body_velocity(*speeds)
         if not any(self._noise):
             return (pose.x, pose.y, pose.theta), velocity
@@ -253,7 +265,7 @@ class VelocityOdometry:
 
     def _true_angles(self) -> tuple[float, float]:
         # Positions turn into each other as velocities do.
-        return self._geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
+        return self._true_geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
 
 
 class DriverOdometry:

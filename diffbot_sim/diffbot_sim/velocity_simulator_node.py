@@ -2,7 +2,8 @@
 """The velocity_simulator node: a robot that takes velocity commands, (3) of Siwek et al. (2023).
 
 Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per control period,
-`ground_truth`, and `ground_truth/velocity_parameters` (latched). Subscribes to `cmd_vel`
+`ground_truth`, and `ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and
+`pose` where they are asked for. Subscribes to `cmd_vel`
 (geometry_msgs/TwistStamped, or Twist with stamped = false). Time goes as in paced_simulator.py.
 """
 
@@ -17,8 +18,9 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from tf2_msgs.msg import TFMessage
 
+from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
-from diffbot_description import load_robot
+from diffbot_description import Robot, load_robot
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
@@ -27,8 +29,9 @@ from diffbot_node.source_watch import WithSender
 from diffbot_node.stamps import named_by
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
+from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import NoiseParameters, encoder_counts
-from diffbot_sim.simulator_topics import OnCommand, TruthTopics
+from diffbot_sim.simulator_topics import JointTopic, OnCommand, TruthTopics
 from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
@@ -103,6 +106,9 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
         minimum=0.0,
     )
     publish_tf: bool = parameter(True, "whether odom -> base_link is sent on /tf")
+    joint_states: bool = parameter(
+        False, "whether the wheels' angles, by encoders, are published on joint_states"
+    )
 
 
 PAIRS = ("dead_band", "wheel_dead_band", "command_noise", "velocity_noise")
@@ -189,16 +195,20 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._steps = 0
         self._silent = 0.0  # robot time since the last command, s
         self._changed = self.values.change_time < 0.0
-        self._make_robot()
+        robot = load_robot(self.values.robot)
+        self._make_robot(robot, load_robot(self.moved_robot).geometry)
+        self.sensors = SensorTopics(self, self.values, self.values.seed, self.resume)
+        self._read_sensors()
         self._topics = OdometryTopics(self, self.values.publish_tf)
+        self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters, self.resume)
         VelocityTopic(self, self.values.stamped, self._on_command)
         self._publish_parameters()
         self.run(self._topics.publishers, COMMANDS, "velocity")
 
-    def _make_robot(self) -> None:
-        values, robot = self.values, load_robot(self.values.robot)
-        limits = robot.limits
+    def _make_robot(self, robot: Robot, wheels: WheelGeometry) -> None:
+        """The robot as it is told, with the wheels that it has."""
+        values, limits = self.values, robot.limits
         self._robot = VelocityRobot(
             Sigma(*values.sigma),
             speed_limits=(
@@ -226,6 +236,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             velocity_noise=values.velocity_noise,
             pose_noise=values.pose_noise,
             seed=values.seed,
+            wheels=wheels,
         )
         self._measured = DriverOdometry(
             geometry,
@@ -259,6 +270,10 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._steps += 1
         self._silent += self.values.period
         self._measured.take(*self._odometry.read())
+        self._read_sensors()
+
+    def _read_sensors(self) -> None:
+        self.sensors.note(self.stamp, self._robot.pose(), self._robot.velocity())
 
     def _change(self) -> None:
         self._changed, sigma, factor = True, self._robot.sigma, self.values.change
@@ -269,6 +284,10 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
     def publish_state(self) -> None:
         """Clock, odometry and true motion."""
         self._topics.publish(self.stamp, self._measured)
+        if self._joints is not None:
+            angles, speeds = self._odometry.wheels
+            self._joints.publish(JointSample(self.stamp, angles, speeds, (0.0, 0.0)))
+        self.sensors.publish()
         if self.truth.motion.subscribers:
             self.truth.publish_motion(self.stamp, self._robot.pose(), self._robot.velocity())
 

@@ -14,6 +14,8 @@ from diffbot_controllers.nodes.linearizing_node import LinearizingParameters
 from diffbot_controllers.nodes.pose_node import PoseParameters
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import TrackingParameters
 from diffbot_ident.ident_node import IdentParameters
+from diffbot_sim.simulator_node import EngineParameters
+from diffbot_sim.velocity_simulator_node import VelocitySimulatorParameters
 from pose2d_trajectories.trajectory_node import TrajectoryParameters, VelocityStepsParameters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +27,8 @@ PARAMETERS = {
     "velocity_tracking_controller": TrackingParameters,
     "trajectory_publisher": TrajectoryParameters,
     "velocity_steps": VelocityStepsParameters,
+    "simulator": EngineParameters,
+    "velocity_simulator": VelocitySimulatorParameters,
 }
 
 

@@ -5,6 +5,10 @@
     omega' = K6 v omega   + K8 (T_left - T_right)
     T = tau - T_f(w),   w_left, w_right = (v -+ b omega) / r
 
+Where the wheels' radii r_i differ, r in these is their mean, a torque counts r / r_i times, and
+w_i = (v -+ b omega) / r_i; that the faster spin of the smaller wheel couples v and omega is left
+out.
+
 T_f is the law of diffbot_description.dynamics; engines/wheel_friction.py says when a wheel holds.
 
 Each step is a chain of Taylor series of order 18 that end where a wheel stops, starts or reverses
@@ -44,7 +48,7 @@ class IdealSimulator:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._bare = robot.model
-        self._radius = self._bare.wheel_radius
+        self._radii = robot.wheels.rolling_radii
         self._half_track = self._bare.half_track
         self._load()
         self.paused = False
@@ -100,8 +104,8 @@ class IdealSimulator:
         turn = self._half_track * self._omega
         left, right = self._modes
         return (
-            0.0 if left == HOLDING else (self._v - turn) / self._radius,
-            0.0 if right == HOLDING else (self._v + turn) / self._radius,
+            0.0 if left == HOLDING else (self._v - turn) / self._radii[0],
+            0.0 if right == HOLDING else (self._v + turn) / self._radii[1],
         )
 
     def pose(self) -> tuple[float, float, float]:
@@ -128,7 +132,8 @@ class IdealSimulator:
         parameters = closed_form(self._bare.with_payload(mass, x, yaw_inertia))
         self._friction = WheelFriction(
             parameters,
-            self._radius,
+            self._bare.wheel_radius,
+            self._radii,
             self._half_track,
             wheel_friction(self._robot, mass, x),
             CasterDrag(self._robot, parameters, mass, x),
@@ -174,7 +179,7 @@ class IdealSimulator:
         self._theta += turn
         for wheel, side in enumerate((-1.0, 1.0)):
             if self._modes[wheel] != HOLDING:
-                self._angles[wheel] += (path + side * self._half_track * turn) / self._radius
+                self._angles[wheel] += (path + side * self._half_track * turn) / self._radii[wheel]
         self._v, self._omega = evaluate(series.v, time), evaluate(series.omega, time)
         self._rest_holding_wheels()
 

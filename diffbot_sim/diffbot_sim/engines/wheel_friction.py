@@ -44,7 +44,8 @@ class WheelFriction:
 
     Args:
         parameters: K5..K8.
-        radius: wheel radius, m.
+        radius: wheel radius that K5..K8 hold for, m.
+        radii: of the wheels [left, right], m; the force of a torque goes with 1 / radius.
         half_track: b, m.
         laws: friction of the wheels [left, right].
         drag: of the casters.
@@ -61,6 +62,7 @@ class WheelFriction:
         self,
         parameters: DynamicParameters,
         radius: float,
+        radii: tuple[float, float],
         half_track: float,
         laws: tuple[FrictionLaw[float], FrictionLaw[float]],
         drag: CasterDrag,
@@ -70,8 +72,9 @@ class WheelFriction:
         self._half_track = half_track
         self._laws = laws
         k7, k8 = parameters.k7, parameters.k8
-        self._input = np.array([[k7, k7], [k8, -k8]])  # wheel torques -> [v', omega']
-        self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / radius
+        # Wheel torques -> [v', omega'].
+        self._input = np.array([[k7, k7], [k8, -k8]]) * (radius / np.array(radii))
+        self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / np.array([radii]).T
         self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in laws]
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
         self.functions: list[StateFunction] = [

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`imu/data` and `pose` of a simulated robot: what simulated_sensors.py reads, as messages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.node import Node
+from sensor_msgs.msg import Imu
+
+from diffbot_node import KeptTopic, parameter, to_stamp
+from diffbot_sim.simulated_sensors import (
+    LONGEST_DELAY,
+    GyroErrors,
+    GyroReading,
+    PoseErrors,
+    PoseReading,
+    SimulatedGyro,
+    SimulatedPoses,
+    Triple,
+)
+
+IMU_TOPIC, POSE_TOPIC = "imu/data", "pose"
+IMU_FRAME, POSE_FRAME = "imu_link", "map"
+# Places of x, y and yaw on the diagonal of a pose's covariance, and of z on that of a rate's.
+POSE_DIAGONAL, RATE_Z = (0, 7, 35), 8
+# What a message says of a field that is not measured (REP-145).
+NOT_MEASURED = -1.0
+
+
+@dataclass(frozen=True)
+class GyroAndPoseParameters:
+    """Of simulators that put a gyro and a pose source on the robot."""
+
+    imu: bool = parameter(False, "publish a gyro's readings on imu/data")
+    imu_rate: float = parameter(100.0, "gyro: readings per second, Hz", minimum=0.1, maximum=1e4)
+    imu_noise: float = parameter(
+        0.0, "gyro: standard deviation of a reading, rad/s", minimum=0.0, maximum=10.0
+    )
+    imu_bias: float = parameter(
+        0.0, "gyro: bias at the beginning, rad/s", minimum=-10.0, maximum=10.0
+    )
+    imu_bias_walk: float = parameter(
+        0.0, "gyro: by which its bias walks in 1 s, rad/s per sqrt(s)", minimum=0.0, maximum=10.0
+    )
+    imu_scale: float = parameter(
+        1.0, "gyro: reading per true yaw rate", minimum=-10.0, maximum=10.0
+    )
+    imu_delay: float = parameter(
+        0.0, "gyro: of a reading behind its stamp, s", minimum=0.0, maximum=LONGEST_DELAY
+    )
+    pose_source: bool = parameter(False, "publish a pose source's readings on pose")
+    pose_source_rate: float = parameter(
+        20.0, "pose source: readings per second, Hz", minimum=0.1, maximum=1e4
+    )
+    pose_source_noise: tuple[float, float] = parameter(
+        (0.0, 0.0), "pose source: standard deviations of position and heading, m, rad", minimum=0.0
+    )
+    pose_source_delay: float = parameter(
+        0.0, "pose source: of a reading behind its stamp, s", minimum=0.0, maximum=LONGEST_DELAY
+    )
+    pose_source_mounting: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "pose source: its sensor's pose on the robot, m, m, rad"
+    )
+    pose_source_frame: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "pose source: pose of odom in its frame map, m, m, rad"
+    )
+    pose_source_outliers: float = parameter(
+        0.0, "pose source: share of readings that are outliers", minimum=0.0, maximum=1.0
+    )
+    pose_source_outlier_size: tuple[float, float] = parameter(
+        (0.5, 0.5), "pose source: standard deviations of outliers, m, rad", minimum=0.0
+    )
+    pose_source_jump_interval: float = parameter(
+        0.0, "pose source: mean time between two jumps of its frame, s; 0: never", minimum=0.0
+    )
+    pose_source_jump_size: tuple[float, float] = parameter(
+        (0.05, 0.02), "pose source: standard deviations of a jump, m, rad", minimum=0.0
+    )
+    sensor_listeners: int = parameter(
+        0, "in lock-step: subscribers of imu/data and of pose to wait for, as listeners", minimum=0
+    )
+
+
+LENGTHS = {
+    "pose_source_noise": 2,
+    "pose_source_mounting": 3,
+    "pose_source_frame": 3,
+    "pose_source_outlier_size": 2,
+    "pose_source_jump_size": 2,
+}
+
+
+def gyro_errors(values: GyroAndPoseParameters) -> GyroErrors:
+    """The gyro that the parameters describe.
+
+    Raises:
+        ValueError: a value is outside its range.
+    """
+    return GyroErrors(
+        rate=values.imu_rate,
+        noise=values.imu_noise,
+        bias=values.imu_bias,
+        bias_walk=values.imu_bias_walk,
+        scale=values.imu_scale,
+        delay=values.imu_delay,
+    )
+
+
+def pose_errors(values: GyroAndPoseParameters) -> PoseErrors:
+    """The pose source that the parameters describe.
+
+    Raises:
+        ValueError: a list is too short or too long, or a value is outside its range.
+    """
+    for name, length in LENGTHS.items():
+        numbers = getattr(values, name)
+        if len(numbers) != length:
+            raise ValueError(f"parameter '{name}' = {list(numbers)}: must be {length} numbers")
+    position, heading = values.pose_source_noise
+    return PoseErrors(
+        rate=values.pose_source_rate,
+        position_noise=position,
+        heading_noise=heading,
+        delay=values.pose_source_delay,
+        mounting=values.pose_source_mounting,
+        frame=values.pose_source_frame,
+        outliers=values.pose_source_outliers,
+        outlier_size=values.pose_source_outlier_size,
+        jump_interval=values.pose_source_jump_interval,
+        jump_size=values.pose_source_jump_size,
+    )
+
+
+class SensorTopics:
+    """Publishers of the sensors that are wanted; without any it does nothing.
+
+    Args:
+        node: publishes.
+        values: which sensors there are, and their errors.
+        seed: of their noise.
+        resume: see KeptTopic; None: nobody is waited for.
+
+    Raises:
+        ValueError: a parameter is wrong; the message says which and how.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        values: GyroAndPoseParameters,
+        seed: int,
+        resume: Callable[[], None] | None,
+    ) -> None:
+        self._listeners = values.sensor_listeners
+        self.kept: list[KeptTopic] = []
+        self._sensors: list[tuple[KeptTopic, Any, Callable[[Any], Any]]] = []
+        if values.imu:
+            gyro = SimulatedGyro(gyro_errors(values), seed)
+            self._add(KeptTopic(node, Imu, IMU_TOPIC, resume), gyro, self._imu(values))
+        if values.pose_source:
+            poses = SimulatedPoses(pose_errors(values), seed)
+            topic = KeptTopic(node, PoseWithCovarianceStamped, POSE_TOPIC, resume)
+            self._add(topic, poses, self._pose(values))
+        self._waiting: list[tuple[KeptTopic, Any]] = []
+
+    def _add(self, topic: KeptTopic, sensor: Any, fill: Callable[[Any], Any]) -> None:
+        self.kept.append(topic)
+        self._sensors.append((topic, sensor, fill))
+
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
+        """Read at a new state; see MotionHistory.note for the arguments."""
+        for topic, sensor, fill in self._sensors:
+            self._waiting += [(topic, fill(r)) for r in sensor.note(stamp, pose, velocity)]
+
+    def publish(self) -> None:
+        """Publish what was read since the last call; a state that is said again adds nothing."""
+        for topic, message in self._waiting:
+            topic.publish(message)
+        self._waiting.clear()
+
+    def missing(self) -> str:
+        """Who has to come before the first state; empty when nobody."""
+        return next(filter(None, (topic.missing(self._listeners) for topic in self.kept)), "")
+
+    def holds(self) -> str:
+        """Why lock-step must not go on; empty when it may."""
+        return next(filter(None, (topic.holds() for topic in self.kept)), "")
+
+    @staticmethod
+    def _imu(values: GyroAndPoseParameters) -> Callable[[GyroReading], Imu]:
+        def fill(reading: GyroReading) -> Imu:
+            message = Imu()
+            message.header.frame_id = IMU_FRAME
+            message.header.stamp = to_stamp(reading.stamp)
+            message.angular_velocity.z = reading.rate
+            message.angular_velocity_covariance[RATE_Z] = values.imu_noise**2
+            message.orientation_covariance[0] = NOT_MEASURED
+            message.linear_acceleration_covariance[0] = NOT_MEASURED
+            return message
+
+        return fill
+
+    @staticmethod
+    def _pose(
+        values: GyroAndPoseParameters,
+    ) -> Callable[[PoseReading], PoseWithCovarianceStamped]:
+        position, heading = values.pose_source_noise
+
+        def fill(reading: PoseReading) -> PoseWithCovarianceStamped:
+            message = PoseWithCovarianceStamped()
+            message.header.frame_id = POSE_FRAME
+            message.header.stamp = to_stamp(reading.stamp)
+            pose = message.pose.pose
+            pose.position.x, pose.position.y = reading.x, reading.y
+            pose.orientation.z = math.sin(0.5 * reading.yaw)
+            pose.orientation.w = math.cos(0.5 * reading.yaw)
+            for place, deviation in zip(
+                POSE_DIAGONAL, (position, position, heading), strict=True
+            ):
+                message.pose.covariance[place] = deviation**2
+            return message
+
+        return fill

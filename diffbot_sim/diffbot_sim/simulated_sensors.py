@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gyro and a pose source on a simulated robot, with the errors that real ones have.
+
+Both read at times of their own, k / rate, between the control periods as well. A reading that is
+stamped t tells what was true at t - delay:
+
+    gyro      rate = scale omega(t - delay) + bias(t) + noise,   bias a random walk
+    pose      frame * jumps(t) * robot(t - delay) * mounting, and noise; a share of them outliers
+
+where * composes poses in the plane. Equal seeds give equal readings.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from arc_odometry import Pose, Velocity
+
+Triple = tuple[float, float, float]
+"""x in m, y in m, heading in rad."""
+
+LONGEST_DELAY = 2.0  # s
+# A reading falls on a control instant but for rounding, s.
+ROUNDING = 1e-9
+
+
+def composed(first: Triple, second: Triple) -> Pose:
+    """The pose that `second` has where `first` is its frame's origin; m, m, rad."""
+    cos, sin = math.cos(first[2]), math.sin(first[2])
+    return Pose(
+        first[0] + cos * second[0] - sin * second[1],
+        first[1] + sin * second[0] + cos * second[1],
+        first[2] + second[2],
+    )
+
+
+class MotionHistory:
+    """What was true of a robot in the last seconds; between two instants by cubics.
+
+    Args:
+        length: how far back it is asked for, s, >= 0.
+    """
+
+    def __init__(self, length: float) -> None:
+        self._length = length
+        self._stamps: list[float] = []
+        self._poses: list[Pose] = []
+        self._velocities: list[Velocity] = []
+
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
+        """Add the motion at an instant (s) later than all before.
+
+        Args:
+            stamp: s.
+            pose: x, y (m), theta (rad), which counts whole turns.
+            velocity: v (m/s), omega (rad/s).
+
+        Raises:
+            ValueError: it is not later.
+        """
+        if self._stamps and stamp <= self._stamps[-1]:
+            raise ValueError(
+                f"stamp = {stamp} s after {self._stamps[-1]} s: must be later; begin a new history "
+                "where a robot is put back"
+            )
+        self._stamps.append(stamp)
+        self._poses.append(Pose(*pose))
+        self._velocities.append(Velocity(*velocity))
+        while len(self._stamps) > 2 and self._stamps[1] < stamp - self._length:
+            del self._stamps[0], self._poses[0], self._velocities[0]
+
+    def at(self, time: float) -> tuple[Pose, Velocity]:
+        """Pose and velocity at a time, s; before the first instant at rest where it was then."""
+        stamps = self._stamps
+        if time < stamps[0]:
+            return self._poses[0], Velocity(0.0, 0.0)
+        index = bisect_right(stamps, time) - 1
+        if index + 1 == len(stamps):
+            return self._poses[-1], self._velocities[-1]
+        step = stamps[index + 1] - stamps[index]
+        share = (time - stamps[index]) / step
+        a, b = self._poses[index], self._poses[index + 1]
+        u, w = self._velocities[index], self._velocities[index + 1]
+        pose = Pose(
+            _cubic(share, step, a.x, b.x, u.v * math.cos(a.theta), w.v * math.cos(b.theta)),
+            _cubic(share, step, a.y, b.y, u.v * math.sin(a.theta), w.v * math.sin(b.theta)),
+            _cubic(share, step, a.theta, b.theta, u.omega, w.omega),
+        )
+        return pose, Velocity(u.v + share * (w.v - u.v), u.omega + share * (w.omega - u.omega))
+
+
+def _cubic(share: float, step: float, start: float, end: float, up: float, down: float) -> float:
+    """Hermite's cubic: values and slopes (per s) at both ends of a step (s)."""
+    rest = 1.0 - share
+    return (
+        start
+        + share * share * (1.0 + 2.0 * rest) * (end - start)
+        + step * share * rest * (rest * up - share * down)
+    )
+
+
+class _Clock:
+    """When a sensor reads: at k / rate, s."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._count = 0
+
+    def due(self, stamp: float) -> list[float]:
+        """The times up to a stamp (s) that have not been given before."""
+        times = []
+        while (time := self._count / self._rate) <= stamp + ROUNDING:
+            times.append(time)
+            self._count += 1
+        return times
+
+
+def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
+    """Refuse numbers, or pairs of them, outside their limits.
+
+    Raises:
+        ValueError: names field, value and limits.
+    """
+    for name, (low, high) in limits.items():
+        value = getattr(settings, name)
+        numbers = value if isinstance(value, Sequence) else (value,)
+        if not all(low <= number <= high for number in numbers):
+            raise ValueError(f"{what} {name} = {value}: must be from {low:g} to {high:g}")
+
+
+@dataclass(frozen=True)
+class GyroErrors:
+    """Of a simulated gyro; the defaults are those of a perfect one.
+
+    Attributes:
+        rate: readings per second, Hz.
+        noise: standard deviation of a reading, rad/s.
+        bias: at the beginning, rad/s.
+        bias_walk: standard deviation by which the bias walks in 1 s, rad/s per sqrt(s).
+        scale: reading per true rate.
+        delay: of what a reading shows behind its stamp, s.
+
+    Raises:
+        ValueError: a value is outside its range.
+    """
+
+    rate: float = 100.0
+    noise: float = 0.0
+    bias: float = 0.0
+    bias_walk: float = 0.0
+    scale: float = 1.0
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(
+            "gyro",
+            self,
+            {
+                "rate": (0.1, 1e4),
+                "noise": (0.0, 10.0),
+                "bias": (-10.0, 10.0),
+                "bias_walk": (0.0, 10.0),
+                "scale": (-10.0, 10.0),
+                "delay": (0.0, LONGEST_DELAY),
+            },
+        )
+
+
+class GyroReading(NamedTuple):
+    """stamp in s, yaw rate in rad/s, counter-clockwise."""
+
+    stamp: float
+    rate: float
+
+
+class SimulatedGyro:
+    """Reads the yaw rate of a robot.
+
+    Args:
+        errors: of the sensor.
+        seed: of noise and walk, >= 0.
+    """
+
+    def __init__(self, errors: GyroErrors, seed: int = 0) -> None:
+        self._errors = errors
+        self._generator = np.random.default_rng((seed, 2))
+        self._history = MotionHistory(errors.delay + 1.0 / errors.rate)
+        self._clock = _Clock(errors.rate)
+        self._bias = errors.bias
+
+    def note(
+        self, stamp: float, pose: Triple, velocity: tuple[float, float]
+    ) -> list[GyroReading]:
+        """The readings since the last instant; see MotionHistory.note for the arguments."""
+        self._history.note(stamp, pose, velocity)
+        return [self._read(time) for time in self._clock.due(stamp)]
+
+    def _read(self, time: float) -> GyroReading:
+        errors = self._errors
+        _, velocity = self._history.at(time - errors.delay)
+        noise, walk = self._generator.standard_normal(2).tolist()
+        rate = errors.scale * velocity.omega + self._bias + errors.noise * noise
+        self._bias += errors.bias_walk * math.sqrt(1.0 / errors.rate) * walk
+        return GyroReading(time, rate)
+
+
+@dataclass(frozen=True)
+class PoseErrors:
+    """Of a simulated pose source; the defaults are those of a perfect one at the axle.
+
+    Attributes:
+        rate: readings per second, Hz.
+        position_noise: standard deviation of x and of y, m.
+        heading_noise: standard deviation of the heading, rad.
+        delay: of what a reading shows behind its stamp, s.
+        mounting: pose of the sensor on the robot, m, m, rad.
+        frame: pose of the robot's start frame in that of the source, m, m, rad.
+        outliers: share of readings that are outliers, 0 to 1.
+        outlier_size: standard deviations by which these are off, m and rad.
+        jump_interval: mean time between two jumps of its frame, as when SLAM closes a loop, s;
+            0: it never jumps.
+        jump_size: standard deviations of a jump, m and rad.
+
+    Raises:
+        ValueError: a value is outside its range.
+    """
+
+    rate: float = 20.0
+    position_noise: float = 0.0
+    heading_noise: float = 0.0
+    delay: float = 0.0
+    mounting: Triple = (0.0, 0.0, 0.0)
+    frame: Triple = (0.0, 0.0, 0.0)
+    outliers: float = 0.0
+    outlier_size: tuple[float, float] = (0.5, 0.5)
+    jump_interval: float = 0.0
+    jump_size: tuple[float, float] = (0.05, 0.02)
+
+    def __post_init__(self) -> None:
+        _check(
+            "pose source",
+            self,
+            {
+                "rate": (0.1, 1e4),
+                "position_noise": (0.0, 10.0),
+                "heading_noise": (0.0, math.pi),
+                "delay": (0.0, LONGEST_DELAY),
+                "mounting": (-1e3, 1e3),
+                "frame": (-1e6, 1e6),
+                "outliers": (0.0, 1.0),
+                "outlier_size": (0.0, 1e3),
+                "jump_interval": (0.0, 1e6),
+                "jump_size": (0.0, 1e3),
+            },
+        )
+
+
+class PoseReading(NamedTuple):
+    """stamp in s, x and y in m, yaw in rad, which counts no whole turns."""
+
+    stamp: float
+    x: float
+    y: float
+    yaw: float
+
+
+class SimulatedPoses:
+    """Reads the pose of a sensor that is mounted on a robot, in a frame of the source's own.
+
+    Args:
+        errors: of the source.
+        seed: of noise, outliers and jumps, >= 0.
+    """
+
+    def __init__(self, errors: PoseErrors, seed: int = 0) -> None:
+        self._errors = errors
+        self._generator = np.random.default_rng((seed, 3))
+        self._history = MotionHistory(errors.delay + 1.0 / errors.rate)
+        self._clock = _Clock(errors.rate)
+        self._frame = Pose(*errors.frame)
+
+    def note(
+        self, stamp: float, pose: Triple, velocity: tuple[float, float]
+    ) -> list[PoseReading]:
+        """The readings since the last instant; see MotionHistory.note for the arguments."""
+        self._history.note(stamp, pose, velocity)
+        return [self._read(time) for time in self._clock.due(stamp)]
+
+    def _read(self, time: float) -> PoseReading:
+        errors = self._errors
+        # As many numbers for every reading: what one setting draws changes no other's.
+        chance, jumps = self._generator.random(2).tolist()
+        noise, outlier, jump = self._generator.standard_normal((3, 3)).tolist()
+        if errors.jump_interval and jumps < 1.0 / (errors.rate * errors.jump_interval):
+            self._frame = composed(self._frame, _scaled(jump, errors.jump_size))
+        robot, _ = self._history.at(time - errors.delay)
+        x, y, yaw = composed(composed(self._frame, robot), errors.mounting)
+        off = _scaled(noise, (errors.position_noise, errors.heading_noise))
+        x, y, yaw = x + off[0], y + off[1], yaw + off[2]
+        if chance < errors.outliers:
+            off = _scaled(outlier, errors.outlier_size)
+            x, y, yaw = x + off[0], y + off[1], yaw + off[2]
+        return PoseReading(time, x, y, math.remainder(yaw, math.tau))
+
+
+def _scaled(numbers: Sequence[float], sizes: tuple[float, float]) -> Triple:
+    return sizes[0] * numbers[0], sizes[0] * numbers[1], sizes[1] * numbers[2]
