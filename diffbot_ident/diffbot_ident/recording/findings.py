@@ -390,7 +390,11 @@ def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
 
 
 def velocity_findings(
-    axes: Mapping[str, AxisAnalysis], rests: str, robot: str, source: str
+    axes: Mapping[str, AxisAnalysis],
+    rests: str,
+    robot: str,
+    source: str,
+    tracks: Sequence[Verdict] = (),
 ) -> Findings:
     """Put the analyses of the axes of a velocity-commanded robot together.
 
@@ -399,10 +403,11 @@ def velocity_findings(
         rests: what they rest on, for people.
         robot: its name, for the parameter file.
         source: what was read, for the parameter file.
+        tracks: effective tracks, where wheels and yaw rate were both read.
     """
     return Findings(
         analyses=axes,
-        verdicts=tuple(analysis.verdict for analysis in axes.values()),
+        verdicts=(*(analysis.verdict for analysis in axes.values()), *tracks),
         notes=[rests],
         summary={
             "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},

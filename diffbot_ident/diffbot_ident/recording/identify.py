@@ -35,6 +35,7 @@ from diffbot_ident.recording.options import (
     SYSID,
     TORQUE,
     Options,
+    geometry_of,
     needed_geometry,
     robot_of,
     torque_scale,
@@ -396,6 +397,7 @@ class _Identify:
         return torque_findings(result, robot, name, [slow] if period > SLOW_JOINTS else [])
 
     def _velocity(self, recording: Recording) -> Findings:
+        from diffbot_ident.recording.effective_track import effective_tracks
         from diffbot_ident.recording.findings import analyse_axes, velocity_findings
 
         options = self._options
@@ -417,8 +419,12 @@ class _Identify:
             )
         with self._fitting():
             axes = analyse_axes(chosen, recording.geometry, recording.from_wheels)
+            geometry, own = geometry_of(options), "w" in recording.from_wheels
+            tracks = [] if own or geometry is None else effective_tracks(chosen, geometry)
         sources = ", ".join(source.name for source in recording.sources)
-        return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources)
+        return velocity_findings(
+            axes, rests, options.robot or options.files[0].stem, sources, tracks
+        )
 
     def _voltage(self) -> Findings:
         logs = [

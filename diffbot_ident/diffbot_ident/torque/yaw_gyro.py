@@ -82,10 +82,19 @@ class YawGyro:
 
     Args:
         geometry: of the wheels, as the robot's file has it.
+        window: length of a window, s, > 0.
+        delays: shortest and longest delay of the gyro that is looked for, s.
     """
 
-    def __init__(self, geometry: WheelGeometry) -> None:
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        window: float = WINDOW,
+        delays: tuple[float, float] = (DELAY_MIN, DELAY_MAX),
+    ) -> None:
         self._geometry = geometry
+        self._window = window
+        self._delays = delays
         self.reset()
 
     def reset(self) -> None:
@@ -150,24 +159,44 @@ class YawGyro:
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             self._check_presence()
             return None
-        newest = min(self._gyro[-1][0], self._wheels[-1][0] + DELAY_MIN)
-        due = (newest - self._gyro[0][0]) / WINDOW
+        due = (min(self._gyro[-1][0], self._wheels[-1][0]) - self._gyro[0][0]) / self._window
         if self._fit is not None and due < self._fitted * (1.0 + REFIT_SHARE):
             return self._fit
-        gyro, wheels = np.array(self._gyro), np.array(self._wheels)
-        windows = _covered(self._windows(gyro), wheels)
+        windows, wheels = self._usable()
         if len(windows.begin) < MIN_WINDOWS:
             self._check_presence()
             return None
         self._fit, self._fitted = self._solve(windows, wheels), int(due)
         return self._fit
 
+    def explained_by(self, fit: GyroFit) -> tuple[float, int]:
+        """Share of the gyro's turns that a fit to others explains, and the number of windows.
+
+        Only the bias is taken from these readings. NaN where there are too few windows.
+        """
+        if len(self._gyro) < 2 or len(self._wheels) < 2:
+            return math.nan, 0
+        windows, wheels = self._usable()
+        if len(windows.begin) < 2 * _bias_columns(windows).shape[1]:
+            return math.nan, len(windows.begin)
+        basis, _ = np.linalg.qr(_bias_columns(windows))
+        moved = _moved(windows, wheels, np.array([fit.delay]))[0]
+        uneven = fit.scale * fit.radius_difference / self._geometry.separation
+        left = windows.turned - moved @ np.array((fit.scale, uneven))
+        turned, left = (each - basis @ (basis.T @ each) for each in (windows.turned, left))
+        return 1.0 - float(left @ left) / float(turned @ turned), len(turned)
+
+    def _usable(self) -> tuple[_Windows, Array]:
+        """Windows without gaps, whatever the delay, and the wheels."""
+        wheels = np.array(self._wheels)
+        return _covered(self._windows(np.array(self._gyro)), wheels, self._delays), wheels
+
     def _check_presence(self) -> None:
         """Raise GyroError where the wheels have been read for long enough for a gyro's reading."""
         if not self._wheels:
             return
         first, last = self._wheels[0][0], self._wheels[-1][0]
-        if last - first < ENOUGH_WHEELS + WINDOW * MIN_WINDOWS:
+        if last - first < ENOUGH_WHEELS + self._window * MIN_WINDOWS:
             return
         if len(self._gyro) < 2:
             raise GyroError("no reading of the gyro has come; check that its driver publishes it")
@@ -187,7 +216,7 @@ class YawGyro:
         # Euler and Maclaurin: such a sum is the integral and this, it cuts peaks.
         cut = usual**2 / 12.0 * np.gradient(rate, stamps)
         gaps = np.concatenate(([0], np.cumsum(_is_gap(steps, usual))))
-        edges = np.arange(0, len(stamps), max(1, round(WINDOW / usual)))
+        edges = np.arange(0, len(stamps), max(1, round(self._window / usual)))
         begin, end = edges[:-1], edges[1:]
         good = gaps[begin] == gaps[end]
         begin, end = begin[good], end[good]
@@ -216,9 +245,10 @@ class YawGyro:
                 f"the gyro says the same at all times while the wheels turn the robot with "
                 f"{turning:.2g} rad/s; it is dead, or not fixed to the robot"
             )
-        delays = np.arange(DELAY_MIN, DELAY_MAX + 0.5 * COARSE, COARSE)
+        shortest, longest = self._delays
+        delays = np.arange(shortest, longest + 0.5 * COARSE, COARSE)
         delay = float(delays[np.argmin(_left(seen(delays), turned))])
-        near = np.clip(delay + FINE * np.arange(-10, 11), DELAY_MIN, DELAY_MAX)
+        near = np.clip(delay + FINE * np.arange(-10, 11), shortest, longest)
         costs = _left(seen(near), turned)
         delay = _lowest(near, costs)
         # How a change of the delay shows is a regressor, too: it takes its part of the precision.
@@ -228,7 +258,8 @@ class YawGyro:
         columns = np.hstack((pair[1], shift))
         residuals = turned - pair[1] @ theta
         agreement = 1.0 - float(residuals @ residuals) / power
-        _check_agreement(float(theta[0]), agreement, turning, delay)
+        _check_agreement(float(theta[0]), agreement, turning)
+        self._check_delay(delay)
         variance = _variances(columns, residuals, bias.shape[1])
         # What readings at instants lose of a motion with kinks is known to about a half.
         rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
@@ -249,19 +280,28 @@ class YawGyro:
             windows=len(turned),
         )
 
+    def _check_delay(self, delay: float) -> None:
+        """Raise GyroError where the delay is at an end of those that are looked for."""
+        shortest, longest = self._delays
+        if not shortest + COARSE < delay < longest - COARSE:
+            raise GyroError(
+                f"the gyro is {delay:.2f} s late or more: must be {shortest:g} to {longest:g} s; "
+                "let both drivers use one clock"
+            )
+
 
 def _is_gap(steps: Array, usual: float) -> Flags:
     gaps: Flags = steps > max(GAP_PERIODS * usual, GAP_TIME)
     return gaps
 
 
-def _covered(windows: _Windows, wheels: Array) -> _Windows:
+def _covered(windows: _Windows, wheels: Array, delays: tuple[float, float]) -> _Windows:
     """The windows in which the wheels were read without a gap, whatever the delay."""
     stamps = wheels[:, 0]
     steps = np.diff(stamps)
     bad = _is_gap(steps, float(np.median(steps))) | (wheels[1:, 3] > 0.0)
     count = np.concatenate(([0.0], np.cumsum(bad)))
-    first, last = windows.begin - DELAY_MAX, windows.end - DELAY_MIN
+    first, last = windows.begin - delays[1], windows.end - delays[0]
     good = (first >= stamps[0]) & (last <= stamps[-1])
     good &= np.interp(last, stamps, count) == np.interp(first, stamps, count)
     fields = (windows.begin, windows.end, windows.turned, windows.lost)
@@ -344,7 +384,7 @@ def _variances(columns: Array, residuals: Array, others: int) -> Array:
     return found
 
 
-def _check_agreement(gamma: float, agreement: float, turning: float, delay: float) -> None:
+def _check_agreement(gamma: float, agreement: float, turning: float) -> None:
     """Raise GyroError where the gyro is another one than it is taken for."""
     if agreement < MIN_AGREEMENT:
         raise GyroError(
@@ -370,9 +410,4 @@ def _check_agreement(gamma: float, agreement: float, turning: float, delay: floa
             f"the gyro reads {gamma:.3g} times the yaw rate of the wheels: must be {SCALE_MIN:g} "
             f"to {SCALE_MAX:g}; check its unit (rad/s) and axis, and wheels.radius and "
             "wheels.separation in the robot's file"
-        )
-    if not DELAY_MIN + COARSE < delay < DELAY_MAX - COARSE:
-        raise GyroError(
-            f"the gyro is {delay:.2f} s late or more: must be {DELAY_MIN:g} to {DELAY_MAX:g} s; "
-            "let both drivers use one clock"
         )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Effective track from a recording: how fast the robot turns for what its wheels do.
+
+Wheels that slip sideways, as those of skid steer do in every turn, turn the robot less than their
+distance says: omega = r (w_r - w_l) / b_eff with an effective track b_eff that the ground decides.
+It holds where one b_eff explains the yaw rate on parts of the recording that it was not fitted to;
+each recording has its own, so that recordings on several grounds give one for each.
+
+The yaw rate has to come from something else than the wheels: a gyro, or a pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.recording.samples import WHEELS
+from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.velocity_analysis import LEAST_R_SQUARED
+from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.torque.estimate import GyroFit
+from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
+
+# Length of a window, s, and delays of the yaw rate after the wheels that are looked for, s: wheel
+# speeds that are published four times a second are late themselves.
+WINDOW, DELAYS = 0.5, (-0.5, 0.5)
+# Blocks of time that are learnt from and held out in turn, s: one in BLOCKS is held out.
+BLOCK, BLOCKS = 4.0, 3
+NEEDED = (*WHEELS, "w")
+SUBJECT = "effective track"
+
+
+def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> list[Verdict]:
+    """A verdict for each recording whose segments hold both wheels' speeds and a yaw rate.
+
+    Args:
+        segments: of a robot; "w" (rad/s) comes from something else than the wheels.
+        geometry: of the wheels, as it is believed to be.
+    """
+    runs: dict[str | None, list[Segment]] = {}
+    for segment in segments:
+        if {*NEEDED} <= {*segment.channels}:
+            runs.setdefault(segment.run, []).append(segment)
+    several = len(runs) > 1
+    return [
+        replace(verdict, subject=f"{SUBJECT}, {run}") if several else verdict
+        for run, verdict in ((run, _verdict(own, geometry)) for run, own in runs.items())
+    ]
+
+
+def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
+    learnt, held, every = (YawGyro(geometry, WINDOW, DELAYS) for _ in range(3))
+    _feed(segments, learnt, held, every)
+    try:
+        fit = learnt.fit()
+        whole = every.fit()
+    except GyroError as error:
+        return Verdict(SUBJECT, Outcome.REFUSED, str(error))
+    if fit is None or whole is None:
+        text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
+        return Verdict(SUBJECT, Outcome.NOT_EXCITED, text)
+    share, windows = held.explained_by(fit)
+    good = share >= LEAST_R_SQUARED
+    evidence = Evidence(
+        f"share of the turns that the wheels explain on held-out parts ({windows} windows of "
+        f"{WINDOW:g} s)",
+        share,
+        f">= {LEAST_R_SQUARED:g}",
+        bool(good) if np.isfinite(share) else None,
+    )
+    outcome, reason = Outcome.ESTIMATED, ""
+    if not np.isfinite(share):
+        outcome, reason = Outcome.NOT_EXCITED, "too little motion was held out; record for longer"
+    elif not good:
+        outcome = Outcome.REFUSED
+        reason = (
+            f"no one track explains the yaw rate: {share:.2f} of it on held-out parts (must be "
+            f">= {LEAST_R_SQUARED:g}); the wheels slip by turns that are not in proportion"
+        )
+    return Verdict(
+        SUBJECT,
+        outcome,
+        reason,
+        _values(whole, geometry),
+        r_squared_fit=whole.agreement,
+        r_squared_held_out=share,
+        error_unit="rad",
+        evidence=(evidence,),
+    )
+
+
+def _values(fit: GyroFit, geometry: WheelGeometry) -> tuple[Value, ...]:
+    track = geometry.separation / fit.scale
+    return (
+        Value("effective track", track, track * fit.scale_std / fit.scale, "m"),
+        Value("effective track over track", 1.0 / fit.scale, fit.scale_std / fit.scale**2),
+        Value("delay of the yaw rate after the wheels", fit.delay, fit.delay_std, "s"),
+    )
+
+
+def _feed(segments: Sequence[Segment], learnt: YawGyro, held: YawGyro, every: YawGyro) -> None:
+    """Let all have the wheels, and each the yaw rates of its blocks; gaps divide these."""
+    offset, angles, passed = 0.0, np.zeros(2), 0.0
+    for segment in segments:
+        # The clock of one recording may have been set back between two segments.
+        stamps = segment.times - segment.times[0] + offset
+        offset = float(stamps[-1]) + 2.0 * (DELAYS[1] - DELAYS[0])
+        speeds = np.column_stack([segment.channels[name] for name in WHEELS])
+        steps = 0.5 * (speeds[1:] + speeds[:-1]) * np.diff(stamps)[:, None]
+        turned = angles + np.concatenate((np.zeros((1, 2)), np.cumsum(steps, axis=0)))
+        angles = turned[-1]
+        for comparison in (learnt, held, every):
+            comparison.interrupt()
+        for stamp, wheels, rate in zip(
+            stamps.tolist(), turned.tolist(), segment.channels["w"].tolist(), strict=True
+        ):
+            sample = JointSample(stamp, (wheels[0], wheels[1]), (0.0, 0.0), (0.0, 0.0))
+            for comparison in (learnt, held, every):
+                comparison.add_wheels(sample)
+            block = int((passed + stamp - stamps[0]) / BLOCK) % BLOCKS
+            (held if block == BLOCKS - 1 else learnt).add(stamp, rate)
+            every.add(stamp, rate)
+        passed += segment.duration
