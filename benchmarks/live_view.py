@@ -14,7 +14,7 @@ names it. Blocks of each case take turns in one run, in an order that changes ev
     stopped   a live view whose process stands still (SIGSTOP)
 
 Printed are median, p99 and the largest latency of each case over all its blocks, the ratio of p99
-to that of `none`, of all blocks together and the least and largest of the rounds, and processor
+to that of `none`, of all blocks together and least, median and largest of the rounds, and processor
 time: of `ident` for each state, and of the view as a share of one core. Where the machine does
 other work, `--real-time` gives robot and ident, not the view, the priority that a robot's
 controller should have (it needs the right to do so).
@@ -253,26 +253,26 @@ def _block(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float
 def report(found: dict[str, list[Block]]) -> None:
     """The table."""
     print(
-        "case       states   median ms   p99 ms   largest ms   p99/none  of rounds     "
+        "case       states   median ms   p99 ms   largest ms   p99/none   of rounds        "
         "ident us/state   view, core"
     )
     base = found.get("none")
     for case, blocks in found.items():
         together = np.concatenate([block.latencies for block in blocks])
         median, p99, most = 1e3 * np.percentile(together, (50, 99, 100))
-        ratio, spread = math.nan, (math.nan, math.nan)
+        ratio, spread = math.nan, (math.nan,) * 3
         if base:
             ratio = p99 / (1e3 * np.percentile(np.concatenate([b.latencies for b in base]), 99))
             each = [
                 float(np.percentile(mine.latencies, 99) / np.percentile(its.latencies, 99))
                 for mine, its in zip(blocks, base, strict=True)
             ]
-            spread = min(each), max(each)
+            spread = min(each), float(np.median(each)), max(each)
         loop = 1e6 * np.mean([block.loop for block in blocks])
         view = np.mean([block.view for block in blocks])
         print(
             f"{case:8} {len(together):8} {median:11.3f} {p99:8.3f} {most:12.3f} {ratio:10.3f}"
-            f"  {spread[0]:.2f}..{spread[1]:.2f} {loop:15.0f} {view:12.1%}"
+            f"   {spread[0]:.2f}, {spread[1]:.2f}, {spread[2]:.2f} {loop:14.0f} {view:12.1%}"
         )
 
 

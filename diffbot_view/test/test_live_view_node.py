@@ -99,8 +99,8 @@ class Graph:
 
 
 @contextmanager
-def made():
-    words = ("port:=0", "input_timeout:=0.5", "wheel_watch:=false", "robot:=twil")
+def made(robot="robot:=twil"):
+    words = ("port:=0", "input_timeout:=0.5", "wheel_watch:=false", robot)
     rclpy.init(args=["--ros-args", *(word for each in words for word in ("-p", each))])
     try:
         graph = Graph()
@@ -195,3 +195,10 @@ def test_what_the_page_may_not_do_is_not_done(graph):
         graph.ask(nonsense)
     graph.spin(lambda: "payload" in graph.state.get("note", ""), "what is wrong")
     assert graph.is_commanded(TORQUE)()
+
+
+def test_the_robot_is_the_one_that_a_node_names(domain):
+    with made("steady:robot:=agv") as graph:
+        graph.open()
+        graph.spin(lambda: graph.state.get("robot", {}).get("name") == "agv", "the nodes' robot")
+        assert graph.state["title"].startswith("agv")

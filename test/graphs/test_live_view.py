@@ -17,8 +17,9 @@ from launched import PATIENCE, CommandRecorder, processes_of, start
 
 ZERO = (0.0, 0.0)
 TO_ZERO = 0.1  # s from the click to zero torque on the wire
-# K7's estimate in the page.
+# What changes in the page: K7's estimate, the position of the robot along x.
 K7 = "(series.parameters || []).length && series.parameters.at(-1)[5]"
+X = "(series.pose || []).length && series.pose.at(-1)[1]"
 DRAWN = "document.body && document.body.dataset.drawn === 'true' && state.mode === 'live'"
 
 
@@ -73,9 +74,13 @@ def click(page, name):
 @pytest.mark.skipif(
     chromium.program() is None, reason="no Chromium: install the Debian package chromium"
 )
-def test_a_browser_sees_the_parameters_and_stops_the_robot(tmp_path, domain):
+@pytest.mark.parametrize(
+    ("name", "seen", "least", "most"),
+    [("ident", K7, 2.3, 2.9), ("backstepping", X, -3.0, 3.0)],  # twil's K7 is 2.6468
+)
+def test_a_browser_sees_what_changes_and_stops_the_robot(tmp_path, domain, name, seen, least, most):
     recorder = TimedRecorder()
-    process = start("ident", tmp_path / "run", "sim:=ideal", "speed:=1", "view:=true")
+    process = start(name, tmp_path / "run", "sim:=ideal", "speed:=1", "view:=true")
     try:
         url = address_of(process)
         with chromium.browser(tmp_path / "profile") as page:
@@ -85,10 +90,10 @@ def test_a_browser_sees_the_parameters_and_stops_the_robot(tmp_path, domain):
             )  # fmt: skip
             page.call("Page.navigate", url=url)
             page.wait(DRAWN)
-            page.wait(f"({K7}) > 0")
-            first = page.value(K7)
-            page.wait(f"({K7}) !== {first}")
-            assert abs(page.value(K7) - 2.6468) < 0.3  # twil's
+            page.wait(f"({seen}) !== 0 && ({seen}) !== null")
+            first = page.value(seen)
+            page.wait(f"({seen}) !== {first}")
+            page.wait(f"({seen}) > {least} && ({seen}) < {most}")
             until(lambda: recorder.commands and recorder.commands[-1] != ZERO, "torque")
             page.wait("(state.nodes || []).some((each) => each.commands)")
 

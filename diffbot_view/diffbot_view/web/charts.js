@@ -25,8 +25,10 @@ class Chart {
     const extra = this.about.extra ? Chart.between(series[this.about.extra] || [], span) : [];
     const sources = { main: rows, extra };
     const shown = this.about.curves.filter((curve) => Chart.any(sources[curve.from || "main"], curve.column));
-    this.figure.hidden = !shown.length;
-    if (!shown.length) return;
+    // What is in use and stays as it is says nothing as a curve.
+    const still = !rows.length && extra.length && extra.every((row) => row.every((each, k) => !k || each === extra[0][k]));
+    this.figure.hidden = !shown.length || still;
+    if (this.figure.hidden) return;
     const canvas = this.canvas, ratio = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
     canvas.width = Math.round(width * ratio);
@@ -93,7 +95,8 @@ class Chart {
     if (this.about.level !== undefined) take(this.about.level);
     for (const limit of limits || []) if (Math.abs(limit) < 3 * Math.max(Math.abs(low), Math.abs(high))) take(limit);
     if (!isFinite(low)) return [0, 1];
-    const room = 0.06 * (high - low) || 0.1 * Math.abs(high) || 0.1;
+    const least = 0.004 * Math.max(Math.abs(low), Math.abs(high)) || 0.1; // more than the rounding
+    const room = Math.max(0.06 * (high - low), 0.5 * (least - (high - low)));
     return [low - room, high + room];
   }
 
@@ -125,7 +128,7 @@ class Chart {
   }
 
   static text(value) {
-    return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(4)));
+    return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(6)));
   }
 
   static level(pen, box, at, colour) {
