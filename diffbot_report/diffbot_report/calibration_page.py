@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_report.page import Intervals, Page, Section, Table, Tone
-from diffbot_report.quantity import MISSING, with_uncertainty
+import numpy as np
+from numpy.typing import ArrayLike
+
+from diffbot_report.page import Chart, Curve, Intervals, Page, Role, Section, Table, Tone
+from diffbot_report.quantity import MISSING, significant, with_uncertainty
 from diffbot_report.summary import yaml_texts
 
 # Units of what has none of its own in summary.json, by the ends of names.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
+SIZES = ("left_radius", "right_radius", "track")
 
 
 def calibration_page(
@@ -27,32 +31,57 @@ def calibration_page(
     Args:
         summary: content of summary.json. Its key `calibration` holds quantities, in groups or not:
             each with `value`, `lower` and `upper` (95 %; None where there is none), `identified`,
-            and where they are known `unit`, `reason` (why it is not identified) and `before` (what
-            was believed before). `outcome`, `reason`, `warnings` and `notes` may be there.
+            and where they are known `unit` and `reason` (why it is not identified); beside them
+            `outcome` (calibrated, confirmed, refused), `reason`, `given` (values before, by the
+            same names), `held_out` (figures of the proof) and `notes`. What is missing is left out.
         folder: of the results, for the files to copy.
         command: that repeats it.
-        sections: evidence, such as paths before and after, residuals, correlation.
+        sections: evidence, such as `way_section`, residuals, correlation.
         title: what was run.
     """
-    found = dict(quantities(summary.get("calibration")))
-    tone, verdict, advice = _verdict(summary, found)
-    before = _before(found)
-    notes = [f"{name}: {entry['reason']}" for name, entry in found.items() if entry.get("reason")]
-    notes += [f"warning: {text}" for text in summary.get("warnings") or ()]
-    notes += [str(text) for text in summary.get("notes") or ()]
-    own = Section("Before and after", "What was believed, and what was found with its 95 % "
-                  "interval.", before)  # fmt: skip
+    group = summary.get("calibration")
+    about: Mapping[str, Any] = group if isinstance(group, Mapping) else {}
+    found = dict(quantities(group))
+    before = _given(about)
+    tone, verdict, advice = _verdict(summary, about, found)
+    reasons: dict[str, list[str]] = {}
+    for name, entry in found.items():
+        if entry.get("reason"):
+            reasons.setdefault(str(entry["reason"]), []).append(_words(name))
+    notes = [f"{', '.join(names)}: not identified: {why}" for why, names in reasons.items()]
+    notes += [str(text) for text in about.get("notes") or ()]
+    own = (
+        Section("Before and after", "What was believed, and what was found with its 95 % "
+                "interval.", _before(found, before)),
+        Section("Held-out motion", "Drift on a part of the drive that the fit has not seen.",
+                _held_out(about.get("held_out")), wide=True),
+    )  # fmt: skip
     return Page(
         title=title,
         tone=tone,
         verdict=verdict,
         advice=advice,
-        answer=_answer(found),
+        answer=_answer(found, before),
         notes=notes,
-        sections=[section for section in (own, *sections) if section.parts],
+        sections=[section for section in (*own, *sections) if section.parts],
         summary=summary,
         texts={"Repeat this": command, **yaml_texts(folder)},
     )
+
+
+def way_section(ways: Mapping[str, ArrayLike]) -> Section:
+    """Ways of the robot over one another, such as odometry before and after, and a pose source.
+
+    Args:
+        ways: by name, in the order of colours; [x, y], m, shape (n, 2) each.
+    """
+    roles = (Role.FIRST, Role.SECOND, Role.QUIET, Role.THIRD, Role.FOURTH)
+    curves = []
+    for (name, way), role in zip(ways.items(), roles, strict=False):
+        places = np.asarray(way, float).reshape(-1, 2)
+        curves.append(Curve(name, places[:, 0], places[:, 1], role))
+    chart = Chart("way", "Way", "y, m", curves, "x, m", None)
+    return Section("Way", "", [chart], wide=True)
 
 
 def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -68,20 +97,40 @@ def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str,
 
 
 def _verdict(
-    summary: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]
+    summary: Mapping[str, Any], about: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Tone, str, str]:
+    reason = about.get("reason") or summary.get("reason") or "nobody said why"
     if summary.get("outcome") == "failed":
-        return Tone.BAD, f"The calibration failed: {summary.get('reason')}", "Mend that first."
+        return Tone.BAD, f"The calibration failed: {reason}", "Mend that, and run it again."
+    if about.get("outcome") == "refused":
+        return Tone.BAD, f"Refused: {reason}", "Nothing of this may be used; see the figures below."
     unknown = [_words(name) for name, entry in found.items() if not entry.get("identified")]
     if not found or len(unknown) == len(found):
         return Tone.BAD, "Nothing was calibrated.", "See the reasons below, and record that motion."
     stopped = "Interrupted; what had come was used. " if summary.get("outcome") == "stopped" else ""
     use = "Use calibration.yaml of this folder; compare before and after below."
-    if unknown:
-        text = f"{stopped}Calibrated, but for {', '.join(unknown)}: not identified."
-        return Tone.CAUTION, text, use
+    said = "What was given is confirmed" if about.get("outcome") == "confirmed" else "Calibrated"
+    # Without a pose source or a tape nobody knows how large the wheels are.
+    sizes = [name for name in SIZES if not (found.get(name) or {}).get("identified")]
+    if sizes:
+        names = ", ".join(map(_words, sizes))
+        return Tone.CAUTION, f"{stopped}{said}, but for {names}: not identified.", use
+    rest = f", but for {', '.join(unknown)}" if unknown else ""
     tone = Tone.CAUTION if stopped else Tone.GOOD
-    return tone, f"{stopped}All {len(found)} quantities are calibrated.", use
+    return tone, f"{stopped}{said}: both radii and the track{rest}.", use
+
+
+def _given(about: Mapping[str, Any]) -> dict[str, float]:
+    """Values before, and the ratios that follow of them."""
+    given = about.get("given")
+    if not isinstance(given, Mapping):
+        return {}
+    found = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
+    if all(found.get(name) for name in SIZES):
+        left, right, track = (found[name] for name in SIZES)
+        found["track_over_mean_radius"] = track / (0.5 * (left + right))
+        found["radius_ratio"] = right / left
+    return found
 
 
 def _words(name: str) -> str:
@@ -102,28 +151,48 @@ def half_width(entry: Mapping[str, Any]) -> float | None:
     return None
 
 
-def _answer(found: Mapping[str, Mapping[str, Any]]) -> Table:
-    told = any(entry.get("before") is not None for entry in found.values())
+def _answer(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> Table:
     rows, marks = [], []
     for name, entry in found.items():
         known = bool(entry.get("identified"))
         value, spread = with_uncertainty(entry["value"], half_width(entry))
         row = [_words(name), _unit(name, entry), value, spread if known else "not identified"]
-        if told:
-            before = entry.get("before")
-            row.append(MISSING if before is None else f"{before:.6g}")
+        if given:
+            row.append(f"{given[name]:.6g}" if name in given else MISSING)
         rows.append(row)
         marks.append(None if known else Tone.CAUTION)
-    return Table(["", "unit", "value", "± 95 %", *(["before"] if told else [])], rows, marks=marks)
+    return Table(["", "unit", "value", "± 95 %", *(["before"] if given else [])], rows, marks=marks)
 
 
-def _before(found: Mapping[str, Mapping[str, Any]]) -> list[Intervals]:
+def _before(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> list[Intervals]:
     nan = float("nan")
     return [
         Intervals(f"before_{name.replace('.', '_')}", _words(name).capitalize(),
                   _unit(name, entry), ["found", "before"],
-                  [nan if entry["value"] is None else entry["value"], entry["before"]],
+                  [nan if entry["value"] is None else entry["value"], given[name]],
                   [nan if (half := half_width(entry)) is None else half, nan])
         for name, entry in found.items()
-        if entry.get("before") is not None
+        if name in given and entry.get("identified")
     ]  # fmt: skip
+
+
+def _held_out(figures: Any) -> list[Table]:
+    """All that the proof says, by name."""
+    rows = list(_figures(figures))
+    return [Table(["", "value"], rows)] if rows else []
+
+
+def _figures(figures: Any, prefix: str = "") -> Iterator[list[str]]:
+    if isinstance(figures, Mapping):
+        for name, entry in figures.items():
+            yield from _figures(entry, f"{prefix} {_words(str(name))}".strip())
+    elif isinstance(figures, list):
+        yield [prefix, ", ".join(map(_figure, figures))]
+    elif figures is not None:
+        yield [prefix, _figure(figures)]
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return significant(value, 4) if isinstance(value, int | float) else str(value)

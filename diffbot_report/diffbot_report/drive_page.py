@@ -57,7 +57,7 @@ def drive_page(
     lived = recording.adaptation_run()
     events = [(time, "robot changes") for time in lived.changes]
     sections = [
-        Section("Path", "Seen from above. Shift and wheel zoom, dragging moves.",
+        Section("Path", "Seen from above. Shift and wheel, or + and −, zoom; dragging moves.",
                 _path(run, robot), wide=True),
         Section("Errors", "Distance and heading from the reference.", _errors(run, events)),
         Section("Commands", "What was commanded; dotted: its limit.",
@@ -104,7 +104,8 @@ def _verdict(
             return Tone.CAUTION, f"{len(slow)} of {len(results.steps)} steps did not settle.", more
         return Tone.GOOD, f"All {len(results.steps)} steps of velocity settled.", more
     whose = "true pose" if metrics.true else "pose by odometry"
-    error = f"{1e3 * tracking.rms_position:.2g} mm and {math.degrees(tracking.rms_heading):.2g}°"
+    position = significant(1e3 * tracking.rms_position, 2)
+    error = f"{position} mm and {significant(math.degrees(tracking.rms_heading), 2)}°"
     if tracking.settling_time is None:
         text = f"The {whose} did not settle to 1 cm and 1°: {error} rms at the end."
         return Tone.CAUTION, text, more

@@ -109,7 +109,8 @@ def ident_page(
                 _states(recording, parameters), wide=True),
         Section("Trust", "What was seen of the needed motion, which parameters the data cannot "
                 "tell apart, and what would tell more.", _trust(recording, parameters)),
-        Section("Path", "The axle's middle by odometry. Shift and wheel zoom, dragging moves.",
+        Section("Path", "The axle's middle by odometry. Shift and wheel, or + and −, zoom; "
+                "dragging moves.",
                 _path(recording, robot), wide=True),
     ]  # fmt: skip
     return Page(

@@ -23,11 +23,10 @@ from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_papers.page import Picture, Section, Table, matches
 from diffbot_papers.page import page as papers_page
-from diffbot_report.calibration_page import calibration_page
+from diffbot_report.calibration_page import calibration_page, way_section
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
-from diffbot_report.page import Chart, Curve, write_page
-from diffbot_report.page import Section as Part
+from diffbot_report.page import Chart, write_page
 from diffbot_report.summary import write_summary
 from diffbot_study.recorded_bag import write_run
 from diffbot_study.recorded_runs import Setting, record
@@ -76,9 +75,13 @@ def calibration(outcome="completed", identified=True):
     return {
         "name": "calibrate", "outcome": outcome, "reason": "the gyro fell silent",
         "calibration": {
-            "left_radius": entry(0.0994, 0.0002, before=0.1),
-            "right_radius": entry(0.1003, 0.0002, before=0.1),
+            "outcome": "calibrated", "source": "gyro", "notes": ["twice"],
+            "given": {"left_radius": 0.1, "right_radius": 0.1, "track": 0.33},
+            "left_radius": entry(0.0994, 0.0002),
+            "right_radius": entry(0.1003, 0.0002),
             "track": entry(0.3312, 0.0011, identified, reason=None if identified else slow),
+            "radius_ratio": entry(1.009, 0.0003, unit="1"),
+            "held_out": {"after": {"nees": 1.1}, "bounds": [0.8, 1.2], "consistent": True},
             "gyro": {"scale": entry(1.002, 0.003, unit="1"), "bias": entry(0.01, 0.002)},
         },
     }  # fmt: skip
@@ -117,10 +120,8 @@ def pages(folder):
         papers_page([section], summary, "./diffbot reproduce"), folder / "papers" / "report.html"
     )
     (folder / "calibration").mkdir()
-    curve = Chart("drift", "Drift", "m", [Curve("after", [0.0, 1.0], [0.0, 0.5])])
-    page = calibration_page(
-        calibration(), folder / "calibration", "./diffbot", [Part("Drift", "", [curve])]
-    )
+    ways = way_section({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
+    page = calibration_page(calibration(), folder / "calibration", "./diffbot", [ways])
     found["calibration"] = write_page(page, folder / "calibration" / "report.html")
     return {
         kind: (path, json.loads((path.parent / "summary.json").read_text(encoding="utf-8"))
@@ -209,7 +210,12 @@ def test_the_page_of_papers_says_what_is_missed(pages):
 
 
 def test_the_page_of_a_calibration(pages, tmp_path):
-    assert verdict_of(pages["calibration"][0])[0] == "good"
+    page, summary = pages["calibration"]
+    assert verdict_of(page) == ("good", "Calibrated: both radii and the track.")
+    track = charts_of(page)["before_track"]
+    assert track["values"] == [summary["calibration"]["track"]["value"], 0.33]
+    assert track["half_widths"][0] == pytest.approx(0.0011)
+    assert charts_of(page)["before_radius_ratio"]["values"] == [1.009, 1.0]
 
     def said(summary):
         page = calibration_page(summary, tmp_path, "./diffbot calibrate")
@@ -222,7 +228,9 @@ def test_the_page_of_a_calibration(pages, tmp_path):
         "The calibration failed: the gyro fell silent",
     )
     assert said(calibration("stopped"))[1].startswith("Interrupted")
-    for garbage in ({}, {"calibration": 3}, {"calibration": {"track": [1]}}):
+    refused = {"calibration": {"outcome": "refused", "reason": "it drifts more than before"}}
+    assert said(refused) == ("bad", "Refused: it drifts more than before")
+    for garbage in ({}, {"calibration": 3}, {"calibration": {"track": [1], "given": 7}}):
         assert said(garbage)[0] == "bad"
 
 
