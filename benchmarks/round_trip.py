@@ -268,10 +268,11 @@ class Bench:
         self._steps = 0
         self._begin = time.perf_counter()
         self._first = 1e-9 * self.node.get_clock().now().nanoseconds
-        self.moving = 0
+        self.commands = self.moving = 0
 
     def _on_command(self, message: Any) -> None:
         self.answers["node"].arrive()
+        self.commands += 1
         self.moving += self._robot.take(message) != (0.0, 0.0)
 
     def _on_relay(self, message: Any) -> None:
@@ -388,12 +389,12 @@ def measure(
             bench.run(WARM_UP)
             for answers in bench.answers.values():
                 answers.clear()
-            bench.moving = 0
+            bench.commands = bench.moving = 0
             before = {"node": cpu(node.pid), "relay": cpu(beside.pid)}
             bench.run(seconds)
             for name, child in (("node", node), ("relay", beside)):
                 bench.answers[name].cpu = cpu(child.pid) - before[name]
-            return bench.answers, bench.moving / max(len(bench.answers["node"].took), 1)
+            return bench.answers, bench.moving / max(bench.commands, 1)
         finally:
             bench.close()
 
