@@ -49,6 +49,7 @@ from diffbot_bringup import domains
 from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import PoseReference
+from diffbot_node import to_stamp
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
@@ -265,30 +266,34 @@ class Bench:
             topic, reference = subject.reference
             self._reference = self.node.create_publisher(reference, f"/node/{topic}", 10)
         self._steps = 0
-        self.moving = 0
+        self._begin = time.perf_counter()
+        self._first = 1e-9 * self.node.get_clock().now().nanoseconds
+        self.commands = self.moving = 0
 
     def _on_command(self, message: Any) -> None:
         self.answers["node"].arrive()
+        self.commands += 1
         self.moving += self._robot.take(message) != (0.0, 0.0)
 
     def _on_relay(self, message: Any) -> None:
         self.answers["relay"].arrive()
 
     def run(self, seconds: float) -> None:
-        """Tell states for that long, s."""
-        begin, count = time.perf_counter(), round(seconds / self._period)
-        for k in range(count):
-            message = self._robot.step()
-            message.header.stamp = self.node.get_clock().now().to_msg()
+        """Tell states for that long, s, from where the last run ended.
+
+        Stamps are those at which the states should be sent: the motion is right by them even where
+        this process is late.
+        """
+        for _ in range(round(seconds / self._period)):
+            message, due = self._robot.step(), self._steps * self._period
             self._steps += 1
-            self._ask(message.header.stamp, self._steps * self._period)
-            for name, due in (("node", k), ("relay", k + 0.5)):
-                self._until(begin + due * self._period)
-                if name == "node":
-                    message.header.stamp = self.node.get_clock().now().to_msg()
+            message.header.stamp = to_stamp(self._first + due)
+            self._ask(message.header.stamp, due)
+            for name, later in (("node", 0.0), ("relay", 0.5 * self._period)):
+                self._until(self._begin + due + later)
                 self.answers[name].send()
                 self._topics[name].publish(message)
-            self._until(begin + (k + 0.9) * self._period)
+            self._until(self._begin + due + 0.9 * self._period)
 
     def _ask(self, stamp: Any, t: float) -> None:
         """Publish the reference of a time."""
@@ -384,12 +389,12 @@ def measure(
             bench.run(WARM_UP)
             for answers in bench.answers.values():
                 answers.clear()
-            bench.moving = 0
+            bench.commands = bench.moving = 0
             before = {"node": cpu(node.pid), "relay": cpu(beside.pid)}
             bench.run(seconds)
             for name, child in (("node", node), ("relay", beside)):
                 bench.answers[name].cpu = cpu(child.pid) - before[name]
-            return bench.answers, bench.moving / max(len(bench.answers["node"].took), 1)
+            return bench.answers, bench.moving / max(bench.commands, 1)
         finally:
             bench.close()
 

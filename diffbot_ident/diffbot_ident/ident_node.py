@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -330,6 +329,8 @@ class IdentNode(EffortNode[IdentParameters]):
         self._publish_status()
 
     def _save(self, folder: Path) -> None:
+        from importlib.metadata import version  # needed once, at the end
+
         run = self.run
         found = export_results(
             folder,

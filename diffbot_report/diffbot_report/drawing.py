@@ -49,8 +49,9 @@ class Drawing:
         self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
 
     def start(self) -> None:
-        """Begin to load."""
-        self._thread.start()
+        """Begin to load; a second call changes nothing."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     def _load(self) -> None:
         try:
@@ -63,7 +64,10 @@ class Drawing:
 
     def ready(self, deadline: float) -> bool:
         """Whether all is loaded; waits for it until time.monotonic() is `deadline`, s."""
-        self._thread.join(timeout=max(0.0, min(deadline - time.monotonic(), LOADING_TIME)))
+        left = deadline - time.monotonic()
+        if left > 0.0:
+            self.start()
+            self._thread.join(timeout=min(left, LOADING_TIME))
         if not self._loaded:
             self.problem = self.problem or "matplotlib was not loaded yet"
         return self._loaded

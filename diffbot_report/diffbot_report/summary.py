@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import math
 import os
@@ -115,6 +114,8 @@ def run_summary(
 
 def versions() -> dict[str, str]:
     """Versions of Python, ROS and of the packages that may change a result."""
+    from importlib import metadata  # needed once, at the end
+
     found = {
         "python": platform.python_version(),
         "ros": os.environ.get("ROS_DISTRO", ""),
@@ -122,8 +123,8 @@ def versions() -> dict[str, str]:
     }
     for name in DISTRIBUTIONS:
         try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
             continue
     return found
 

@@ -160,11 +160,10 @@ class WatchingNode(PolledNode, Generic[R, P]):
             node: name of the node that is watched.
             topics: that it publishes; it is gone when all are without publishers.
             recording: what is remembered of the run.
-            figures: module that draws the pictures, loaded meanwhile.
+            figures: module that draws the pictures, loaded while samples come.
         """
         self._node, self._watched, self.recording = node, topics, recording
         self._drawing = Drawing(figures)
-        self._drawing.start()
         self._end = RunEnd(self.values.patience, node)
         self._display = make_display(self.console)
         create_wall_timer(self, POLL_PERIOD, self._poll)
@@ -219,6 +218,8 @@ class WatchingNode(PolledNode, Generic[R, P]):
     def _take(self, now: float) -> None:
         if self.take_all(now):
             self.received = now
+            # Not before: until then the other processes start, and want the processors.
+            self._drawing.start()
 
     def _count_publishers(self) -> int:
         return sum(self.count_publishers(topic.topic_name) for topic in self._watched)

@@ -136,7 +136,7 @@ def test_a_run_repeats_to_the_last_digit(once, tmp_path, domain, arguments):
 def test_identified_parameters_drive_the_robot(tmp_path, domain):
     """The workflow of the README: ident, its file, backstepping with it."""
     status, output = run(
-        "ident", tmp_path / "ident", "sim:=mujoco", "duration:=8.0", "verification:=4.0"
+        "ident", tmp_path / "ident", "sim:=mujoco", "duration:=15.0", "verification:=5.0"
     )
     assert status == 0, output
     path = tmp_path / "ident" / "dynamic_parameters.yaml"

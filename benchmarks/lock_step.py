@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How fast whole graphs go in lock-step, beside two empty nodes that do nothing but take turns.
+
+The empty nodes are what the middleware allows: one publishes a joint state, the other answers with
+a command, and only then the next state is published, each in a process of its own with the
+executor of the suite's nodes. A graph has physics, estimator or law, report and table. In turn in
+one run; printed is the robot time per wall time, at a control period of 10 ms, of the motion alone
+(as summary.json has it), and its ratio to the empty nodes of the same round.
+
+    ./diffbot python benchmarks/lock_step.py [--rounds 3] [--only ident] [--sim mujoco]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from diffbot_bringup import domains
+from diffbot_node.running import run_node
+
+PERIOD = 0.01  # s of robot time for each turn
+TURNS, SKIPPED = 3000, 200
+LIMIT = 300.0  # s of wall time
+GRAPHS = {
+    "ident": ("duration:=60.0", "verification:=10.0"),
+    "backstepping": ("duration:=60.0",),
+    "pose": ("goal:=1,0.5,0", "duration:=30.0"),
+    "linearizing": (),
+}
+
+
+class Asking(Node):
+    """Publishes a state whenever the one before was answered."""
+
+    def __init__(self) -> None:
+        super().__init__("asking")
+        self.exit_code: int | None = None
+        self._state = JointState(name=["left", "right"])
+        for field in ("position", "velocity", "effort"):
+            setattr(self._state, field, [0.0, 0.0])
+        self._turns, self._begin = 0, 0.0
+        self._topic = self.create_publisher(JointState, "joint_states", 10)
+        self.create_subscription(Float64MultiArray, "effort_controller/commands", self._on, 10)
+        self.create_timer(0.1, self._start)
+
+    def _start(self) -> None:
+        # The other one may not be there yet, or has missed the first state.
+        if self._turns == 0:
+            self._topic.publish(self._state)
+
+    def _on(self, message: Float64MultiArray) -> None:
+        self._turns += 1
+        if self._turns == SKIPPED:
+            self._begin = time.perf_counter()
+        if self._turns == SKIPPED + TURNS:
+            print((time.perf_counter() - self._begin) / TURNS, flush=True)
+            self.exit_code = 0
+            return
+        self._topic.publish(self._state)
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+
+class Answering(Node):
+    """Answers each state by zero."""
+
+    def __init__(self) -> None:
+        super().__init__("answering")
+        self.exit_code: int | None = None
+        self._zero = Float64MultiArray(data=[0.0, 0.0])
+        self._topic = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+        self.create_subscription(JointState, "joint_states", self._on, 10)
+
+    def _on(self, message: JointState) -> None:
+        self._topic.publish(self._zero)
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+
+def empty_nodes() -> float:
+    """Robot time per wall time of the two empty nodes."""
+    with domains.claim("lock_step") as own:
+        variables = {**os.environ, domains.VARIABLE: str(own.domain)}
+        command = [sys.executable, __file__]
+        answering = subprocess.Popen([*command, "--answering"], env=variables)
+        try:
+            asking = subprocess.run(
+                [*command, "--asking"], env=variables, capture_output=True, text=True,
+                timeout=LIMIT, check=True,
+            )  # fmt: skip
+        finally:
+            answering.terminate()
+            answering.wait()
+    return PERIOD / float(asking.stdout.split()[-1])
+
+
+def graph(name: str, sim: str) -> float:
+    """Robot time per wall time of a launch.
+
+    Raises:
+        RuntimeError: it failed; with what it printed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
+        done = subprocess.run(
+            [*command, f"sim:={sim}", f"results:={folder}/run", *GRAPHS[name]],
+            capture_output=True, text=True, timeout=LIMIT, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"launch {name} failed:\n{done.stdout}{done.stderr}")
+        summary = json.loads(Path(folder, "run", "summary.json").read_text(encoding="utf-8"))
+    return float(summary["real_time_factor"])
+
+
+def main() -> int:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="*", choices=GRAPHS, default=list(GRAPHS))
+    parser.add_argument("--sim", choices=("ideal", "mujoco"), default="mujoco")
+    parser.add_argument("--asking", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--answering", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.asking or asked.answering:
+        return run_node(Asking if asked.asking else Answering)
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in asked.only}
+    for _ in range(asked.rounds):
+        empty = empty_nodes()
+        for name in asked.only:
+            found[name].append((graph(name, asked.sim), empty))
+    print(f"robot time / wall time, {asked.sim}; medians of {asked.rounds} rounds")
+    print(f"{'graph':14}{'of it':>8}{'empty nodes':>14}{'ratio':>8}")
+    for name, pairs in found.items():
+        own, empty = (statistics.median(values) for values in zip(*pairs, strict=True))
+        ratio = statistics.median(a / b for a, b in pairs)
+        print(f"{name:14}{own:7.1f}×{empty:13.1f}×{ratio:8.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
