@@ -62,6 +62,11 @@ COMMANDS = {
             "many robots, settings and seeds at once: config/studies has ready ones",
         ),
         Command(
+            "fleet",
+            "FOLDER|GLOB [...] --output DIR [--names FILE.csv] [--robot NAME]",
+            "every recording of a fleet becomes a row; which robots are unlike the others, and why",
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",

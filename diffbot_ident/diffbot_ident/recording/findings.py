@@ -309,6 +309,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         "parameters": parameters,
         "friction": friction,
         "verification": verification_section(result.verification),
+        "residual_std": list(estimate.residual_std),
         "samples": estimate.samples,
         "torque_delay": estimate.delay,
         "warnings": list(estimate.warnings),
