@@ -88,8 +88,8 @@ COMMANDS = {
         ),
         Command(
             "setup",
-            "[gazebo]",
-            "only make the environment and build the workspace (and get Gazebo)",
+            "[gazebo] [study]",
+            "only make the environment and build the workspace (and get Gazebo, Dask and pyarrow)",
             of_setup=True,
         ),
         Command("clean", "", "remove .diffbot, which holds all that diffbot made", of_setup=True),

@@ -33,8 +33,8 @@ Array = NDArray[np.float64]
 QUANTITIES = (
     "log_k7", "log_k8", "k5", "k6", "coulomb_left", "coulomb_right", "log_residual",
 )  # fmt: skip
-"""What is compared: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction relative to
-the type's median sizes."""
+"""What is compared: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction relative
+to the type's medians."""
 # Fewest robots of a type, and recordings of a robot, that are compared.
 FEWEST, RECORDINGS = 5, 2
 # Of a median against a mean; of a median absolute deviation against a standard deviation.
@@ -128,16 +128,16 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
             )
     types: dict[str, TypePrior] = {}
     found: list[tuple[RobotFinding, Array]] = []
-    left_out = {}
-    for kind, robots in sorted(members.items()):
+    left_out: dict[str, str] = {}
+    for kind_name, robots in sorted(members.items()):
         short = {name: own for name, own in robots.items() if len(own) < RECORDINGS}
         left_out |= {name: f"has {len(own)} usable recordings" for name, own in short.items()}
         full = {name: own for name, own in robots.items() if name not in short}
         if len(full) < FEWEST:
-            left_out |= {name: f"type {kind} has {len(full)} robots" for name in full}
+            left_out |= {name: f"type {kind_name} has {len(full)} robots" for name in full}
             continue
-        prior, own = _compare(kind, full)
-        types[kind] = prior
+        prior, own = _compare(kind_name, full)
+        types[kind_name] = prior
         found += own
     limit = 1.0 - (1.0 - false_alarms) ** (1.0 / max(len(found), 1))
     judged = [_judged(robot, errors, limit) for robot, errors in found]

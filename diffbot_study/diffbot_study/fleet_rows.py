@@ -97,7 +97,8 @@ class Names:
 
     Args:
         table: CSV file with the columns pattern, robot and, if wanted, type; a pattern is of a path
-            relative to the folder that was given, such as "kitchen/*"; None: names of the paths.
+            relative to the folder that was given, such as "kitchen/*"; a robot that is left empty,
+            as without a table, is named by the path.
         default: type of robots for which the table gives none.
 
     Raises:
@@ -126,10 +127,15 @@ class Names:
         """
         for row in self._rows:
             if fnmatch.fnmatch(str(relative), row["pattern"]):
-                return row["robot"], row.get("type") or self._default
-        if len(relative.parts) > 1:
-            return relative.parts[0], self._default
-        return re.split("[_-]", relative.stem)[0] or relative.stem, self._default
+                return row["robot"] or _by_path(relative), row.get("type") or self._default
+        return _by_path(relative), self._default
+
+
+def _by_path(relative: Path) -> str:
+    """The first folder, or what is before the first "_" or "-" of the name."""
+    if len(relative.parts) > 1:
+        return relative.parts[0]
+    return re.split("[_-]", relative.stem)[0] or relative.stem
 
 
 def find_recordings(

@@ -19,8 +19,8 @@ from diffbot_description import Robot, load_robot
 from diffbot_study.block_recording import BlockRecording, record_block
 
 FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
-"""10 % more mass; radii 2 % smaller; three times the Coulomb friction of the left wheel; half of its
-torque reported; 5 counts of noise of its encoder."""
+"""10 % more mass; radii 2 % smaller; three times the Coulomb friction of the left wheel; half of
+its torque reported; 5 counts of noise of its encoder."""
 HEADER = "time,left_position,right_position,left_effort,right_effort"
 
 

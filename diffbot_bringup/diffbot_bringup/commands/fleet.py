@@ -7,5 +7,5 @@ from diffbot_study.fleet import main as fleet
 
 
 def main(argv: list[str]) -> int:
-    """Take recordings in; returns 0 where each has a row, 3 where tasks failed, 2 for wrong usage."""
+    """Take recordings in; returns 0 where each has a row, 3 where tasks failed, else 2."""
     return fleet(argv, "diffbot fleet")
