@@ -77,6 +77,11 @@ COMMANDS = {
             "many robots, settings and seeds at once: config/studies has ready ones",
         ),
         Command(
+            "fleet",
+            "FOLDER|GLOB [...] --output DIR [--names FILE.csv] [--robot NAME]",
+            "every recording of a fleet becomes a row; which robots are unlike the others, and why",
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers: one page, published beside ours",
@@ -98,8 +103,8 @@ COMMANDS = {
         ),
         Command(
             "setup",
-            "[gazebo]",
-            "only make the environment and build the workspace (and get Gazebo)",
+            "[gazebo] [study]",
+            "only make the environment and build the workspace (and get Gazebo, Dask and pyarrow)",
             of_setup=True,
         ),
         Command("clean", "", "remove .diffbot, which holds all that diffbot made", of_setup=True),

@@ -6,7 +6,7 @@
 
 The same closed form with friction, motors, encoders, odometry, observer and law as of
 simulate_drive, and the same numbers but for rounding (test_robot_blocks.py), for what the blocks of
-engine and law know: viscous and Coulomb friction, laws that predict no delay, wheels of equal radii.
+engine and law know: viscous and Coulomb friction, and laws that predict no delay.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def record_block(
         engine.step(acting, period)
         positions[step] = encoders.read(engine.angles)
         speeds = (positions[step] - positions[step - 1]) / period
-    stamps = period * np.arange(steps + 1)
+    stamps = np.asarray(period * np.arange(steps + 1), dtype=np.float64)
     return BlockRecording(stamps, positions, efforts, np.array(engine.parameters))
 
 

@@ -106,7 +106,7 @@ def _run(study: Study, output: Path, options: argparse.Namespace, console: Conso
     lost, interrupted = 0, False
     if missing:
         tasks = chunks(missing)
-        keeper = _Keeper(store)
+        keeper = RowKeeper(store)
         try:
             with (
                 Cluster(options.scheduler, options.workers, console.print) as cluster,
@@ -144,7 +144,7 @@ def _complaint(points: Sequence[Any], failure: str) -> str:
     )
 
 
-class _Keeper:
+class RowKeeper:
     """Writes rows to a store, some at a time, and the rest when it is left."""
 
     def __init__(self, store: ParquetStore) -> None:
@@ -152,7 +152,7 @@ class _Keeper:
         self._rows: list[Row] = []
         self._written = time.monotonic()
 
-    def __enter__(self) -> _Keeper:
+    def __enter__(self) -> RowKeeper:
         return self
 
     def __exit__(self, *_exception: object) -> None:

@@ -73,7 +73,7 @@ COLUMNS = {
 CHUNK = {IDENTIFICATION: 20, DRIVE: 250}
 # How far a robot starts from its reference, m and rad, uniform.
 BESIDE_PATH, BESIDE_GOAL = (0.1, 0.1), (1.0, math.pi)
-EIGHT = {"amplitude_x": 1.0, "amplitude_y": 1.0, "period": 20.0, "ramp_up": 0.0}
+EIGHT: dict[str, Any] = {"amplitude_x": 1.0, "amplitude_y": 1.0, "period": 20.0, "ramp_up": 0.0}
 
 
 def chunks(points: Sequence[Point]) -> list[list[Point]]:
@@ -123,7 +123,7 @@ def _robot_of(point: Point) -> Robot:
     else:
         robot = load_robot(point.robot)
     factor = settings["friction"]
-    friction = {
+    friction: dict[str, Any] = {
         name: (factor * pair[0], factor * pair[1])
         for name in ("viscous", "coulomb", "coulomb_backward", "static")
         if (pair := getattr(robot.friction, name)) is not None
@@ -286,7 +286,7 @@ def _law(point: Point, robot: Robot) -> StandardBackstepping:
     tuned = approach_gains(told, limits.traction, limits.linear_velocity, limits.angular_velocity)
     wheels = Wheels.of(robot)
     values = [settings["known_friction"] * value for value in friction_values(wheels.friction)]
-    return tuned_backstepping(
+    law: StandardBackstepping = tuned_backstepping(
         told,
         limits.traction,
         limits.linear_velocity,
@@ -296,6 +296,7 @@ def _law(point: Point, robot: Robot) -> StandardBackstepping:
         gamma2=settings["gain"] * tuned.gamma2,
         wheels=replace(wheels, friction=friction_laws(wheels.friction, values)),
     )
+    return law
 
 
 def _reference(path: str) -> Any:

@@ -70,7 +70,7 @@ def run(checkout, *words, **variables):
         (["run", "diffbot_simm", "x"], "known: diffbot_bringup"),
         (["echo", "--once"], "TOPIC is missing"),
         (["python"], "FILE is missing"),
-        (["setup", "now"], "unknown part 'now'; known: gazebo"),
+        (["setup", "now"], "unknown part 'now'; known: gazebo, study"),
         (["clean", "all"], "takes no arguments"),
     ],
 )

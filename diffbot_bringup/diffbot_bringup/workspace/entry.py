@@ -21,6 +21,7 @@ from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
+from diffbot_bringup.workspace.study_packages import StudyPackages, wants_study_packages
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 _USAGE_STATUS = 2
@@ -69,6 +70,10 @@ def _main(root: Path, argv: list[str]) -> int:
             if command != "test":
                 raise
             say(f"the tests with Gazebo are left out: {error}")
+    study = None
+    # A ROS 2 install has its own way to get them; the command says which.
+    if wants_study_packages(command, words) and isinstance(environment, WheelsEnvironment):
+        study = set_up_study(root, environment)
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
@@ -76,7 +81,7 @@ def _main(root: Path, argv: list[str]) -> int:
         return _main(root, argv)  # another set-up has come between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
-    _replace(root, environment, workspace, argv)
+    _replace(root, environment, workspace, argv, study)
 
 
 def choose(root: Path) -> Environment:
@@ -122,6 +127,15 @@ def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) ->
     return gazebo.folder
 
 
+def set_up_study(root: Path, environment: Environment) -> StudyPackages:
+    """Get what studies and fleets need besides; return at once when it is there."""
+    packages = StudyPackages(root, environment.directory, environment.python)
+    if not packages.is_ready():
+        with _setting_up(root) as lock, locks.alone(environment.directory):
+            packages.prepare(lock.descriptor)
+    return packages
+
+
 @contextmanager
 def _setting_up(root: Path) -> Iterator[locks.CheckoutLock]:
     previous = signal.signal(signal.SIGTERM, _terminated)
@@ -140,10 +154,16 @@ def _terminated(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _replace(
-    root: Path, environment: Environment, workspace: Workspace, argv: list[str]
+    root: Path,
+    environment: Environment,
+    workspace: Workspace,
+    argv: list[str],
+    study: StudyPackages | None,
 ) -> NoReturn:
     """Become the command, so that signals and the exit status are its own."""
     variables = workspace.variables(os.environ)
+    if study is not None:
+        variables = study.added(variables)
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
     variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))

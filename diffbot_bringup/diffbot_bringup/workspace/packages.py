@@ -100,6 +100,8 @@ _EXAMPLES = {
     "echo": "TOPIC is missing, for example: ./diffbot echo /joint_states --once",
     "python": "FILE is missing, for example: ./diffbot python benchmarks/NAME.py",
     "describe": "FILE is missing, for example: ./diffbot describe my_robot.urdf.xacro",
+    "study": "FILE is missing, for example: ./diffbot study config/studies/encoders.yaml",
+    "fleet": "FOLDER is missing, for example: ./diffbot fleet recordings/ --output fleet/",
     "identify": "FILE is missing, for example: ./diffbot identify my_run.mcap",
 }
 
@@ -129,7 +131,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
             raise UsageError(_EXAMPLES[command])
     elif command == "setup":
         for word in words:
-            check_one_of("part", word, ["gazebo"])
+            check_one_of("part", word, ["gazebo", "study"])
     elif words and command == "clean":
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
 

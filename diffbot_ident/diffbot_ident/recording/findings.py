@@ -318,6 +318,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         "parameters": parameters,
         "friction": friction,
         "verification": verification_section(result.verification),
+        "residual_std": list(estimate.residual_std),
         "samples": estimate.samples,
         "torque_delay": estimate.delay,
         "control_period": estimate.period,

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A made fleet with planted faults: how many are found and named rightly, and how many are blamed.
+
+    ./diffbot python benchmarks/fleet.py --robots 60 --recordings 4 --types twil agv
+
+Printed: processor time to make and to read a recording, faults found and named, healthy robots
+blamed. The fleet is that of diffbot_study.made_fleet; nothing of it is told to the analysis.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
+from diffbot_study.made_fleet import FAULTS, make_fleet
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--types", nargs="+", default=["twil", "agv"])
+    parser.add_argument("--robots", type=int, default=60, help="of each type")
+    parser.add_argument("--recordings", type=int, default=4, help="of each robot")
+    parser.add_argument("--each", type=int, default=1, help="robots of a type with each fault")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--false-alarms", type=float, default=0.01)
+    options = parser.parse_args()
+    faults = dict(enumerate(FAULTS * options.each))
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.process_time()
+        planted = make_fleet(
+            Path(folder), options.types, options.robots, options.recordings,
+            faults=faults, seed=options.seed,
+        )  # fmt: skip
+        made = time.process_time() - begun
+        table = Path(folder) / "names.csv"
+        lines = [f"{kind}-*,,{kind}" for kind in options.types]
+        table.write_text("pattern,robot,type\n" + "\n".join(lines) + "\n")
+        names = Names(table, None)
+        begun = time.process_time()
+        recordings, _ = find_recordings([folder], names, {})
+        recordings = [recording for recording in recordings if recording.path != table]
+        rows = read_recordings([(recording.key, recording) for recording in recordings])
+        read = time.process_time() - begun
+    whole = [{**dict.fromkeys(COLUMNS), **row} for row in rows]
+    begun = time.process_time()
+    fleet = analyse_fleet(whole, options.false_alarms)
+    judged = time.process_time() - begun
+    count = len(rows)
+    print(f"{count} recordings: {1e3 * made / count:.0f} ms each to make, ", end="")
+    print(f"{1e3 * read / count:.0f} ms each to read; {1e3 * judged:.0f} ms to judge all")
+    alarms = {robot.name: robot for robot in fleet.robots if robot.alarm}
+    named = [
+        name for name, fault in planted.items() if name in alarms and alarms[name].cause == fault
+    ]
+    found = [name for name in planted if name in alarms]
+    blamed = [name for name in alarms if name not in planted]
+    healthy = len(fleet.robots) - len(planted)
+    print(f"{len(planted)} faults: {len(found)} found, {len(named)} named rightly; ", end="")
+    print(f"{len(blamed)} of {healthy} healthy robots blamed")
+    for name, fault in planted.items():
+        if name not in named:
+            said = alarms[name].cause if name in alarms else "nothing"
+            print(f"  {name}: {fault}, said: {said}")
+    for name in blamed:
+        print(f"  {name}: healthy, said: {alarms[name].cause}: {alarms[name].evidence}")
+
+
+if __name__ == "__main__":
+    main()

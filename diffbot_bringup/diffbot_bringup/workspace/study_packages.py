@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dask distributed and pyarrow for `diffbot study` and `diffbot fleet`, got when first wanted.
+
+They go into a folder of their own beside the virtual environment, so that nobody else has them on
+the disk, and a new version of one does not touch the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from diffbot_bringup.workspace.environment import Stamps, digest, without_other_ros
+from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+
+COMMANDS = ("study", "fleet")
+PART = "study"
+_STEP = "study"
+
+
+def wants_study_packages(command: str, words: list[str]) -> bool:
+    """Tell whether a command line of ./diffbot is going to need them."""
+    if {"-h", "--help"} & set(words):
+        return False
+    return command in COMMANDS or (command == "setup" and PART in words)
+
+
+class StudyPackages:
+    """The folder of the packages.
+
+    Args:
+        root: of the checkout.
+        directory: of the environment.
+        python: its interpreter.
+    """
+
+    def __init__(self, root: Path, directory: Path, python: Path) -> None:
+        self.folder = directory / "study"
+        self._python = python
+        self._requirements = root / "requirements-study.txt"
+        self._constraints = root / "constraints.txt"
+        self._stamps = Stamps(directory / "stamps")
+        self._log = directory / "log" / "study.log"
+
+    @property
+    def _key(self) -> str:
+        return digest(str(self._python), self._requirements.read_bytes())
+
+    def is_ready(self) -> bool:
+        """Tell whether they are there."""
+        return self._stamps.is_current(_STEP, self._key) and self.folder.is_dir()
+
+    def prepare(self, lock: int) -> None:
+        """Get them.
+
+        Raises:
+            SetupError: says what to do where they cannot be had.
+        """
+        if self.is_ready():
+            return
+        self._stamps.clear(_STEP)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        command: list[str | Path] = [
+            self._python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
+            "--target", self.folder, "-r", self._requirements, "-c", self._constraints,
+        ]  # fmt: skip
+        variables = {**without_other_ros(os.environ), "PIP_USER": "0"}
+        try:
+            with Step("Installing Dask and pyarrow (190 MB)"):
+                run(command, variables, self._log, lock)
+        except ChildError as error:
+            raise SetupError(
+                "cannot install Dask and pyarrow; check the network and pip's settings, then run "
+                f"the same command again (details: {error.log})"
+            ) from error
+        self._stamps.set(_STEP, self._key)
+
+    def added(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """Variables of the environment with the packages after all others, for workers, too."""
+        paths = [path for path in (variables.get("PYTHONPATH"), str(self.folder)) if path]
+        return {**variables, "PYTHONPATH": os.pathsep.join(paths)}

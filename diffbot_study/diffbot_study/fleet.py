@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot fleet FOLDER --output DIR`: every recording a row, and what the fleet says.
+
+Exit status: 0 all recordings have a row, 3 some tasks failed, 2 wrong usage, 130 after Ctrl-C, with
+what was done kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from diffbot_description.files import write_atomically
+from diffbot_study.fleet_analysis import Fleet, analyse_fleet
+from diffbot_study.fleet_rows import COLUMNS, Names, Recording, find_recordings, read_recordings
+from diffbot_study.parquet_store import ParquetStore, Row
+from diffbot_study.study import (
+    INTERRUPTED,
+    NEEDS,
+    SOME,
+    USAGE,
+    RowKeeper,
+    add_cluster_options,
+    progress_bar,
+)
+from diffbot_study.task_cluster import Cluster, ClusterLostError
+
+# Recordings of a task: some seconds of work.
+CHUNK = 10
+# Robots that are printed.
+SHOWN = 30
+
+
+def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
+    """Take recordings in; returns the exit status."""
+    options = _parser(program).parse_args(argv)
+    console = Console(highlight=False)
+    try:
+        return _run(options, console)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("distributed", "dask", "pyarrow"):
+            raise
+        print(f"{program}: {error.name} is not installed; fleets need {NEEDS}", file=sys.stderr)
+        return USAGE
+    except (ValueError, OSError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return USAGE
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        program, description="Every recording of a fleet becomes a row; see docs/fleet.md."
+    )
+    add = parser.add_argument
+    add("places", metavar="FOLDER|GLOB", nargs="+", help="FOLDER/ROBOT/RECORDING, or ROBOT_*.csv")
+    add("--output", metavar="DIR", type=Path, required=True, help="of the table, appended to")
+    add("--names", metavar="FILE.csv", type=Path, help="columns pattern, robot and type")
+    add("--robot", metavar="NAME|FILE", help="description of robots that the table gives none")
+    add("--wheel-radius", metavar="M", type=float, help="where there is no description")
+    add("--track", metavar="M", type=float, help="where there is no description")
+    add(
+        "--false-alarms", metavar="SHARE", type=float, default=0.01,
+        help="chance that a fleet without a fault gets any alarm (default: %(default)g)",
+    )  # fmt: skip
+    add_cluster_options(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    if not 0.0 < options.false_alarms < 1.0:
+        raise ValueError(f"--false-alarms {options.false_alarms}: must be between 0 and 1")
+    names = Names(options.names, options.robot)
+    sizes = {"wheel_radius": options.wheel_radius, "track": options.track}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    recordings, others = find_recordings(options.places, names, given)
+    store = ParquetStore(options.output / "recordings", COLUMNS)
+    store.compact()
+    known = store.keys()
+    new: dict[str, Recording] = {}
+    copies = 0
+    for recording in recordings:
+        key = recording.key
+        copies += key in new
+        if key not in known:
+            new.setdefault(key, recording)
+    console.print(
+        f"{len(recordings)} recordings, {len(new)} of them new, {copies} copies of others; "
+        f"{others} other files"
+    )
+    lost, interrupted = _take_in(list(new.items()), store, options, console)
+    rows = store.rows()
+    _conclude(rows, options, console)
+    if interrupted:
+        return INTERRUPTED
+    return SOME if lost else 0
+
+
+def _take_in(
+    new: Sequence[tuple[str, Recording]],
+    store: ParquetStore,
+    options: argparse.Namespace,
+    console: Console,
+) -> tuple[int, bool]:
+    """Rows of new recordings; returns how many were lost, and whether Ctrl-C came."""
+    lost = 0
+    tasks = [new[at : at + CHUNK] for at in range(0, len(new), CHUNK)]
+    if not tasks:
+        return 0, False
+    try:
+        with (
+            Cluster(options.scheduler, options.workers, console.print) as cluster,
+            RowKeeper(store) as keeper,
+            progress_bar(console) as progress,
+        ):
+            console.print(f"dashboard: {cluster.dashboard}")
+            bar = progress.add_task("recordings", total=len(new))
+            for end in cluster.run(read_recordings, tasks, options.task_time):
+                task = tasks[end.task]
+                if end.failure is None:
+                    keeper.add(end.result)
+                else:
+                    lost += len(task)
+                    paths = ", ".join(str(recording.path) for _, recording in task)
+                    console.print(f"not read ({end.failure}): {paths}", soft_wrap=True)
+                progress.advance(bar, len(task))
+    except KeyboardInterrupt:
+        console.print("interrupted: what was done is kept; the same command goes on")
+        return lost, True
+    except ClusterLostError as error:
+        console.print(str(error))
+        lost += 1
+    return lost, False
+
+
+def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> None:
+    counts = Counter(row["usable"] for row in rows)
+    console.print(", ".join(f"{name}: {count}" for name, count in counts.most_common()))
+    fleet = analyse_fleet(rows, options.false_alarms)
+    summary = {"recordings": dict(counts), **fleet.to_dict()}
+    write_atomically(
+        options.output / "fleet.json", json.dumps(summary, indent=1, allow_nan=False) + "\n"
+    )
+    _print(fleet, console)
+    console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
+
+
+def _print(fleet: Fleet, console: Console) -> None:
+    alarms = [robot for robot in fleet.robots if robot.alarm]
+    console.print(
+        f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
+        f"others (a fleet without a fault would have any with a chance of {fleet.false_alarms:g})"
+    )
+    if not alarms:
+        return
+    table = Table(title="unlike the others")
+    for name in ("robot", "type", "p", "cause", "evidence"):
+        table.add_column(name, overflow="fold")
+    for robot in alarms[:SHOWN]:
+        table.add_row(robot.name, robot.type, f"{robot.p:.1e}", robot.cause, robot.evidence)
+    console.print(table)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the recordings of a fleet say of its robots: a prior per type, alarms, causes.
+
+Random effects, robustly: a quantity of robot j is the median of its recordings, with a standard
+error from their scatter and their own intervals; robots of one type spread about their median with
+a deviation tau, which is what is left of the median absolute deviation without those errors. So up
+to half of the robots may be faulty and neither centre nor spread follows them.
+
+An alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities, by Student's t
+with as many degrees of freedom as the type has robots less one, and by Sidak's correction for the
+number of quantities and for the number of robots in the whole fleet: a fleet without a fault gets
+any alarm at all with the chance that was asked for (where its robots spread normally).
+
+A cause is the signature that explains a robot's deviations with the least Akaike criterion, chi^2
++ 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+from diffbot_study.parquet_store import Row
+
+Array = NDArray[np.float64]
+
+QUANTITIES = (
+    "log_k7", "log_k8", "k5", "k6", "coulomb_left", "coulomb_right", "log_residual",
+)  # fmt: skip
+"""What is compared: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction relative
+to the type's medians."""
+# Fewest robots of a type, and recordings of a robot, that are compared.
+FEWEST, RECORDINGS = 5, 2
+# Of a median against a mean; of a median absolute deviation against a standard deviation.
+MEDIAN, MAD = 1.2533, 1.4826
+# Largest chi^2 per degree of freedom that a cause may leave.
+UNEXPLAINED = 20.0
+# In SI units; smaller medians are no scale.
+SMALLEST = 1e-9
+NO_CAUSE = "no known cause"
+
+
+@dataclass(frozen=True)
+class TypePrior:
+    """Robots of one type.
+
+    Attributes:
+        robots: that it rests on.
+        centre: median, by quantity.
+        spread: tau, the standard deviation between robots, by quantity.
+        relative_to: what K5, K6 and friction are relative to, by quantity, in SI units.
+    """
+
+    robots: int
+    centre: Mapping[str, float]
+    spread: Mapping[str, float]
+    relative_to: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class RobotFinding:
+    """One robot against its type.
+
+    Attributes:
+        name: of the robot.
+        type: of the robot.
+        recordings: that were used.
+        deviations: from the type's centre, by quantity.
+        scores: the same in standard deviations.
+        p: chance of as large a score in a robot without a fault.
+        alarm: whether it is unlike the others, by the rate of the whole fleet.
+        cause: by its signature; empty without an alarm.
+        confidence: weight of the cause among all, 0 to 1.
+        evidence: the largest scores, in words.
+    """
+
+    name: str
+    type: str
+    recordings: int
+    deviations: Mapping[str, float]
+    scores: Mapping[str, float]
+    p: float
+    alarm: bool = False
+    cause: str = ""
+    confidence: float = 0.0
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Findings of a fleet.
+
+    Attributes:
+        types: priors by type.
+        robots: the least likely first.
+        false_alarms: chance of any alarm in a fleet without a fault.
+        left_out: robots that were not compared, and why.
+    """
+
+    types: Mapping[str, TypePrior]
+    robots: Sequence[RobotFinding]
+    false_alarms: float
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
+    """Compare the robots of each type.
+
+    Args:
+        rows: of the table of recordings.
+        false_alarms: chance of any alarm in a fleet without a fault, 0 to 1.
+    """
+    members: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        if row["k7"] is not None and row["std_k7"] is not None and row["k7"] > 0.0 > row["k8"]:
+            members.setdefault(row["type"] or "unknown", {}).setdefault(row["robot"], []).append(
+                row
+            )
+    types: dict[str, TypePrior] = {}
+    found: list[tuple[RobotFinding, Array]] = []
+    left_out: dict[str, str] = {}
+    for kind_name, robots in sorted(members.items()):
+        short = {name: own for name, own in robots.items() if len(own) < RECORDINGS}
+        left_out |= {name: f"has {len(own)} usable recordings" for name, own in short.items()}
+        full = {name: own for name, own in robots.items() if name not in short}
+        if len(full) < FEWEST:
+            left_out |= {name: f"type {kind_name} has {len(full)} robots" for name in full}
+            continue
+        prior, own = _compare(kind_name, full)
+        types[kind_name] = prior
+        found += own
+    limit = 1.0 - (1.0 - false_alarms) ** (1.0 / max(len(found), 1))
+    judged = [_judged(robot, errors, limit) for robot, errors in found]
+    return Fleet(types, sorted(judged, key=lambda each: each.p), false_alarms, left_out)
+
+
+def _compare(
+    kind: str, robots: Mapping[str, Sequence[Row]]
+) -> tuple[TypePrior, list[tuple[RobotFinding, Array]]]:
+    """The prior of a type, and its robots with the deviations' standard errors."""
+    scale = _scale([row for own in robots.values() for row in own])
+    pairs = [_of_robot(own, scale) for own in robots.values()]
+    values, errors = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+    centre = np.median(values, axis=0)
+    deviation = values - centre
+    total = MAD * np.median(np.abs(deviation), axis=0)
+    spread = np.sqrt(np.maximum(total**2 - np.median(errors**2, axis=0), (0.1 * total) ** 2))
+    # The centre is known as well as a median of so many robots.
+    known = MEDIAN**2 * total**2 / len(robots)
+    whole = np.sqrt(spread**2 + errors**2 + known)
+    scores = deviation / np.maximum(whole, 1e-12)
+    worst = np.abs(scores).max(axis=1)
+    single = 2.0 * stats.t.sf(worst, len(robots) - 1)
+    p_values = -np.expm1(len(QUANTITIES) * np.log1p(-np.minimum(single, 1.0 - 1e-16)))
+    found = [
+        (
+            RobotFinding(
+                name=name,
+                type=kind,
+                recordings=len(own),
+                deviations=dict(zip(QUANTITIES, deviation[i].tolist(), strict=True)),
+                scores=dict(zip(QUANTITIES, scores[i].tolist(), strict=True)),
+                p=float(p_values[i]),
+            ),
+            whole[i],
+        )
+        for i, (name, own) in enumerate(robots.items())
+    ]
+    prior = TypePrior(
+        robots=len(robots),
+        centre=dict(zip(QUANTITIES, centre.tolist(), strict=True)),
+        spread=dict(zip(QUANTITIES, spread.tolist(), strict=True)),
+        relative_to=scale,
+    )
+    return prior, found
+
+
+def _scale(rows: Sequence[Row]) -> dict[str, float]:
+    """What is 1 of what has no logarithm: the median, with its sign."""
+    names = ("k5", "k6", "coulomb_left", "coulomb_right")
+    sizes = {name: float(np.median([_number(row[name]) for row in rows])) for name in names}
+    friction = max(abs(sizes["coulomb_left"]), abs(sizes["coulomb_right"]), SMALLEST)
+    sizes |= {"coulomb_left": friction, "coulomb_right": friction}
+    return {name: size if abs(size) > SMALLEST else SMALLEST for name, size in sizes.items()}
+
+
+def _number(value: float | None) -> float:
+    return 0.0 if value is None or not math.isfinite(value) else value
+
+
+def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
+    """Medians of the quantities over a robot's recordings, and their standard errors."""
+    values, own = [], []
+    for row in rows:
+        relative = {name: _number(row[name]) / size for name, size in scale.items()}
+        deviation = {name: _number(row[f"std_{name}"]) / abs(size) for name, size in scale.items()}
+        names = ("k5", "k6", "coulomb_left", "coulomb_right")
+        values.append(
+            [
+                math.log(row["k7"]),
+                math.log(-row["k8"]),
+                *(relative[name] for name in names),
+                math.log(max(_number(row["residual_v"]), 1e-12)),
+            ]
+        )
+        own.append(
+            [
+                _number(row["std_k7"]) / row["k7"],
+                _number(row["std_k8"]) / -row["k8"],
+                *(deviation[name] for name in names),
+                0.0,
+            ]
+        )
+    table, intervals = np.array(values), np.array(own)
+    centre = np.median(table, axis=0)
+    scatter = MAD * np.median(np.abs(table - centre), axis=0)
+    each = np.maximum(scatter, np.median(intervals, axis=0))
+    return centre, MEDIAN * each / math.sqrt(len(rows))
+
+
+def _judged(robot: RobotFinding, errors: Array, limit: float) -> RobotFinding:
+    if robot.p > limit:
+        return robot
+    ordered = sorted(robot.scores.items(), key=lambda item: -abs(item[1]))
+    evidence = ", ".join(
+        f"{name} {robot.deviations[name]:+.1%} ({score:+.1f} sigma)" for name, score in ordered[:4]
+    )
+    cause, confidence = name_cause(np.array([*robot.deviations.values()]), errors)
+    values = {**vars(robot), "alarm": True, "cause": cause, "confidence": confidence}
+    return RobotFinding(**{**values, "evidence": evidence})
+
+
+# Signatures: directions in which QUANTITIES move together, each with an amplitude of its own, and
+# whether it may be negative, too.
+#
+# Load: K7 falls, |K8| by less or as much, K5 and K6 move. Tyre: speeds are told by the factor
+# s = nominal / true radius too large, K7 and |K8| grow by s^2, K5 and K6 by 1 / s. Brake: Coulomb
+# friction of one wheel grows. Current sensor of one wheel that reads too little: both K grow, that
+# wheel's friction falls and the residuals grow, as no model fits; one that reads too much, the
+# other way round. Encoder: the residuals grow, and nothing else.
+_K7, _K8, _K5, _K6, _LEFT, _RIGHT, _RESIDUAL = np.eye(len(QUANTITIES))
+_Directions = Sequence[tuple[Array, bool]]
+
+
+def _sensor(wheel: Array, reads: float) -> _Directions:
+    return (
+        (-reads * (_K7 + _K8), False),
+        (reads * wheel, False),
+        (_RESIDUAL, False),
+        (_K5 - _K6, True),
+        (_K5 + _K6, True),
+    )
+
+
+CAUSES: Mapping[str, _Directions] = {
+    "load": ((-_K7, False), (-_K8, False), (_K5, True), (_K6, True)),
+    "tyre": ((2.0 * _K7 + 2.0 * _K8 - _K5 - _K6, True),),
+    "brake left": ((_LEFT, False),),
+    "brake right": ((_RIGHT, False),),
+    "current sensor left": _sensor(_LEFT, -1.0),
+    "current sensor right": _sensor(_RIGHT, -1.0),
+    "current sensor left, too much": _sensor(_LEFT, 1.0),
+    "current sensor right, too much": _sensor(_RIGHT, 1.0),
+    "encoder": ((_RESIDUAL, False),),
+}
+
+
+def name_cause(deviation: Array, errors: Array) -> tuple[str, float]:
+    """The cause that explains deviations best, and its weight among all, 0 to 1.
+
+    Args:
+        deviation: by QUANTITIES.
+        errors: standard deviations, likewise.
+    """
+    criteria: dict[str, float] = {}
+    leftovers: dict[str, float] = {}
+    wanted = deviation / errors
+    for cause, directions in CAUSES.items():
+        columns = [sign * way for way, free in directions for sign in ((1, -1) if free else (1,))]
+        left = float(optimize.nnls(np.array(columns).T / errors[:, None], wanted)[1] ** 2)
+        criteria[cause] = left + 2.0 * len(directions)
+        leftovers[cause] = left / (len(QUANTITIES) - len(directions))
+    best = min(criteria, key=lambda cause: criteria[cause])
+    if leftovers[best] > UNEXPLAINED:
+        return NO_CAUSE, 0.0
+    weights = {cause: math.exp(-0.5 * (own - criteria[best])) for cause, own in criteria.items()}
+    return best, weights[best] / sum(weights.values())
