@@ -182,7 +182,7 @@ class TorqueInterface(RobotInterface):
             (JointState, "joint_states"), (Float64MultiArray, "effort_controller/commands"), limiter
         )
         self.hardware, self.counts = robot.name, robot.encoder.counts
-        self._drive = robot.drive
+        self._effort_of_unit = robot.drive.effort_of((1.0, 1.0))
         self._reader = JointReader(
             robot.joints.left, robot.joints.right, fields, robot.drive.torque_of((1.0, 1.0))
         )
@@ -225,8 +225,9 @@ class TorqueInterface(RobotInterface):
 
     def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
         """Torques [left, right], N m, and the stamp of the state that they answer, s."""
-        left, right = self._drive.effort_of(command)
-        self._command.data[0], self._command.data[1] = float(left), float(right)
+        left, right = self._effort_of_unit
+        self._command.data[0] = float(left * command[0])
+        self._command.data[1] = float(right * command[1])
         self._command.layout.dim[0].label = label(answered)
         return self._command
 
