@@ -29,10 +29,14 @@ from pose2d_trajectories.timing import (
 )
 
 SENSES = ("ccw", "cw")
-# Of the square's half side, the radius of a circle through the middle that stays inside: its
-# tangent there is a diagonal.
-CIRCLE = 1.0 / (1.0 + math.sqrt(0.5))
-# One figure of each sense. They shrink no further than to this share of the square.
+EIGHTH = 0.25 * math.pi  # of a turn, rad
+# Sense of the turn on the spot before it, whether it is curved, and whether it is driven forwards.
+# The first two have each kind of motion both ways, but for arcs, which six have both ways, too.
+ELEMENTS = (
+    *((1.0, False, -1.0), (-1.0, True, 1.0), (-1.0, False, -1.0)),
+    *((1.0, False, 1.0), (1.0, True, -1.0), (-1.0, False, 1.0)),
+)
+# They shrink no further than to this share of the square.
 FEWEST, SMALLEST, HALVINGS = 2, 0.3, 20
 
 
@@ -152,50 +156,52 @@ class Route:
         self.duration += part.duration
 
 
-def figures(half: float, count: int, limits: Limits) -> Route:
-    """So many figures from the middle of a square and back to it.
+def crossings(half: float, count: int, limits: Limits) -> Route:
+    """From the middle of a square to a corner, and so many times to the opposite corner or back.
 
-    A figure is a turn on the spot, a diagonal of the square there and back, and a circle. Figures
-    take turns in diagonal and in the sense of turn and circle; two of four are driven backwards.
+    Before each there is a whole turn on the spot. Crossings are straight or an S of two quarters of
+    a circle, forwards or backwards, by ELEMENTS.
 
     Args:
         half: half the side of the square, m.
-        count: of figures, >= 1.
+        count: of crossings, >= 1.
         limits: all finite.
     """
     diagonal = math.sqrt(2.0) * half
     route = Route(limits)
-    for figure in range(count):
-        sense = 1.0 if figure % 2 == 0 else -1.0
-        back = figure % 4 >= 2
-        # Each ends on a diagonal, as it begins, but for the first.
-        lead = 0.25 * math.pi if figure == 0 else 0.5 * math.pi
-        route.turn(sense * (2.0 * math.pi + lead))
-        way = -diagonal if back else diagonal
-        route.straight(way)
-        route.straight(-2.0 * way)
-        route.straight(way)
-        route.arc(CIRCLE * half, sense * 2.0 * math.pi, back)
+    route.turn(EIGHTH)
+    route.straight(diagonal)
+    for index in range(count):
+        sense, curved, way = ELEMENTS[index % len(ELEMENTS)]
+        if not curved:
+            route.turn(sense * 8.0 * EIGHTH)
+            route.straight(2.0 * way * diagonal)
+            continue
+        # It leaves and arrives along a side, which is an eighth of a turn off the diagonal.
+        route.turn(sense * 8.0 * EIGHTH - EIGHTH)
+        route.arc(half, 2.0 * EIGHTH, way < 0.0)
+        route.arc(half, -2.0 * EIGHTH, way < 0.0)
+        route.turn(EIGHTH)
     return route
 
 
 def calibration_route(half: float, time: float, limits: Limits) -> Route:
-    """As many figures as end in time, and two at least, smaller ones where there is no time.
+    """As many crossings as end in time, and two at least, smaller ones where there is no time.
 
     Args:
         half: half the side of the square, m.
         time: s.
         limits: all finite.
     """
-    route, count = figures(half, FEWEST, limits), FEWEST
+    route, count = crossings(half, FEWEST, limits), FEWEST
     if route.duration > time:
         low, high = SMALLEST, 1.0
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            fits = figures(middle * half, FEWEST, limits).duration <= time
+            fits = crossings(middle * half, FEWEST, limits).duration <= time
             low, high = (middle, high) if fits else (low, middle)
-        return figures(low * half, FEWEST, limits)
-    while (more := figures(half, count + 1, limits)).duration <= time:
+        return crossings(low * half, FEWEST, limits)
+    while (more := crossings(half, count + 1, limits)).duration <= time:
         route, count = more, count + 1
     return route
 
@@ -212,13 +218,15 @@ def calibration(
 ) -> Trajectory:
     """What tells most about radii, track and delays, in a square around the start.
 
-    From rest to rest. It begins in the middle, along a side, and consists of figures: turns on the
-    spot, a diagonal there and back, a circle, of either sense. There are two at least, which are
-    smaller than the square, down to 0.3 of it, where that makes them end in time.
+    From rest to rest. It begins in the middle, along a side, goes to a corner and then from there to
+    the opposite one and back, straight or along an S, forwards or backwards, with a whole turn on
+    the spot in each corner. There are two crossings at least, which are smaller than the square,
+    down to 0.3 of it, where that makes them end in time.
 
+@@FIM@@
     Args:
         side: of the square that the middle of the axle stays in, m, > 0.
-        time: that it takes at most, if the smallest two figures do not take longer, s, > 0.
+        time: that it takes at most, if the smallest two crossings do not take longer, s, > 0.
         speed: m/s, > 0.
         acceleration: largest, m/s^2, > 0.
         turn_rate: largest yaw rate, rad/s, > 0.
