@@ -36,8 +36,9 @@ ELEMENTS = (
     *((1.0, False, -1.0), (-1.0, True, 1.0), (-1.0, False, -1.0)),
     *((1.0, False, 1.0), (1.0, True, -1.0), (-1.0, False, 1.0)),
 )
-# They shrink no further than to this share of the square.
-FEWEST, SMALLEST, HALVINGS = 2, 0.3, 20
+# Fewest crossings. They shrink to SMALLEST of the square for these to end in time, and to GENTLY
+# for one more.
+FEWEST, SMALLEST, GENTLY, HALVINGS = 2, 0.3, 0.9, 20
 
 
 @dataclass(frozen=True)
@@ -186,24 +187,25 @@ def crossings(half: float, count: int, limits: Limits) -> Route:
 
 
 def calibration_route(half: float, time: float, limits: Limits) -> Route:
-    """As many crossings as end in time, and two at least, smaller ones where there is no time.
+    """As many crossings as end in time, and two at least, somewhat smaller ones to fill the time.
 
     Args:
         half: half the side of the square, m.
         time: s.
         limits: all finite.
     """
-    route, count = crossings(half, FEWEST, limits), FEWEST
-    if route.duration > time:
-        low, high = SMALLEST, 1.0
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            fits = crossings(middle * half, FEWEST, limits).duration <= time
-            low, high = (middle, high) if fits else (low, middle)
-        return crossings(low * half, FEWEST, limits)
-    while (more := crossings(half, count + 1, limits)).duration <= time:
-        route, count = more, count + 1
-    return route
+    count = FEWEST
+    while crossings(GENTLY * half, count + 1, limits).duration <= time:
+        count += 1
+    route = crossings(half, count, limits)
+    if route.duration <= time:
+        return route
+    low, high = SMALLEST, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        fits = crossings(middle * half, count, limits).duration <= time
+        low, high = (middle, high) if fits else (low, middle)
+    return crossings(low * half, count, limits)
 
 
 def calibration(

@@ -63,9 +63,7 @@ def test_a_calibration_holds_each_kind_of_motion_both_ways():
 
 def test_more_time_gives_more_crossings_and_backward_arcs():
     long = make_trajectory("calibration", side=2.0, time=200.0, limits=WITHIN)
-    short = make_trajectory("calibration", side=2.0, time=90.0, limits=WITHIN)
-    assert 150.0 < long.duration <= 200.0
-    assert long.at(20.0) == short.at(20.0)
+    assert 180.0 < long.duration <= 200.0
     _, rows = sampled(long)
     assert np.any((rows[:, 3] < -0.1) & (np.abs(rows[:, 4]) > 0.1))
 
