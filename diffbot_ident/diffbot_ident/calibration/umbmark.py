@@ -36,7 +36,7 @@ FEWEST = 2
 # What a tape and a mark on the floor are good for, m: no end is better.
 TAPE = 0.001
 # End of a square, as a share of its side, beyond which a turn must have gone wrong.
-FARTHEST = 1.0
+FARTHEST = 1.5
 # chi^2 of what no radii and track explain, of 2 degrees of freedom, that one of 1000 exceeds.
 UNEXPLAINED = 13.8
 

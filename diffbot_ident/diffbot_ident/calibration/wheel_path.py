@@ -58,19 +58,21 @@ class WheelPath:
 
 
 def angles(wheels: WheelTurns, times: Array) -> Array:
-    """Angles of the wheels [left, right] at times in s, rad, (n, 2); straight lines in between."""
+    """Angles of the wheels [left, right] at times in s, rad, (..., 2); linear in between."""
     i, share = _places(wheels.stamps, times)
-    return np.stack([a[i] + share * (a[i + 1] - a[i]) for a in (wheels.left, wheels.right)], axis=1)
+    return np.stack(
+        [a[i] + share * (a[i + 1] - a[i]) for a in (wheels.left, wheels.right)], axis=-1
+    )
 
 
 def driven(wheels: WheelTurns, times: Array) -> Array:
-    """Angles that the wheels have turned by so far, whichever way, rad, (n, 2)."""
+    """Angles that the wheels have turned by so far, whichever way, rad, (..., 2)."""
     i, share = _places(wheels.stamps, times)
     columns = []
     for angle in (wheels.left, wheels.right):
         way = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(angle)))))
         columns.append(way[i] + share * (way[i + 1] - way[i]))
-    return np.stack(columns, axis=1)
+    return np.stack(columns, axis=-1)
 
 
 def gaps(wheels: WheelTurns) -> Array:
