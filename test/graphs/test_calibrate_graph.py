@@ -20,7 +20,7 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
         "calibrate",
         results,
         *("sim:=ideal", f"simulated_robot:={tmp_path / 'moved.yaml'}"),
-        *("arena:=2.5", "duration:=33", "linear_velocity:=0.8", "angular_velocity:=3.0"),
+        *("arena:=3.5", "duration:=36", "linear_velocity:=0.8", "angular_velocity:=3.0"),
         *("acceleration:=1.0", "angular_acceleration:=4.0", "imu:=false"),
     )
     assert status == 0, output
