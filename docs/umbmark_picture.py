@@ -47,7 +47,8 @@ def _draw(axes: Axes, clockwise: bool) -> None:
     axes.plot(*ends.T, "x", color=ORANGE, markersize=7)
     axes.plot(0.0, 0.0, "o", color=INK, markersize=6)
     axes.annotate("start", (0.0, 0.0), (-0.1, 0.15), ha="right", color=INK)
-    axes.annotate("ends", ends.mean(axis=0), (-1.3, 0.35 * side), color=ORANGE)
+    x, y = ends.mean(axis=0)
+    axes.text(x + 0.2, y - 0.4, "ends", color=ORANGE, ha="left")
     for vector, name in (((1.2, 0.0), "x"), ((0.0, 1.2), "y")):
         axes.annotate("", vector, (0.0, 0.0), arrowprops={"arrowstyle": "-|>", "color": BLUE})
         axes.annotate(name, vector, color=BLUE)
