@@ -145,22 +145,27 @@ def main() -> None:
     held: dict[str, list[bool]] = {}
     outcomes: dict[str, int] = {}
     drift, nees, left_out = [], [], []
-    for seed in range(options.first_seed, options.first_seed + options.runs):
-        rng = np.random.default_rng(seed)
-        true = random_geometry(rng)
-        found = by_sensor(options.sensor, true, rng, options)
-        outcomes[found.outcome.value] = outcomes.get(found.outcome.value, 0) + 1
-        for name, value in sizes_of(true).items():
-            quantity = found.quantities[name]
-            errors.setdefault(name, []).append(abs(quantity.value / value - 1.0))
-            if quantity.identified:
-                held.setdefault(name, []).append(quantity.holds(value))
-        squares = held_out_squares(true, options.path_noise, rng)
-        drift.append([drifts(squares, geometry) for geometry in (GIVEN, found.geometry)])
-        if found.held_out is not None:
-            nees.append(found.held_out.after.nees / found.held_out.expected)
-            left_out.append(found.held_out.consistent)
-    print(f"{options.sensor}: {options.runs} robots from seed {options.first_seed}, {outcomes}")
+    done = 0
+    try:
+        for seed in range(options.first_seed, options.first_seed + options.runs):
+            rng = np.random.default_rng(seed)
+            true = random_geometry(rng)
+            found = by_sensor(options.sensor, true, rng, options)
+            outcomes[found.outcome.value] = outcomes.get(found.outcome.value, 0) + 1
+            for name, value in sizes_of(true).items():
+                quantity = found.quantities[name]
+                errors.setdefault(name, []).append(abs(quantity.value / value - 1.0))
+                if quantity.identified:
+                    held.setdefault(name, []).append(quantity.holds(value))
+            squares = held_out_squares(true, options.path_noise, rng)
+            drift.append([drifts(squares, geometry) for geometry in (GIVEN, found.geometry)])
+            if found.held_out is not None:
+                nees.append(found.held_out.after.nees / found.held_out.expected)
+                left_out.append(found.held_out.consistent)
+            done += 1
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(f"{options.sensor}: {done} robots from seed {options.first_seed}, {outcomes}")
     for name, values in errors.items():
         there = held.get(name)
         share = (
@@ -184,7 +189,7 @@ def main() -> None:
             f"NEES on held-out windows over its expectation: mean {np.mean(nees):.2f}; "
             f"{np.mean(left_out):.0%} of the robots consistent"
         )
-    print(f"{(time.process_time() - began) / options.runs:.2f} s of processor per robot")
+    print(f"{(time.process_time() - began) / max(done, 1):.2f} s of processor per robot")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,6 @@ def motions(side: float, seconds: float) -> dict[str, Trajectory]:
         "flat figure_eight": make_trajectory(
             "figure_eight", amplitude_x=half, amplitude_y=0.5 * half, period=1.0, limits=LIMITS
         ),
-        "circle": make_trajectory("circle", radius=half, speed=0.5, limits=LIMITS),
         "umbmark": make_trajectory(
             "umbmark", side=side, laps=9, speed=0.5, turn_rate=1.5, limits=LIMITS
         ),

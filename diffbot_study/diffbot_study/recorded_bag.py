@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rosbag2 recordings of simulated robots: for tests and benchmarks of `identify`."""
+"""Writes rosbag2 recordings of simulated robots: for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -82,18 +82,62 @@ class RecordedBag:
             types["geometry_msgs/msg/TwistWithCovariance"](twist, np.zeros(36)),
         )
 
+    def imu(self, topic: str, stamp: float, rates: Sequence[float]) -> None:
+        """An Imu of angular velocities [x, y, z], rad/s, in the frame imu_link."""
+        types, none = _STORE.types, np.zeros(9)
+        vector = types["geometry_msgs/msg/Vector3"]
+        self._write(
+            topic,
+            "sensor_msgs/msg/Imu",
+            stamp,
+            self._header(stamp, "imu_link"),
+            self._upright(0.0),
+            none,
+            vector(*(float(rate) for rate in rates)),
+            none,
+            vector(0.0, 0.0, 9.81),
+            none,
+        )
+
+    def pose(self, topic: str, stamp: float, pose: Sequence[float]) -> None:
+        """A PoseWithCovarianceStamped of [x m, y m, yaw rad] in the frame map."""
+        types = _STORE.types
+        point = types["geometry_msgs/msg/Point"](float(pose[0]), float(pose[1]), 0.0)
+        upright = types["geometry_msgs/msg/Pose"](point, self._upright(float(pose[2])))
+        covered = types["geometry_msgs/msg/PoseWithCovariance"](upright, np.zeros(36))
+        header = self._header(stamp, "map")
+        self._write(topic, "geometry_msgs/msg/PoseWithCovarianceStamped", stamp, header, covered)
+
+    def transform(self, stamp: float, frames: tuple[str, str], pose: Sequence[float]) -> None:
+        """A TFMessage on /tf of [x m, y m, yaw rad] of the second frame in the first."""
+        types = _STORE.types
+        moved = types["geometry_msgs/msg/Transform"](
+            types["geometry_msgs/msg/Vector3"](float(pose[0]), float(pose[1]), 0.0),
+            self._upright(float(pose[2])),
+        )
+        stamped = types["geometry_msgs/msg/TransformStamped"](
+            self._header(stamp, frames[0]), frames[1], moved
+        )
+        self._write("/tf", "tf2_msgs/msg/TFMessage", stamp, [stamped])
+
+    @staticmethod
+    def _upright(yaw: float) -> Any:
+        half = 0.5 * yaw
+        quaternion = _STORE.types["geometry_msgs/msg/Quaternion"]
+        return quaternion(0.0, 0.0, float(np.sin(half)), float(np.cos(half)))
+
     @staticmethod
     def _twist(velocity: tuple[float, float]) -> tuple[Any, Any]:
         vector = _STORE.types["geometry_msgs/msg/Vector3"]
         return vector(velocity[0], 0.0, 0.0), vector(0.0, 0.0, velocity[1])
 
     @staticmethod
-    def _header(stamp: float) -> Any:
+    def _header(stamp: float, frame: str = "odom") -> Any:
         nanoseconds = round(1e9 * stamp)
         time = _STORE.types["builtin_interfaces/msg/Time"](
             nanoseconds // 10**9, nanoseconds % 10**9
         )
-        return _STORE.types["std_msgs/msg/Header"](time, "odom")
+        return _STORE.types["std_msgs/msg/Header"](time, frame)
 
     def _write(self, topic: str, kind: str, stamp: float, *fields: Any) -> None:
         if topic not in self._connections:

@@ -270,7 +270,7 @@ OPTIONS = {
     "radius": "radius of the circle, m, > 0",
     "side": "side of the square, m, > 0",
     "sense": "in which the squares of umbmark are driven: ccw (left turns) or cw",
-    "time": "that calibration takes, s, > 0; more where two small figures need it",
+    "time": "that calibration takes, s, > 0; more where two small crossings need it",
     "length": "length of the line, m, > 0",
     "points": "points of waypoints, m: pairs (x, y)",
     "corners": f"how waypoints are driven through: {' or '.join(CORNERS)}",

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pose2d_trajectories import Limits, make_trajectory
-from pose2d_trajectories.calibration_motion import FEWEST, Route, calibration_route
+from pose2d_trajectories.calibration_motion import Route, calibration_route
 
 QUICK = (Phase.reuse, Phase.generate)
 WITHIN = Limits(0.5, 1.5, 0.5, 2.0)
@@ -57,15 +57,13 @@ def test_a_calibration_holds_each_kind_of_motion_both_ways():
     assert -np.sum(v[straight & (v < 0)]) * step > 2.0
     arc = ~spin & ~straight
     for sign in (1.0, -1.0):
-        assert sign * np.sum(omega[arc & (sign * omega > 0)]) * step > 0.9 * 2.0 * math.pi
+        assert sign * np.sum(omega[arc & (sign * omega > 0)]) * step > 0.9 * 0.5 * math.pi
     assert times[-1] <= 60.0
 
 
-def test_more_time_gives_more_figures_and_backward_arcs():
+def test_more_time_gives_more_crossings_and_backward_arcs():
     long = make_trajectory("calibration", side=2.0, time=200.0, limits=WITHIN)
-    short = make_trajectory("calibration", side=2.0, time=90.0, limits=WITHIN)
-    assert 150.0 < long.duration <= 200.0
-    assert long.at(20.0) == short.at(20.0)
+    assert 180.0 < long.duration <= 200.0
     _, rows = sampled(long)
     assert np.any((rows[:, 3] < -0.1) & (np.abs(rows[:, 4]) > 0.1))
 
@@ -88,11 +86,11 @@ def test_parts_join():
         assert np.abs(change - rate[middle]).max() < 0.03
 
 
-def test_short_times_shrink_the_figures():
+def test_short_times_shrink_the_crossings():
     whole = calibration_route(1.5, 1e3, WITHIN)
-    little = calibration_route(1.5, 30.0, WITHIN)
+    little = calibration_route(1.5, 35.0, WITHIN)
     smallest = calibration_route(1.5, 0.1, WITHIN)
-    assert len(little.parts) == len(smallest.parts) == 5 * FEWEST < len(whole.parts)
+    assert len(little.parts) == len(smallest.parts) == 2 + 2 + 4 < len(whole.parts)
     assert smallest.duration <= little.duration
     two = Route(WITHIN)
     two.straight(1.0)

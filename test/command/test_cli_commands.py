@@ -24,7 +24,8 @@ def test_every_command_has_a_summary_of_one_line():
 def test_an_unknown_command_lists_the_others(capsys):
     assert cli.main(["lanch"]) == 2
     assert (
-        "launch, run, echo, view, identify, describe, reproduce, faults, test"
+        "launch, run, echo, view, identify, calibrate, describe, export, study, fleet, reproduce, "
+        "faults, test"
         in capsys.readouterr().err
     )
 

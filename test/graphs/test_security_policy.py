@@ -29,14 +29,16 @@ KINDS |= {("services", "request")}
 COMMANDS, WATCHED = "/effort_controller/commands", "/effort_watchdog/commands"
 COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_controller")
 # Executables that are no nodes, or have no business on a robot; the policy says the latter too.
-WITHOUT_KEYS = {"describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
+WITHOUT_KEYS = {"calibrate", "describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
 WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector", "live_view"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
 ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"
 ADAPTIVE += " -p wait_for_reference:=true"
 WORDS = {
-    "simulator": "--ros-args -p engine:=ideal",
+    "simulator": "--ros-args -p engine:=ideal -p imu:=true -p pose_source:=true",
+    "velocity_simulator": "--ros-args -p imu:=true -p pose_source:=true -p joint_states:=true",
+    "calibrate_node": "--ros-args -p lock_step:=true",
     "backstep_controller": f"--ros-args {ADAPTIVE}",
     "pose_controller": f"--ros-args {ADAPTIVE}",
     "linearizing_controller": f"--ros-args {ADAPTIVE}",
@@ -169,7 +171,7 @@ def test_only_those_who_must_can_move_the_robot():
     presses = {n for n in PROFILES if ("publish", "/emergency_stop") in allowed(PROFILES[n])}
     assert presses == {"operator"}
     states = {n for n in PROFILES if ("publish", "/joint_states") in allowed(PROFILES[n])}
-    assert states == {"simulator"}
+    assert states == {"simulator", "velocity_simulator"}
 
 
 def test_the_operator_can_enable_every_commanding_node():

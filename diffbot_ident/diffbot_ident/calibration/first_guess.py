@@ -302,7 +302,9 @@ def _slope(
     spread = source[moving] - (0.0 if bias is None else found[1] * bias[moving])
     unexplained = float(np.median(np.abs(rest[moving]))) if moving.any() else 0.0
     size = float(np.median(np.abs(spread))) if moving.any() else 0.0
-    explained = max(0.0, 1.0 - unexplained / max(size, 1e-12))
+    # A sensor that says nothing leaves nothing unexplained, either.
+    usual = float(np.median(np.abs(nominal[moving]))) if moving.any() else 0.0
+    explained = max(0.0, 1.0 - unexplained / max(size, 1e-12)) if size > 0.01 * usual else 0.0
     rims = geometry.right_radius * wheels.right - geometry.left_radius * wheels.left
     in_all = float(np.sum(np.abs(np.diff(rims)))) / geometry.separation
     return float(found[0]), explained, in_all

@@ -187,6 +187,8 @@ def _table_rows(path: Path, options: ReadingOptions) -> _Rows:
             continue
         values = {c: number(cells[i]) * scale[c] for c, i in index.items()}
         for name, channels in groups.items():
+            if not any(math.isfinite(values.get(channel, math.nan)) for channel in channels):
+                continue
             row = (values[TIME], *(values.get(channel, math.nan) for channel in channels))
             getattr(rows, name).append(row)
     listed = ", ".join(f"{c} = {column}" for c, column in columns.items())

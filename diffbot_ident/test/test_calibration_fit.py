@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Radii and track from a pose source or a gyro: exact without noise, honest with it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.calibrate import Outcome, calibrate
+from diffbot_ident.calibration.first_guess import CalibrationError
+from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.simulated_readings import (
+    SimulatedGyro,
+    SimulatedPoses,
+    calibration_legs,
+    simulated_drive,
+)
+from diffbot_ident.calibration.wheel_geometry import WheelGeometryFit
+from diffbot_ident.calibration.wheel_path import WheelPath
+
+GIVEN = WheelGeometry(0.075, 0.075, 0.27)
+TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
+EXACT = SimulatedPoses(position=1e-4, yaw=1e-4, outliers=0.0)
+
+
+def drive(path_noise=1e-6, duration=60.0, seed=1, counts=4096):
+    rng = np.random.default_rng(seed)
+    return simulated_drive(TRUE, calibration_legs(duration), rng, path_noise, counts), rng
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """A drive, its poses and its gyro."""
+    run, rng = drive()
+    return run.wheels, run.poses(SimulatedPoses(), rng), run.gyro(SimulatedGyro(), rng)
+
+
+def test_without_noise_the_truth_is_found() -> None:
+    run, rng = drive(path_noise=0.0, counts=0)
+    fit = WheelGeometryFit(run.wheels, GIVEN, None, run.poses(EXACT, rng), 0.005).run()
+    found = fit.geometry(0.0)
+    # Noise of 0.1 mm and 0.1 mrad in 1200 poses; 1e-5 is ten times what three seeds left.
+    assert found.left_radius == pytest.approx(TRUE.left_radius, rel=1e-5)
+    assert found.right_radius == pytest.approx(TRUE.right_radius, rel=1e-5)
+    assert found.separation == pytest.approx(TRUE.separation, rel=1e-4)
+    assert fit.value("pose_delay") == pytest.approx(EXACT.delay, abs=2e-4)
+    for name, value in zip(("mount_x", "mount_y", "mount_yaw"), EXACT.mounting, strict=True):
+        assert fit.value(name) == pytest.approx(value, abs=2e-4)
+
+
+@pytest.mark.numeric
+def test_errors_are_as_large_as_the_fit_says() -> None:
+    """6 drives, 3 logarithms each: 0.4 to 1.6 is beyond chi^2's 0.1 % tails for 18."""
+    scores = []
+    for seed in range(6):
+        run, rng = drive(seed=100 + seed, duration=20.0)
+        fit = WheelGeometryFit(run.wheels, GIVEN, None, run.poses(SimulatedPoses(), rng), 0.005)
+        found = fit.run()
+        mean = 0.5 * (TRUE.left_radius + TRUE.right_radius)
+        truth = {
+            "log_radius": math.log(mean),
+            "log_ratio": math.log(TRUE.right_radius / TRUE.left_radius),
+            "log_track": math.log(TRUE.separation / mean),
+        }
+        scores += [(found.value(n) - value) / found.std(n) for n, value in truth.items()]
+    assert 0.4 < float(np.sqrt(np.mean(np.square(scores)))) < 1.6
+
+
+def test_a_pose_source_tells_all_and_proves_it(noisy) -> None:
+    wheels, poses, _ = noisy
+    found = calibrate(wheels, geometry=GIVEN, poses=poses)
+    assert found.outcome is Outcome.CALIBRATED
+    assert found.absolute
+    assert found.geometry.left_radius == pytest.approx(TRUE.left_radius, rel=2e-3)
+    assert found.geometry.separation == pytest.approx(TRUE.separation, rel=6e-3)
+    assert found.held_out is not None
+    assert found.held_out.after.heading < 0.2 * found.held_out.before.heading
+    assert found.held_out.consistent
+    assert not found.quantities["mount_yaw"].holds(0.0)
+    # What was found is confirmed when it is given.
+    again = calibrate(wheels, geometry=found.geometry, poses=poses)
+    assert again.outcome is Outcome.CONFIRMED
+
+
+def test_a_gyro_tells_ratios_and_says_that_it_tells_no_sizes(noisy) -> None:
+    wheels, _, gyro = noisy
+    found = calibrate(wheels, geometry=GIVEN, gyro=gyro, gyro_scale_std=0.001)
+    assert found.usable
+    assert not found.absolute
+    size = found.quantities["left_radius"]
+    assert math.isinf(size.upper)
+    assert size.reason is not None
+    assert "tape" in size.reason
+    ratio = found.quantities["track_over_mean_radius"]
+    assert ratio.value == pytest.approx(2.0 * 0.25 / (0.0760 + 0.0748), rel=3e-3)
+    # Nobody tells the scale of a gyro from wheels whose track nobody knows.
+    assert found.quantities["gyro_scale"].value == 1.0
+    assert (found.geometry.left_radius + found.geometry.right_radius) / 2.0 == pytest.approx(0.075)
+
+
+def test_jumps_of_the_frame_do_not_matter() -> None:
+    run, rng = drive()
+    jumping = run.poses(SimulatedPoses(jumps=(120.0, 140.3)), rng)
+    fit = WheelGeometryFit(run.wheels, GIVEN, None, jumping, 0.005).run()
+    assert np.count_nonzero(fit.drive.breaks) == 2
+    assert fit.geometry(0.0).left_radius == pytest.approx(TRUE.left_radius, rel=2e-3)
+
+
+def _poses(poses: PoseReadings, **changed) -> PoseReadings:
+    return PoseReadings(**{**vars(poses), **changed})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: _poses(p, y=-p.y), r"mirrored \(y down\); change the sign of y"),
+        (lambda p: _poses(p, y=-p.y, yaw=-p.yaw), "turns the other way.*mirrored"),
+        (lambda p: _poses(p, yaw=np.degrees(p.yaw)), "in degrees; give rad"),
+        (lambda p: _poses(p, x=1e3 * p.x, y=1e3 * p.y), "mm instead of m"),
+        (lambda p: _poses(p, stamps=p.stamps + 1.7e9), "clocks differ.*one clock"),
+        (lambda p: _poses(p, stamps=p.stamps + 5.0), "another clock or moment"),
+    ],
+)
+def test_poses_that_cannot_be_are_named(noisy, change, said) -> None:
+    wheels, poses, _ = noisy
+    with pytest.raises(CalibrationError, match=said):
+        calibrate(wheels, geometry=GIVEN, poses=change(poses))
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(180.0 / math.pi, "in degrees; give rad/s"), (-1.0, "turns the other way")],
+)
+def test_gyros_that_cannot_be_are_named(noisy, factor, said) -> None:
+    wheels, _, gyro = noisy
+    with pytest.raises(CalibrationError, match=said):
+        calibrate(wheels, geometry=GIVEN, gyro=GyroReadings(gyro.stamps, factor * gyro.rate))
+
+
+@pytest.mark.parametrize(
+    ("legs", "said"),
+    [
+        ([(0.0, 0.0, 20.0)], "too little motion"),
+        ([(0.5, 0.0, 20.0)], "too little motion"),
+        ([(0.0, 1.0, 20.0)], "too little motion"),
+        ([(0.5, 0.8, 30.0)], "too little motion"),
+    ],
+)
+def test_too_little_motion_is_named(legs, said) -> None:
+    rng = np.random.default_rng(3)
+    run = simulated_drive(TRUE, legs, rng, 1e-6)
+    with pytest.raises(CalibrationError, match=said):
+        calibrate(run.wheels, geometry=GIVEN, poses=run.poses(SimulatedPoses(), rng))
+
+
+def test_a_clock_that_drifts_is_named_and_fitted(noisy) -> None:
+    wheels, poses, _ = noisy
+    late = _poses(poses, stamps=100.0 + 1.002 * (poses.stamps - 100.0))
+    found = calibrate(wheels, geometry=GIVEN, poses=late)
+    assert any("clock runs" in note for note in found.notes)
+    assert found.quantities["pose_delay_rate"].holds(0.002 / 1.002)
+    assert found.geometry.separation == pytest.approx(TRUE.separation, rel=6e-3)
+
+
+def test_odometry_is_no_pose_source_of_its_own(noisy) -> None:
+    wheels, poses, _ = noisy
+    own = WheelPath(wheels, GIVEN).poses(poses.stamps)
+    found = calibrate(wheels, geometry=GIVEN, poses=PoseReadings(poses.stamps, *own.T))
+    assert found.outcome is Outcome.REFUSED
+    assert "made of them" in found.reason
+
+
+def test_a_drive_of_seconds_proves_nothing(noisy) -> None:
+    wheels, poses, _ = noisy
+    few, some = wheels.stamps < 115.0, poses.stamps < 115.0
+    found = calibrate(
+        WheelTurns(wheels.stamps[few], wheels.left[few], wheels.right[few]),
+        geometry=GIVEN,
+        poses=PoseReadings(*(getattr(poses, n)[some] for n in ("stamps", "x", "y", "yaw"))),
+    )
+    assert found.outcome is Outcome.REFUSED
+    assert "held-out" in found.reason or "too little motion" in found.reason

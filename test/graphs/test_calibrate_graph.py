@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole graph that calibrates a robot whose wheels are not as its file says."""
+
+import json
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import run  # noqa: E402
+
+from diffbot_description import load_robot  # noqa: E402
+from diffbot_study.calibration_drives import write_miscalibrated  # noqa: E402
+
+
+def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
+    moved = write_miscalibrated(load_robot("twil"), 2, tmp_path / "moved.yaml")
+    results = tmp_path / "results"
+    status, output = run(
+        "calibrate",
+        results,
+        *("sim:=ideal", f"simulated_robot:={tmp_path / 'moved.yaml'}"),
+        *("arena:=3.5", "duration:=36", "linear_velocity:=0.8", "angular_velocity:=3.0"),
+        *("acceleration:=1.0", "angular_acceleration:=4.0", "imu:=false"),
+    )
+    assert status == 0, output
+    found = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    assert found["outcome"] == "completed"
+    g = moved.geometry
+    true = {"left_radius": g.left_radius, "right_radius": g.right_radius, "track": g.separation}
+    for name, value in true.items():
+        # A short motion; the 95 % intervals are benchmarks/calibrate.py's.
+        assert found["calibration"][name]["value"] == pytest.approx(value, rel=0.01), name
+    told = load_robot("twil").geometry
+    assert abs(told.separation / g.separation - 1.0) > 0.02
+    assert load_robot(results / "twil_calibrated.yaml").geometry.separation == pytest.approx(
+        g.separation, rel=0.01
+    )

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot calibrate`: recordings and squares to files, with exit statuses and sentences."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_description import load_robot
+from diffbot_ident.calibration.command import main
+from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+from diffbot_ident.calibration.simulated_readings import (
+    SimulatedGyro,
+    SimulatedPoses,
+    calibration_legs,
+    simulated_drive,
+)
+from diffbot_study.recorded_bag import RecordedBag
+
+TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
+TWIL = WheelGeometry(0.075, 0.075, 0.27217)
+
+
+@pytest.fixture(scope="module")
+def drive():
+    """A drive of 40 s and what its sensors say."""
+    rng = np.random.default_rng(7)
+    run = simulated_drive(TRUE, calibration_legs(40.0), rng, 1e-6)
+    return run, run.gyro(SimulatedGyro(), rng), run.poses(SimulatedPoses(), rng)
+
+
+def write_bag(folder: Path, drive, *, swap=False, wrap=False, tf=False) -> Path:
+    run, gyro, poses = drive
+    with RecordedBag(folder) as bag:
+        for stamp, *angles in zip(
+            run.wheels.stamps, run.wheels.left, run.wheels.right, strict=True
+        ):
+            if wrap:
+                angles = [math.remainder(angle, math.tau) for angle in angles]
+            bag.joint_state(
+                "/joint_states", JointSample(stamp, tuple(angles), (0, 0), (0, 0)), effort=False
+            )
+        for stamp, rate in zip(gyro.stamps, gyro.rate, strict=True):
+            bag.imu("/imu/data", stamp, (-rate, 0.0, 0.01) if swap else (0.0, 0.0, rate))
+        for stamp, *pose in zip(poses.stamps, poses.x, poses.y, poses.yaw, strict=True):
+            if tf:
+                bag.transform(stamp - 1e-3, ("map", "odom"), pose)
+                bag.transform(stamp, ("odom", "base_link"), (0.0, 0.0, 0.0))
+            else:
+                bag.pose("/pose", stamp, pose)
+    return folder
+
+
+def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
+    bag, output = write_bag(tmp_path / "bag", drive, wrap=True), tmp_path / "out"
+    arguments = [str(bag), "--robot", "twil", "--output", str(output)]
+    assert main(arguments) == 0
+    assert "calibrated" in capsys.readouterr().out
+    written = yaml.safe_load((output / "calibration.yaml").read_text())
+    assert written["left_radius"]["lower"] < TRUE.left_radius < written["left_radius"]["upper"]
+    found = json.loads((output / "summary.json").read_text())["calibration"]
+    assert found["track"]["identified"] is True
+    assert found["track"]["value"] == pytest.approx(TRUE.separation, rel=6e-3)
+    robot = load_robot(output / "twil_calibrated.yaml")
+    assert robot.geometry.left_radius == pytest.approx(found["left_radius"]["value"], abs=1e-6)
+    assert robot.geometry.right_radius != robot.geometry.left_radius
+    for name in ("calibration.png", "way.png", "drift.png", "odometry_parameters.yaml"):
+        assert (output / name).stat().st_size > 100
+
+
+def test_a_gyro_alone_ends_with_status_3(drive, tmp_path) -> None:
+    run, gyro, _ = drive
+    table = tmp_path / "log.csv"
+    rows = np.column_stack((run.wheels.stamps, run.wheels.left, run.wheels.right, gyro.rate))
+    header = "time,left_position,right_position,gyro_z"
+    np.savetxt(table, rows, delimiter=",", header=header, comments="", fmt="%.6f")
+    arguments = [str(table), "--robot", "twil", "--output", str(tmp_path), "--no-pictures"]
+    assert main(arguments) == 3
+    found = json.loads((tmp_path / "summary.json").read_text())["calibration"]
+    assert found["left_radius"]["upper"] is None
+    assert "tape" in found["left_radius"]["reason"]
+
+
+def test_swapped_axes_of_the_gyro_are_named(drive, tmp_path, capsys) -> None:
+    bag = write_bag(tmp_path / "bag", drive, swap=True)
+    assert main([str(bag), "--robot", "twil", "--output", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "axes are swapped: angular_velocity.x" in said
+    assert "--gyro-axis -x" in said
+    options = ReadingOptions(gyro_axis="-x")
+    gyro = read_readings([bag], options, TWIL).gyro
+    assert gyro is not None
+    np.testing.assert_allclose(gyro.rate, drive[1].rate)
+
+
+def test_transforms_over_odom_are_poses(drive, tmp_path) -> None:
+    bag = write_bag(tmp_path / "bag", drive, tf=True)
+    readings = read_readings([bag], ReadingOptions(tf=("map", "base_link")), TWIL)
+    assert readings.poses is not None
+    np.testing.assert_allclose(readings.poses.x, drive[2].x, atol=1e-9)
+    np.testing.assert_allclose(
+        np.cos(readings.poses.yaw - drive[2].yaw), np.ones(len(drive[2].yaw)), atol=1e-12
+    )
+
+
+def test_two_recordings_are_two_drives(drive, tmp_path) -> None:
+    bags = [write_bag(tmp_path / name, drive) for name in ("one", "two")]
+    readings = read_readings(bags, ReadingOptions(), TWIL)
+    assert len(readings.wheels.stamps) == 2 * len(drive[0].wheels.stamps)
+    assert np.max(np.diff(readings.wheels.stamps)) > 1.0
+
+
+def test_squares_are_typed_in(tmp_path, capsys) -> None:
+    words = "--umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 --ccw -0.1,0.2 -0.09,0.19"
+    arguments = [*words.split(), "--output", str(tmp_path)]
+    assert main(arguments) == 3
+    straight = ["--straight", "4,4.06", "4,4.061"]
+    assert main([*arguments, *straight]) == 0
+    found = yaml.safe_load((tmp_path / "calibration.yaml").read_text())
+    assert found["source"] == "tape"
+    assert main([*arguments[:-2], "--straight", "4"]) == 2
+    assert "--straight '4'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.mcap", "--robot", "twil"], "no such file"),
+        (["x.csv"], "give --robot NAME or FILE"),
+    ],
+)
+def test_wrong_usage_ends_with_2(words, said, capsys) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_table_without_wheels_names_what_is_missing(tmp_path, capsys) -> None:
+    table = tmp_path / "log.csv"
+    table.write_text("time,left_position\n0,1\n1,2\n")
+    assert main([str(table), "--robot", "twil", "--output", str(tmp_path)]) == 2
+    assert "no column holds right_position" in capsys.readouterr().err
