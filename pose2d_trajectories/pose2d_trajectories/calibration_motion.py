@@ -220,10 +220,10 @@ def calibration(
 ) -> Trajectory:
     """What tells most about radii, track and delays, in a square around the start.
 
-    From rest to rest. It begins in the middle, along a side, goes to a corner and then from there to
-    the opposite one and back, straight or along an S, forwards or backwards, with a whole turn on
-    the spot in each corner. There are two crossings at least, which are smaller than the square,
-    down to 0.3 of it, where that makes them end in time.
+    From rest to rest. It begins in the middle, along a side, goes to a corner and from there to the
+    opposite one and back, straight or along an S, forwards or backwards, with a whole turn on the
+    spot in each corner. There are two crossings at least, which are smaller than the square, down
+    to 0.3 of it, where that makes them end in time.
 
     Standard deviations that no unbiased estimate can beat, from a pose source of 20 Hz, 1 cm, 0.5
     degrees and unknown delay and mounting, in 60 s in 3 m by 3 m at 0.5 m/s and 1.5 rad/s, wheels
@@ -234,6 +234,7 @@ def calibration(
         figure_eight as wide and high   0.029, 0.029  (0.020, 0.020)  0.085 (0.020)  1.47 (0.67)
         figure_eight half as high       0.034, 0.035  (0.026, 0.026)  0.070 (0.025)  0.94 (0.56)
         umbmark                         0.034, 0.032  (0.027, 0.027)  0.091 (0.049)  0.74 (0.65)
+
     Args:
         side: of the square that the middle of the axle stays in, m, > 0.
         time: that it takes at most, if the smallest two crossings do not take longer, s, > 0.
