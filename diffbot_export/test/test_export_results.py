@@ -7,15 +7,15 @@ import math
 import pytest
 import result_files
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_description import load_robot
 from diffbot_export.annotated_yaml import scalar
 from diffbot_export.command import main
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.quantity import Quantity, product
 from diffbot_export.results import read_results
-from hypothesis import given
-from hypothesis import strategies as st
-
-from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import Friction, State
 
 

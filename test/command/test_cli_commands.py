@@ -23,9 +23,8 @@ def test_every_command_has_a_summary_of_one_line():
 
 def test_an_unknown_command_lists_the_others(capsys):
     assert cli.main(["lanch"]) == 2
-    assert (
-        "launch, run, echo, identify, describe, export, reproduce, faults, test" in capsys.readouterr().err
-    )
+    known = "launch, run, echo, identify, describe, export, reproduce, faults, test"
+    assert known in capsys.readouterr().err
 
 
 def test_packages_and_pytest_arguments_are_told_apart():
