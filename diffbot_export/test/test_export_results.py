@@ -52,6 +52,12 @@ def test_a_refused_calibration_is_refused(tmp_path, capsys):
     assert "gyro in degrees" in refusal(capsys, results, "--to", "ros2_control")
 
 
+def test_a_calibration_of_another_robot_is_refused(tmp_path, capsys):
+    results = result_files.calibration(tmp_path)
+    text = refusal(capsys, results, "--to", "ros2_control", "--robot", "agv")
+    assert "left_radius of calibration.yaml = 0.07657 m, described are" in text
+
+
 def test_sigma_that_was_only_given_is_refused(tmp_path, capsys):
     given_sigma = {"value": 1.0, "start": 1.0, "std": None}
     names = ("sigma1", "sigma2", "sigma3", "sigma4")
