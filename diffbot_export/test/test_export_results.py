@@ -55,7 +55,7 @@ def test_a_refused_calibration_is_refused(tmp_path, capsys):
 def test_a_calibration_of_another_robot_is_refused(tmp_path, capsys):
     results = result_files.calibration(tmp_path)
     text = refusal(capsys, results, "--to", "ros2_control", "--robot", "agv")
-    assert "left_radius of calibration.yaml = 0.07657 m, described are" in text
+    assert "track of calibration.yaml = 0.2858 m, described are 0.5 m" in text
 
 
 def test_sigma_that_was_only_given_is_refused(tmp_path, capsys):
