@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from diffbot_export.command import main as export
 
+from diffbot_export.command import main as export
 from diffbot_ident.parameter_file import parameter_document, save_parameters
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import make_estimator

@@ -36,6 +36,8 @@ LARGEST_FRICTION = 0.8
 # Of a robot that takes velocity commands: share of its top speed by which its speed may lag behind
 # a command that ramps.
 LAG = 0.25
+# Factor by which a calibrated length may differ from the described one.
+FAR = 1.5
 BATTERY = 12.0  # V, default of the largest voltage
 
 
@@ -216,7 +218,31 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
             "with --robot"
         )
     name = description.name if description is not None else results.robot or "robot"
-    return KnownRobot(results, description, settings, name, missing)
+    found = KnownRobot(results, description, settings, name, missing)
+    _check_lengths(found)
+    return found
+
+
+def _check_lengths(robot: KnownRobot) -> None:
+    """Whether the calibration can be of the described robot.
+
+    Raises:
+        ValueError: a length is another one altogether.
+    """
+    described = robot.description
+    if robot.results.calibration is None or described is None:
+        return
+    wheels = described.wheels
+    for length, own in (
+        (robot.radius(0), wheels.radius),
+        (robot.radius(1), wheels.radius),
+        (robot.track, wheels.separation),
+    ):
+        if length is not None and not 1.0 / FAR <= length.value / own <= FAR:
+            raise ValueError(
+                f"{length.source} = {length.value:.4g} m, described are {own:.4g} m: must be "
+                f"within a factor of {FAR:g}; give the calibration and the description of one robot"
+            )
 
 
 # The plant of the wheel loops, and its uncertainty.

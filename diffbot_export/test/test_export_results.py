@@ -7,15 +7,15 @@ import math
 import pytest
 import result_files
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffbot_description import load_robot
 from diffbot_export.annotated_yaml import scalar
 from diffbot_export.command import main
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.quantity import Quantity, product
 from diffbot_export.results import read_results
-from hypothesis import given
-from hypothesis import strategies as st
-
-from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import Friction, State
 
 
@@ -50,6 +50,12 @@ def test_an_unverified_estimate_is_refused(tmp_path, capsys):
 def test_a_refused_calibration_is_refused(tmp_path, capsys):
     results = result_files.calibration(tmp_path, outcome="refused", reason="gyro in degrees")
     assert "gyro in degrees" in refusal(capsys, results, "--to", "ros2_control")
+
+
+def test_a_calibration_of_another_robot_is_refused(tmp_path, capsys):
+    results = result_files.calibration(tmp_path)
+    text = refusal(capsys, results, "--to", "ros2_control", "--robot", "agv")
+    assert "track of calibration.yaml = 0.2858 m, described are 0.5 m" in text
 
 
 def test_sigma_that_was_only_given_is_refused(tmp_path, capsys):

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 import result_files
-from diffbot_export.command import main
 
 from diffbot_description import RobotModel, closed_form, load_robot
+from diffbot_export.command import main
 from diffbot_sim.engines import make_simulator
 
 

@@ -5,9 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
 
 AXES = st.builds(
     LoopAxis,
