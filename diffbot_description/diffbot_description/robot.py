@@ -76,9 +76,7 @@ class Wheels:
     radii: (
         Annotated[
             tuple[float, float],
-            Quantity(
-                "m", "rolling radii [left, right] where they differ", above=0, maximum=2
-            ),
+            Quantity("m", "rolling radii [left, right] where they differ", above=0, maximum=2),
         ]
         | None
     ) = None

@@ -219,9 +219,7 @@ class SensorTopics:
             pose.position.x, pose.position.y = reading.x, reading.y
             pose.orientation.z = math.sin(0.5 * reading.yaw)
             pose.orientation.w = math.cos(0.5 * reading.yaw)
-            for place, deviation in zip(
-                POSE_DIAGONAL, (position, position, heading), strict=True
-            ):
+            for place, deviation in zip(POSE_DIAGONAL, (position, position, heading), strict=True):
                 message.pose.covariance[place] = deviation**2
             return message
 

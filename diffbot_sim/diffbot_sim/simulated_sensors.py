@@ -194,9 +194,7 @@ class SimulatedGyro:
         self._clock = _Clock(errors.rate)
         self._bias = errors.bias
 
-    def note(
-        self, stamp: float, pose: Triple, velocity: tuple[float, float]
-    ) -> list[GyroReading]:
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[GyroReading]:
         """The readings since the last instant; see MotionHistory.note for the arguments."""
         self._history.note(stamp, pose, velocity)
         return [self._read(time) for time in self._clock.due(stamp)]
@@ -285,9 +283,7 @@ class SimulatedPoses:
         self._clock = _Clock(errors.rate)
         self._frame = Pose(*errors.frame)
 
-    def note(
-        self, stamp: float, pose: Triple, velocity: tuple[float, float]
-    ) -> list[PoseReading]:
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[PoseReading]:
         """The readings since the last instant; see MotionHistory.note for the arguments."""
         self._history.note(stamp, pose, velocity)
         return [self._read(time) for time in self._clock.due(stamp)]
