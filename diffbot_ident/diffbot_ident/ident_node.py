@@ -32,9 +32,11 @@ from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import (
+    KEPT,
     EffortNode,
     EffortParameters,
     KeptTopic,
+    Receipts,
     parameter,
     results_folder,
     seconds,
@@ -117,6 +119,7 @@ class IdentParameters(EffortParameters):
     )
 
 
+IMU_TOPIC = "imu/data"
 STATUS_RATE = 50.0  # messages a second of robot time
 DIAGNOSTICS_RATE = 1.0
 
@@ -151,13 +154,14 @@ class IdentNode(EffortNode[IdentParameters]):
         self._status_topic = KeptTopic(self, IdentStatus, "~/status", resume)
         self._verification_topic = self.create_publisher(Verification, "~/verification", LATCHED)
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self._receipts: Receipts | None = None
         if self._gyro is not None:
             # Drivers publish it as best effort or reliably: best effort hears both. A simulator in
-            # lock-step waits until every reading has arrived.
-            policy = ReliabilityPolicy
-            kind = policy.RELIABLE if values.lock_step else policy.BEST_EFFORT
-            quality = QoSProfile(depth=200, reliability=kind)
-            self._imu = self.create_subscription(Imu, "imu/data", self._on_imu, quality)
+            # lock-step waits until every reading was taken.
+            best_effort = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+            quality = KEPT if values.lock_step else best_effort
+            self._imu = self.create_subscription(Imu, IMU_TOPIC, self._on_imu, quality)
+            self._receipts = Receipts(self, IMU_TOPIC) if values.lock_step else None
 
     def _make_run(self) -> Identification:
         values, own = self.values, self.robot.excitation
@@ -218,6 +222,8 @@ class IdentNode(EffortNode[IdentParameters]):
 
     def _on_imu(self, message: Imu) -> None:
         """Take in a reading of the gyro."""
+        if self._receipts is not None:
+            self._receipts.taken(message.header.stamp)
         if self._gyro is None or self.run.ended:
             return
         try:
@@ -307,6 +313,8 @@ class IdentNode(EffortNode[IdentParameters]):
             self._end(self.exit_code or 0)
         for topic in (self._parameters_topic, self._status_topic):
             topic.await_readers(patience)
+        if self._receipts is not None:
+            self._receipts.leave()
         self.await_arrival(self._verification_topic)
 
     def _end(self, exit_code: int) -> None:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ident node with a gyro: its K8 does not hang on the track that it is told."""
+
+import time
+
+import pytest
+import yaml
+
+rclpy = pytest.importorskip("rclpy")
+
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+
+from diffbot_description import load_robot  # noqa: E402
+from diffbot_ident.ident_node import IdentNode  # noqa: E402
+from diffbot_ident.torque.estimate import NORMAL_95, State  # noqa: E402
+from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
+
+GYRO = ["imu:=true", "imu_noise:=0.003", "imu_bias:=0.01", "imu_delay:=0.015"]
+
+
+def identify(folder):
+    """Run the ident node, told a track 5 % too wide, until it ends; returns it."""
+    robot = load_robot("twil")
+    data = yaml.safe_load(robot.path.read_text())
+    data["wheels"]["separation"] *= 1.05
+    told = folder / "told.yaml"
+    told.write_text(yaml.safe_dump(data))
+    given = ["engine:=ideal", "duration:=10.0", "ident:use_sim_time:=true", f"ident:robot:={told}"]
+    given += ["ident:verification:=5.0", f"ident:results:={folder}"]
+    given += ["torque_noise:=0.01", *GYRO]
+    rclpy.init(args=["--ros-args", *(w for word in given for w in ("-p", word))])
+    nodes = [SimulatorNode(), IdentNode()]
+    executor = SingleThreadedExecutor()
+    for node in nodes:
+        executor.add_node(node)
+    try:
+        end = time.monotonic() + 150.0
+        while nodes[1].exit_code is None and time.monotonic() < end:
+            executor.spin_once(timeout_sec=0.05)
+        return nodes[1].exit_code, nodes[1].run, nodes[0]._virtual.engine.parameters()
+    finally:
+        nodes[1].close()
+        for node in nodes:
+            node.destroy_node()
+        rclpy.shutdown()
+
+
+def test_the_yaw_rate_comes_from_the_gyro(domain, tmp_path):
+    code, run, truth = identify(tmp_path)
+    assert code == 0
+    found = run.estimate
+    assert found.state is State.ESTIMATED
+    for value, variance, wanted in zip(
+        found.values, found.variances, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True
+    ):
+        # One run: twice the 95 % interval.
+        assert abs(value - wanted) < 2.0 * NORMAL_95 * variance**0.5
+    assert found.gyro.delay == pytest.approx(0.015, abs=1e-3)
+    assert found.gyro.bias == pytest.approx(0.01, abs=1e-3)
+    assert run.verified.passed
+    # The robot that others take has the track that the gyro gives.
+    patched = load_robot(tmp_path / "twil_identified.yaml")
+    track = load_robot("twil").wheels.separation
+    assert patched.wheels.separation == pytest.approx(track, rel=3e-3)
