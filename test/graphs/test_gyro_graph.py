@@ -62,3 +62,7 @@ def test_the_yaw_rate_comes_from_the_gyro(domain, tmp_path):
     patched = load_robot(tmp_path / "twil_identified.yaml")
     track = load_robot("twil").wheels.separation
     assert patched.wheels.separation == pytest.approx(track, rel=3e-3)
+    written = yaml.safe_load((tmp_path / "dynamic_parameters.yaml").read_text())
+    section = written["/**"]["ros__parameters"]
+    assert section["gyro"]["scale"] == pytest.approx(1.05, rel=3e-3)
+    assert any("K5 and K8 rest on the gyro" in text for text in section["warnings"])
