@@ -4,7 +4,7 @@
 
 The node `ident` identifies a robot that moves on by itself, 100 joint states a second, as a real
 one does; this program is the robot, and measures how long each state waits for the command that
-names it. Blocks of each case take turns in one run, in an order that changes every round:
+names it. Blocks of each case take turns in one run, in an order that is drawn for each round:
 
     none      no live view
     idle      a live view, no browser
@@ -29,6 +29,7 @@ import argparse
 import asyncio
 import math
 import os
+import random
 import re
 import signal
 import socket
@@ -221,9 +222,10 @@ def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dic
         robot.drive(WARM_UP)
         if not robot.latencies:
             raise RuntimeError("ident does not answer")
+        shuffled = random.Random(0)  # that no case always follows the same one
         with suppress(KeyboardInterrupt):
             for turn in range(rounds):
-                order = cases[turn % len(cases) :] + cases[: turn % len(cases)]
+                order = shuffled.sample(cases, len(cases))
                 blocks = {case: _block(robot, ident, case, seconds) for case in order}
                 for case, block in blocks.items():
                     found[case].append(block)

@@ -6,10 +6,10 @@ class Chart {
   constructor(parent, about) {
     this.about = about;
     this.figure = document.createElement("figure");
-    const caption = document.createElement("figcaption"), name = document.createElement("b");
-    name.textContent = about.title;
+    const caption = document.createElement("figcaption");
+    this.title = document.createElement("b");
     this.readout = document.createElement("span");
-    caption.append(name, this.readout);
+    caption.append(this.title, this.readout);
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
     this.figure.append(caption, this.canvas);
@@ -29,13 +29,14 @@ class Chart {
     const still = !rows.length && extra.length && extra.every((row) => row.every((each, k) => !k || each === extra[0][k]));
     this.figure.hidden = !shown.length || still;
     if (this.figure.hidden) return;
+    this.title.textContent = this.about.title;
     const canvas = this.canvas, ratio = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const box = { left: 52, right: width - 8, top: 8, bottom: height - 20 };
+    const box = { left: 52, right: width - 16, top: 8, bottom: height - 20 };
     const [low, high] = this.range(shown, sources, limits);
     const x = (t) => box.left + (box.right - box.left) * (t - span[0]) / (span[1] - span[0] || 1);
     const y = (v) => box.bottom - (box.bottom - box.top) * (v - low) / (high - low);

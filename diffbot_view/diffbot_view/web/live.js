@@ -257,6 +257,19 @@ function upTo(rows, time) {
   return time === null ? rows : rows.slice(0, Chart.find(rows, time) + 1);
 }
 
+// What is charted of a robot that takes torques, and of one that takes velocities.
+function fit(about) {
+  if (about.what === "command") {
+    const velocity = state.commanded === "command";
+    about.unit = velocity ? "m/s, rad/s" : "N m";
+    about.curves.forEach((curve, k) => { curve.name = (velocity ? ["v", "ω"] : ["left", "right"])[k]; });
+  } else if (about.parameter !== undefined && state.parameters) {
+    const { name, unit } = state.parameters[about.parameter];
+    about.title = name;
+    about.unit = unit;
+  }
+}
+
 function draw(cursor, span) {
   const pose = upTo(series.pose || [], cursor), reference = upTo(series.reference || [], cursor);
   const wheels = upTo(series.wheels || [], cursor);
@@ -274,7 +287,7 @@ function draw(cursor, span) {
   const shown = Number(byId("window").value);
   const seen = [Math.max(span[0], span[1] - shown), span[1]];
   for (const each of charts) {
-    if (each.about.what === "command") each.about.unit = state.commanded === "command" ? "m/s, rad/s" : "N m";
+    fit(each.about);
     const truth = each.about.parameter !== undefined && state.truth ? [state.truth[each.about.parameter]] : null;
     const limit = each.about.what === "command" && state.limit ? [state.limit, -state.limit] : null;
     each.draw(series, seen, style, truth || limit, cursor);

@@ -82,7 +82,12 @@ class Scene {
   }
 
   aim(shown, width, height) {
-    const view = this.view, pose = shown.pose;
+    const view = this.view, pose = shown.pose, robot = shown.robot;
+    const size = robot ? Math.max(robot.top, ...robot.hull.map(([x, y]) => Math.hypot(x, y))) : 0.3;
+    if (robot && robot.name !== this.known) { // far enough away for a tall one
+      this.known = robot.name;
+      view.distance = Math.max(2.6, 5 * size);
+    }
     if (this.mode === "follow" && pose) {
       view.x = pose[0];
       view.y = pose[1];
@@ -97,7 +102,7 @@ class Scene {
       }
       view.x = (a + b) / 2;
       view.y = (c + d) / 2;
-      view.distance = Math.max(1.2, 1.25 * Math.hypot(b - a, d - c) * Math.max(1, 0.8 * height / width) + 0.8);
+      view.distance = Math.max(1.2, 4 * size, 1.25 * Math.hypot(b - a, d - c) * Math.max(1, 0.8 * height / width) + 0.8);
     }
   }
 
