@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processor time of each commanding node per state, in one process and without a middleware.
+
+The bus of the fault table gives the node its states and takes its commands; timed is the callback
+of the state alone, by the thread's processor time, which a busy machine changes less than the
+clock: up to the call that publishes the command, and up to the callback's end. What round_trip.py
+measures has the middleware in it, too.
+
+    ./diffbot python benchmarks/answer_cost.py [--seconds 5] [--rounds 3] [--only ident ...]
+        [--profile]
+
+The nodes take turns in each round; printed are medians over the rounds, in us. To compare two
+states of the code run it in both checkouts in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import time
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from diffbot_node.command_loop import CommandLoop
+from diffbot_node.command_output import CommandOutput
+from faults.bus import BEGINNING
+from faults.scene import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
+
+SUBJECTS: dict[str, tuple[Subject, dict[str, Any]]] = {
+    **{
+        f"ident {name}": (IDENT, {"estimator": name, "duration": 1000.0})
+        for name in ("integral", "rls", "kalman")
+    },
+    "backstepping": (BACKSTEP, {}),
+    "pose": (POSE, {}),
+    "linearizing": (LINEARIZING, {}),
+    "velocity tracking": (TRACKING, {}),
+}
+WARM_UP = 1.0  # s of robot time
+
+
+class Stopwatch:
+    """Processor times of callbacks, us: up to the command, and on the whole."""
+
+    def __init__(self) -> None:
+        self.command: list[float] = []
+        self.whole: list[float] = []
+        self.profile: cProfile.Profile | None = None
+        self._begin = 0.0
+        self._sent: float | None = None
+
+    def sent(self) -> None:
+        """A command has been published; of several in a callback the first one counts."""
+        if self._sent is None:
+            self._sent = time.thread_time()
+
+    def time(self, call: Any, *arguments: Any) -> None:
+        """Call it, timed."""
+        self._sent, self._begin = None, time.thread_time()
+        if self.profile is not None:
+            self.profile.enable()
+        call(*arguments)
+        if self.profile is not None:
+            self.profile.disable()
+        end = time.thread_time()
+        if self._sent is not None:
+            self.command.append(1e6 * (self._sent - self._begin))
+            self.whole.append(1e6 * (end - self._begin))
+
+
+def measured(name: str, seconds: float, profile: cProfile.Profile | None = None) -> list[float]:
+    """p50 and p99 up to the command, p50, p99 and mean on the whole, us."""
+    subject, parameters = SUBJECTS[name]
+    watch = Stopwatch()
+    on_state, send = CommandLoop._on_state, CommandOutput.send
+
+    def timed(loop: CommandLoop, *arguments: Any) -> None:
+        watch.time(on_state, loop, *arguments)
+
+    def noted(output: CommandOutput, *arguments: Any) -> None:
+        send(output, *arguments)
+        watch.sent()
+
+    with (
+        patch.object(CommandLoop, "_on_state", timed),
+        patch.object(CommandOutput, "send", noted),
+        Scene(subject, "ideal", **parameters) as scene,
+    ):
+        scene.advance(BEGINNING + WARM_UP)
+        watch.command.clear(), watch.whole.clear()
+        watch.profile = profile
+        scene.advance(BEGINNING + WARM_UP + seconds)
+    quantiles = [np.quantile(values, (0.5, 0.99)) for values in (watch.command, watch.whole)]
+    return [*map(float, np.concatenate(quantiles)), statistics.fmean(watch.whole)]
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="*", choices=SUBJECTS, default=list(SUBJECTS))
+    parser.add_argument("--profile", action="store_true", help="where the time goes, instead")
+    asked = parser.parse_args()
+    if asked.profile:
+        profile = cProfile.Profile()
+        for name in asked.only:
+            measured(name, asked.seconds, profile)
+        pstats.Stats(profile).sort_stats("tottime").print_stats(40)
+        return
+    found: dict[str, list[list[float]]] = {name: [] for name in asked.only}
+    for _ in range(asked.rounds):
+        for name in asked.only:
+            found[name].append(measured(name, asked.seconds))
+    print(f"{'us':20}{'command p50':>13}{'p99':>8}{'whole p50':>13}{'p99':>8}{'mean':>8}")
+    for name, rounds in found.items():
+        values = (statistics.median(column) for column in zip(*rounds, strict=True))
+        widths = (13, 8, 13, 8, 8)
+        print(f"{name:20}" + "".join(f"{v:{w}.0f}" for v, w in zip(values, widths, strict=True)))
+
+
+if __name__ == "__main__":
+    main()
