@@ -36,6 +36,9 @@ PYTHON = {
     "plotly": ("python3-plotly", "plotly"),
     "rich": ("python3-rich", "rich"),
     "rosbags": (None, "rosbags"),
+    "dask": (None, "dask"),
+    "distributed": (None, "distributed"),
+    "pyarrow": (None, "pyarrow"),
     "scipy": ("python3-scipy", "scipy"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
