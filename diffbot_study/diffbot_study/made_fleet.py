@@ -83,7 +83,13 @@ def _spread(robot: Robot, generator: np.random.Generator) -> Robot:
     return replace(
         robot,
         body=replace(body, mass=mass * body.mass, inertia=inertia),
-        friction=replace(robot.friction, coulomb=(left * base[0], right * base[1])),
+        # The batched engine has no static friction.
+        friction=replace(
+            robot.friction,
+            coulomb=(left * base[0], right * base[1]),
+            static=None,
+            stribeck_velocity=None,
+        ),
     )
 
 

@@ -36,6 +36,9 @@ PYTHON = {
     "plotly": ("python3-plotly", "plotly"),
     "rich": ("python3-rich", "rich"),
     "rosbags": (None, "rosbags"),
+    "dask": (None, "dask"),
+    "distributed": (None, "distributed"),
+    "pyarrow": (None, "pyarrow"),
     "scipy": ("python3-scipy", "scipy"),
     # ROS distributions up to 2024 have one that is too old.
     "websockets": (None, "websockets"),

@@ -24,6 +24,9 @@ def wants_study_packages(command: str, words: list[str]) -> bool:
     """Tell whether a command line of ./diffbot is going to need them."""
     if {"-h", "--help"} & set(words):
         return False
+    if command == "test":
+        packages = words[: words.index("--")] if "--" in words else words
+        return not packages or "diffbot_bringup" in packages
     return command in COMMANDS or (command == "setup" and PART in words)
 
 

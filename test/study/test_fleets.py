@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot fleet`: recordings to rows, resumed, and robots with planted faults.
+
+benchmarks/fleet.py has a larger fleet of other seeds.
+"""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from test_studies import InProcess
+
+from diffbot_study import fleet as command
+from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet, name_cause
+from diffbot_study.fleet_rows import Names, find_recordings, read_recording
+from diffbot_study.made_fleet import make_fleet
+
+HEALTHY = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
+HEALTHY |= {"coulomb_right": 0.04, "residual_v": 0.012}
+
+
+def made_rows(changes, robots=40, recordings=4, seed=0):
+    """Rows of robots with 1 % spread and 0.5 % scatter, some changed by factors."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    for robot in range(robots):
+        own = {name: value * math.exp(0.01 * generator.standard_normal())
+               for name, value in HEALTHY.items()}  # fmt: skip
+        for name, factor in changes.get(robot, {}).items():
+            own[name] *= factor
+        for run in range(recordings):
+            row = {"key": f"{robot}-{run}", "robot": f"r{robot:02d}", "type": "made"}
+            for name, value in own.items():
+                row[name] = value * math.exp(0.005 * generator.standard_normal())
+                row[f"std_{name}"] = abs(0.005 * value)
+            rows.append(row)
+    return rows
+
+
+def test_faults_are_found_and_named_and_others_left_alone():
+    fast = 1.0 / 0.98
+    changes = {
+        0: {"k7": 0.9, "k8": 0.95, "k5": 0.93},
+        1: {"k7": fast**4, "k8": fast**4, "k5": fast**-2, "k6": fast**-2},
+        2: {"coulomb_right": 3.0},
+        3: {"k7": 1.25, "k8": 1.24, "coulomb_left": 0.4, "residual_v": 30.0, "k5": 0.8},
+        4: {"residual_v": 9.0},
+        5: {"k7": 1.3, "k8": 0.7},
+    }
+    fleet = analyse_fleet(made_rows(changes), 0.01)
+    causes = {robot.name: robot.cause for robot in fleet.robots if robot.alarm}
+    assert causes == {
+        "r00": "load",
+        "r01": "tyre",
+        "r02": "brake right",
+        "r03": "current sensor left",
+        "r04": "encoder",
+        "r05": "no known cause",
+    }
+    prior = fleet.types["made"]
+    assert prior.centre["log_k7"] == pytest.approx(math.log(2.6), abs=0.01)
+    assert prior.spread["log_k7"] == pytest.approx(0.01, abs=0.005)
+
+
+def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for():
+    # 100 fleets: 10 are expected to have any alarm, and 20 or more have a chance of 0.2 %. Rows are
+    # of one recording's scatter, as tau is what is tested.
+    alarmed = sum(
+        any(robot.alarm for robot in analyse_fleet(made_rows({}, 20, 2, seed), 0.1).robots)
+        for seed in range(100)
+    )
+    assert alarmed < 20
+
+
+def test_a_cause_needs_the_sign_of_its_signature():
+    errors = np.full(len(QUANTITIES), 0.01)
+    more = np.zeros(len(QUANTITIES))
+    more[QUANTITIES.index("coulomb_left")] = 0.5
+    assert name_cause(more, errors)[0] == "brake left"
+    assert name_cause(-more, errors)[0] != "brake left"
+
+
+def test_recordings_are_named_by_folder_file_or_table(tmp_path):
+    for path in ("kitchen/a.csv", "r7_01.csv", "bag/metadata.yaml", "bag/bag.mcap", "notes.md"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("x")
+    found, others = find_recordings([str(tmp_path)], Names(None, "twil"), {})
+    robots = {recording.path.name: recording.robot for recording in found}
+    assert robots == {"a.csv": "kitchen", "bag": "bag", "r7_01.csv": "r7"}
+    assert others == 1 and {recording.type for recording in found} == {"twil"}
+    table = tmp_path / "names.csv"
+    table.write_text("pattern,robot,type\nkitchen/*,k1,agv\nr7*,,\n")
+    found, _ = find_recordings([str(tmp_path / "kitchen"), str(tmp_path / "r7*")],
+                               Names(table, "twil"), {})  # fmt: skip
+    assert [(each.robot, each.type) for each in found] == [("a", "twil"), ("r7", "twil")]
+    table.write_text("a,b\n")
+    with pytest.raises(ValueError, match="must be pattern, robot"):
+        Names(table, None)
+    with pytest.raises(ValueError, match="there is no such folder"):
+        find_recordings([str(tmp_path / "nothing")], Names(None, None), {})
+
+
+def test_what_cannot_be_read_is_a_row_with_its_reason(tmp_path):
+    for name, content in (("empty.csv", ""), ("foreign.csv", "a,b\n1,2\n"), ("torn.mcap", "x")):
+        (tmp_path / name).write_text(content)
+    found, _ = find_recordings([str(tmp_path)], Names(None, "twil"), {})
+    rows = [read_recording(recording.key, recording) for recording in found]
+    assert len(rows) == 3
+    assert all(row["usable"] == "unreadable" and row["reason"] for row in rows)
+
+
+def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pyarrow")
+    make_fleet(tmp_path / "in", ["twil"], 2, 1, faults={0: "load"}, seconds=22.0)
+    (tmp_path / "in" / "twil-001" / "empty.csv").write_text("")
+    monkeypatch.setattr(command, "CHUNK", 1)
+
+    def run(**ends):
+        monkeypatch.setattr(command, "Cluster", lambda *a: InProcess(*a, **ends))
+        status = command.main(
+            [str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--robot", "twil"]
+        )
+        return status, capsys.readouterr().out
+
+    assert run(most=1)[0] == command.INTERRUPTED
+    status, text = run(lost=0)
+    assert status == command.SOME and "3 recordings, 2 of them new" in text
+    status, text = run()
+    assert status == 0 and "3 recordings, 1 of them new" in text
+    status, text = run()
+    assert "0 of them new" in text and "all: 2, unreadable: 1" in text
+    summary = json.loads((tmp_path / "out" / "fleet.json").read_text())
+    assert summary["recordings"] == {"all": 2, "unreadable": 1}
+    assert set(summary["left_out"]) == {"twil-000", "twil-001"}

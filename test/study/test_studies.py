@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot study`: plans, points, the table, and a study that is stopped and goes on."""
+
+import json
+
+import pytest
+
+from diffbot_study import study as command
+from diffbot_study.study_plan import study_from
+from diffbot_study.study_points import COLUMNS, chunks, run_chunk
+from diffbot_study.study_summary import answer, cells
+from diffbot_study.task_cluster import TaskEnd
+
+SMALL = {
+    "kind": "drive",
+    "repeats": 2,
+    "first_seed": 300,
+    "grid": {"encoder_counts": [512, 4096], "torque_delay": [0, 1]},
+    "sample": {"payload": [0.0, 0.5]},
+    "fixed": {"seconds": 1.0},
+    "tolerance": {"rms_position": 1000.0},
+}
+
+
+def changed(**more):
+    return study_from({**SMALL, **more}, "small")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"kind": "drving"}, "kind = 'drving': must be one of identification, drive"),
+        ({"grd": {}}, "grd: unknown; did you mean grid"),
+        ({"grid": {"encoder_count": [1]}}, "did you mean grid.encoder_counts"),
+        ({"grid": {"excitation": ["prbs"]}}, "grid.excitation: unknown"),
+        ({"grid": {"seconds": 3.0}}, "must be a list"),
+        ({"grid": {"seconds": [-1.0]}}, "must be from 0.5 to 3600"),
+        ({"grid": {"torque_delay": [0.5]}}, "must be a int"),
+        ({"sample": {"payload": [0.5, 0.1]}}, "the first must be <= the second"),
+        ({"sample": {"torque_delay": [0, 1]}}, "both in grid and in sample"),
+        ({"repeats": 0}, "repeats = 0: must be a whole number >= 1"),
+        ({"tolerance": {"rms_position": "small"}}, "must be a number"),
+        ({"robot": []}, "must be random, a name or file"),
+    ],
+)
+def test_a_wrong_study_is_refused_by_name(more, says):
+    with pytest.raises(ValueError) as caught:
+        changed(**more)
+    assert says in str(caught.value)
+
+
+def test_points_are_all_combinations_with_one_sample_for_each_seed():
+    points = changed().points()
+    assert len({point.key for point in points}) == len(points) == 2 * 2 * 2
+    payloads = {(point.seed, point.settings["payload"]) for point in points}
+    assert len(payloads) == 2
+    more = changed(grid={**SMALL["grid"], "torque_delay": [0, 1, 2]}).points()
+    assert {point.key for point in points} < {point.key for point in more}
+    # What shares a block has one delay.
+    for chunk in chunks(points):
+        assert len({point.settings["torque_delay"] for point in chunk}) == 1
+
+
+def test_rows_do_not_depend_on_who_shares_their_block():
+    points = changed(grid={}).points()
+    together = run_chunk(points)
+    alone = [row for point in points for row in run_chunk([point])]
+    for row, other in zip(together, alone, strict=True):
+        assert row["key"] == other["key"]
+        assert row["rms_position"] == pytest.approx(other["rms_position"], abs=1e-9)
+        assert set(row) <= {"key", *COLUMNS["drive"]}
+
+
+def test_a_robot_that_cannot_be_is_a_row_with_its_reason():
+    (row, other) = run_chunk(changed(grid={}, robot="nobody").points())
+    assert row["failed"] and "unknown robot 'nobody'" in row["reason"] and other["failed"]
+
+
+def test_identification_covers_the_truth_and_says_what_it_does_not_know():
+    study = study_from(
+        {"kind": "identification", "repeats": 3, "first_seed": 300, "fixed": {"seconds": 4.0}}, "i"
+    )
+    rows = run_chunk(study.points())
+    for row in rows:
+        assert row["failed"] or abs(row["error_k7"]) < 20.0
+        half = 1.959963984540054 * row["std_k7"]
+        assert row["covered_k7"] == (abs(row["k7"] - row["true_k7"]) <= half)
+    (cell,) = cells(study, rows)
+    assert cell["runs"] == 3
+    assert answer(study, [cell]) == ""
+
+
+class InProcess:
+    """A cluster of this process, whose task `lost` fails and which is interrupted after `most`."""
+
+    dashboard = "none"
+
+    def __init__(self, *_arguments, lost=None, most=None):
+        self._lost, self._most = lost, most
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exception):
+        pass
+
+    def run(self, function, tasks, seconds):
+        for number, task in enumerate(tasks):
+            if number == self._most:
+                raise KeyboardInterrupt
+            if number == self._lost:
+                yield TaskEnd(number, None, "took longer than 1 s")
+            else:
+                yield TaskEnd(number, function(task), None)
+
+
+def test_a_study_that_lost_a_task_or_was_interrupted_goes_on(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "small.yaml"
+    file.write_text(json.dumps(SMALL))
+
+    def run(folder, **ends):
+        monkeypatch.setattr(command, "Cluster", lambda *a: InProcess(*a, **ends))
+        status = command.main([str(file), "--output", str(tmp_path / folder)])
+        return status, capsys.readouterr().out
+
+    status, text = run("a", lost=0)
+    assert status == command.SOME and "4 runs failed (took longer than 1 s)" in text
+    status, text = run("a", most=0)
+    assert status == command.INTERRUPTED and "4 of them are there already" in text
+    assert run("a")[0] == 0
+    assert "8 of them are there already" in run("a")[1]
+    assert run("b")[0] == 0
+    one, other = (json.loads((tmp_path / name / "summary.json").read_text()) for name in "ab")
+
+    def by_cell(summary):
+        return sorted(json.dumps(cell, sort_keys=True) for cell in summary["cells"])
+
+    assert by_cell(one) == by_cell(other)
+    assert one["runs"] == 8
+    assert (tmp_path / "a" / "study.png").stat().st_size > 1000
+
+
+def test_a_table_has_each_row_once_whoever_is_killed(tmp_path):
+    pytest.importorskip("pyarrow")
+    from diffbot_study.parquet_store import ParquetStore
+
+    columns = {"x": "float64", "name": "string", "good": "bool"}
+    store = ParquetStore(tmp_path, columns)
+    store.append([{"key": "a", "x": 1.0, "name": "one", "good": True}, {"key": "b", "x": 2.0}])
+    store.append([{"key": "a", "x": 3.0, "good": False}])
+    (tmp_path / ".part-1.parquet").write_bytes(b"half of one")
+    again = ParquetStore(tmp_path, columns)
+    assert {row["key"]: row["x"] for row in again.rows()} == {"a": 3.0, "b": 2.0}
+    assert again.keys(good=False) == {"a"}
+    before = again.rows()
+    parts = again.parts
+    copies = {part.name: part.read_bytes() for part in parts}
+    again.compact(2)
+    assert len(again.parts) == 1 and again.rows() == before
+    # As if it had been killed before the old parts went.
+    for name, content in copies.items():
+        (tmp_path / name).write_bytes(content)
+    assert again.rows() == before
+    assert not (tmp_path / ".part-1.parquet").exists()
+    with pytest.raises(ValueError, match="types must be"):
+        ParquetStore(tmp_path, {"x": "double"})
