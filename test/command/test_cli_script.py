@@ -53,7 +53,7 @@ def run(checkout, *words, **variables):
     [
         (
             ["lanch"],
-            "calibrate, describe, export, study, fleet, reproduce, faults, test, python, setup, clean",
+            "describe, export, study, fleet, reproduce, faults, test, python, setup, clean",
         ),
         (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean 'drive'?"),
