@@ -57,8 +57,8 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
     try:
         fit = learnt.fit()
         whole = every.fit()
-    except GyroError as error:
-        return Verdict(SUBJECT, Outcome.REFUSED, str(error))
+    except GyroError as refused:
+        return Verdict(SUBJECT, Outcome.REFUSED, str(refused))
     if fit is None or whole is None:
         text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
         return Verdict(SUBJECT, Outcome.NOT_EXCITED, text)
