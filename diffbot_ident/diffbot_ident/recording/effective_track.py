@@ -57,12 +57,12 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
     try:
         fit = learnt.fit()
         whole = every.fit()
-    except GyroError as error:
-        return Verdict(SUBJECT, Outcome.REFUSED, str(error))
+    except GyroError as refused:
+        return Verdict(SUBJECT, Outcome.REFUSED, str(refused))
     if fit is None or whole is None:
         text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
         return Verdict(SUBJECT, Outcome.NOT_EXCITED, text)
-    share, windows = held.explained_by(fit)
+    share, error, windows = held.explained_by(fit)
     good = share >= LEAST_R_SQUARED
     evidence = Evidence(
         f"share of the turns that the wheels explain on held-out parts ({windows} windows of "
@@ -87,6 +87,7 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
         _values(whole, geometry),
         r_squared_fit=whole.agreement,
         r_squared_held_out=share,
+        error_held_out=error,
         error_unit="rad",
         evidence=(evidence,),
     )

@@ -169,22 +169,26 @@ class YawGyro:
         self._fit, self._fitted = self._solve(windows, wheels), int(due)
         return self._fit
 
-    def explained_by(self, fit: GyroFit) -> tuple[float, int]:
-        """Share of the gyro's turns that a fit to others explains, and the number of windows.
+    def explained_by(self, fit: GyroFit) -> tuple[float, float, int]:
+        """Share of the gyro's turns that a fit to others explains, its error, and the windows.
 
         Only the bias is taken from these readings. NaN where there are too few windows.
+
+        Returns:
+            Share, at most 1; root mean square of the error of a window, rad; number of windows.
         """
         if len(self._gyro) < 2 or len(self._wheels) < 2:
-            return math.nan, 0
+            return math.nan, math.nan, 0
         windows, wheels = self._usable()
         if len(windows.begin) < 2 * _bias_columns(windows).shape[1]:
-            return math.nan, len(windows.begin)
+            return math.nan, math.nan, len(windows.begin)
         basis, _ = np.linalg.qr(_bias_columns(windows))
         moved = _moved(windows, wheels, np.array([fit.delay]))[0]
         uneven = fit.scale * fit.radius_difference / self._geometry.separation
         left = windows.turned - moved @ np.array((fit.scale, uneven))
         turned, left = (each - basis @ (basis.T @ each) for each in (windows.turned, left))
-        return 1.0 - float(left @ left) / float(turned @ turned), len(turned)
+        squares = float(left @ left)
+        return 1.0 - squares / float(turned @ turned), math.sqrt(squares / len(left)), len(left)
 
     def _usable(self) -> tuple[_Windows, Array]:
         """Windows without gaps, whatever the delay, and the wheels."""
