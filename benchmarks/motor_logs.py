@@ -18,20 +18,6 @@ import numpy as np
 from diffbot_ident.recording.motor_analysis import MotorAnalysis, analyse_motors
 from diffbot_study.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
 
-# What is said of each fault.
-WORDS = dict(
-    zip(
-        FAULTS,
-        (
-            "left current sensor reads nothing",
-            "left current sensor reads 0.",
-            "left wheel has",
-            "sign of the left speed",
-            "motors are swapped",
-        ),
-        strict=True,
-    )
-)
 NAMES = {
     "R": "resistance",
     "Ke": "constant",
@@ -61,7 +47,7 @@ def main() -> None:
         )
     blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
     print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
-    for fault, words in WORDS.items():
+    for fault, words in FAULTS.items():
         named = sum(words in analysed(seed, fault)[1][0].verdict.reason for seed in seeds)
         print(f"{fault}: named in {named} of {len(seeds)}")
 

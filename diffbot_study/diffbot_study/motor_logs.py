@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 PERIOD, PARTS = 0.001, 4
-FAULTS = (
-    "current sensor reads nothing",
-    "current sensor reads half",
-    "three times the friction",
-    "sign of the speed",
-    "swapped motors",
-)
+# Faults of the left wheel, and what `identify` has to say of each.
+FAULTS = {
+    "current sensor reads nothing": "left current sensor reads nothing",
+    "current sensor reads half": "left current sensor reads 0.",
+    "three times the friction": "left wheel has",
+    "sign of the speed": "sign of the left speed",
+    "swapped motors": "motors are swapped",
+}
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,6 @@ import pytest
 from diffbot_ident.recording.identify import main
 from diffbot_study.motor_logs import FAULTS, drawn, make_log
 
-SAID = dict(
-    zip(
-        FAULTS,
-        (
-            "left current sensor reads nothing",
-            "left current sensor reads 0.",
-            "left wheel has",
-            "sign of the left speed",
-            "motors are swapped",
-        ),
-        strict=True,
-    )
-)
-
 
 def write(path, columns):
     names = list(columns)
@@ -59,4 +45,4 @@ def test_a_fault_is_named(tmp_path, fault):
     path = write(tmp_path / "log.csv", make_log(motors, rng, fault))
     status, summary = identify(tmp_path, path)
     assert status == 1
-    assert SAID[fault] in summary["reason"]
+    assert FAULTS[fault] in summary["reason"]

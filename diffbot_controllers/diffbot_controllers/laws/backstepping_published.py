@@ -12,10 +12,10 @@ from arc_odometry import REST, Pose, Velocity
 from arc_odometry.geometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import PolarError, offset_to_origin
-from diffbot_controllers.laws.drivetrain import Drivetrain
+from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import limit_torque
-from diffbot_controllers.laws.friction import Laws, Wheels
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
@@ -172,7 +172,7 @@ def pose_rate(pose: Pose, u: Velocity) -> Pose:
     return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
 
 
-class PublishedBackstepping:
+class PublishedBackstepping(DrivetrainLaw):
     """Listing 3 with its quirks; see StandardBackstepping for one to use.
 
     - eta' is the backward difference of eta, which is 0 before the first sample: a spike of torque
@@ -211,33 +211,15 @@ class PublishedBackstepping:
     ) -> None:
         check_positive("published backstepping", time_step=time_step)
         check_limit("published backstepping", torque_limit=torque_limit)
-        self._drivetrain = Drivetrain(dynamics, False, wheels, integral=False)
+        self.drivetrain = Drivetrain(dynamics, False, wheels, integral=False)
         self.gains = gains
         self.time_step = time_step
         self._limit = torque_limit
         self.reset()
 
-    @property
-    def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use; they may be replaced between two updates."""
-        return self._drivetrain.dynamics
-
-    @dynamics.setter
-    def dynamics(self, dynamics: DynamicParameters) -> None:
-        self._drivetrain.dynamics = dynamics
-
-    @property
-    def friction(self) -> Laws | None:
-        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
-        return self._drivetrain.friction
-
-    @friction.setter
-    def friction(self, laws: Laws) -> None:
-        self._drivetrain.friction = laws
-
     def reset(self) -> None:
         """As the listing's starting()."""
-        self._drivetrain.reset()
+        self.drivetrain.reset()
         self._eta = REST
         self._since = 0.0
         self._torque: Torque = (0.0, 0.0)
@@ -271,7 +253,7 @@ class PublishedBackstepping:
         near = error if error.e > sys.float_info.epsilon else error._replace(e=0.0)
         bar = backstep_command(near, backstep, self.gains)
         v = Velocity(bar.v + rate.v, bar.omega + rate.omega)
-        free = self._drivetrain.torque(u, wanted, v, self.dynamics.drift(u), period)
+        free = self.drivetrain.torque(u, wanted, v, self.dynamics.drift(u), period)
         torque = limit_torque(free, self._limit)
         self._torque, self._eta = torque, wanted
         self._since, self.ignored = 0.0, 0

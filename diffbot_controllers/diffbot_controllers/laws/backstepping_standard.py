@@ -21,10 +21,10 @@ from diffbot_controllers.laws.approach import (
     to_goal,
 )
 from diffbot_controllers.laws.backstepping_published import BackstepRecord, Mode, pose_rate
-from diffbot_controllers.laws.drivetrain import Drivetrain
+from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY, limit_torque
-from diffbot_controllers.laws.friction import Laws, Wheels
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import Motion, State, check_period, within
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
@@ -186,7 +186,7 @@ class BacksteppingSettings:
 STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
 
 
-class StandardBackstepping:
+class StandardBackstepping(DrivetrainLaw):
     """Parks at poses and follows trajectories, both ways round, without spikes and lag.
 
     The outer part says which velocity eta the robot should have, the inner part (VelocityServo)
@@ -229,34 +229,16 @@ class StandardBackstepping:
         self.settings = BacksteppingSettings(
             dynamics, gains, tracker, servo, direction, capture, mean_velocity, wheels
         )
-        self._drivetrain = Drivetrain(dynamics, mean_velocity, wheels)
+        self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels)
         self._approach = Approach(gains, direction)
         self._tracker = tracker
         self._servo = servo
         self._capture = capture
         self.reset()
 
-    @property
-    def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use."""
-        return self._drivetrain.dynamics
-
-    @dynamics.setter
-    def dynamics(self, dynamics: DynamicParameters) -> None:
-        self._drivetrain.dynamics = dynamics
-
-    @property
-    def friction(self) -> Laws | None:
-        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
-        return self._drivetrain.friction
-
-    @friction.setter
-    def friction(self, laws: Laws) -> None:
-        self._drivetrain.friction = laws
-
     def reset(self) -> None:
         """Forget the past."""
-        self._drivetrain.reset()
+        self.drivetrain.reset()
         self._approach.reset()
         self._mode = Mode.APPROACH
         self.record: BackstepRecord | None = None
@@ -275,8 +257,8 @@ class StandardBackstepping:
         """
         check_reference(reference)
         check_period(dt)
-        motion = self._drivetrain.motion(state, dt)
-        wanted = self._drivetrain.reference(reference, dt)
+        motion = self.drivetrain.motion(state, dt)
+        wanted = self.drivetrain.reference(reference, dt)
         u = motion.velocity
         self._mode = self._next_mode(motion.pose, wanted)
         if self._mode == Mode.TRACK:
@@ -286,10 +268,10 @@ class StandardBackstepping:
         eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
         unbounded = self._servo.unbounded(u, eta, rate, dt)
         v = self._servo.acceleration(unbounded)
-        torque = self._servo.torque(self._drivetrain, u, eta, unbounded, dt)
+        torque = self._servo.torque(self.drivetrain, u, eta, unbounded, dt)
         if self._rests(motion, wanted):
             torque = (0.0, 0.0)
-        self._drivetrain.command(torque)
+        self.drivetrain.command(torque)
         set_point, pose = reference.pose, state.pose
         error = Pose(
             set_point.x - pose.x,
@@ -322,9 +304,9 @@ class StandardBackstepping:
     def _rests(self, motion: Motion, reference: Reference) -> bool:
         """Whether the robot has come to a set point, and friction holds it there."""
         if reference.velocity != REST:
-            return self._drivetrain.rests(math.inf, math.inf, motion)
+            return self.drivetrain.rests(math.inf, math.inf, motion)
         ahead, turn = to_goal(motion.pose, reference.pose, self._approach.gains.near)
-        return self._drivetrain.rests(ahead, turn, motion)
+        return self.drivetrain.rests(ahead, turn, motion)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
         """TRACK near a moving reference and roughly in its direction, else APPROACH."""

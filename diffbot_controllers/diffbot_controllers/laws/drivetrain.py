@@ -162,6 +162,34 @@ class Drivetrain:
         self._estimate.command(torque)
 
 
+class DrivetrainLaw:
+    """A law that has a drivetrain: what is known of the robot may be replaced between updates.
+
+    Attributes:
+        drivetrain: between the law and the wheels.
+    """
+
+    drivetrain: Drivetrain
+
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """K5..K8 in use."""
+        return self.drivetrain.dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: DynamicParameters) -> None:
+        self.drivetrain.dynamics = dynamics
+
+    @property
+    def friction(self) -> Laws | None:
+        """Friction of the wheels in use; None: it is not known."""
+        return self.drivetrain.friction
+
+    @friction.setter
+    def friction(self, laws: Laws) -> None:
+        self.drivetrain.friction = laws
+
+
 class ReferenceAhead:
     """The reference when the torque that is commanded now will act.
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from arc_odometry import REST, Velocity
 from arc_odometry.geometry import check_finite, check_limit, check_positive
-from diffbot_controllers.laws.drivetrain import Drivetrain
-from diffbot_controllers.laws.friction import Laws, Wheels
+from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import Motion, State, check_period, within
 from diffbot_description import DynamicParameters, Torque
 
@@ -152,7 +152,7 @@ class LinearizingRecord:
     gains: PiGains
 
 
-class LinearizingController:
+class LinearizingController(DrivetrainLaw):
     """Torque that makes the body velocity follow a reference.
 
     Compared with the published law: gains for the control period at hand, a weighted set point,
@@ -194,24 +194,6 @@ class LinearizingController:
     def published(cls, dynamics: DynamicParameters) -> LinearizingController:
         """The law of the paper with the gains of the paper, (71), (72)."""
         return cls(dynamics, PUBLISHED, published=True)
-
-    @property
-    def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use; they may be replaced between two updates."""
-        return self.drivetrain.dynamics
-
-    @dynamics.setter
-    def dynamics(self, dynamics: DynamicParameters) -> None:
-        self.drivetrain.dynamics = dynamics
-
-    @property
-    def friction(self) -> Laws | None:
-        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
-        return self.drivetrain.friction
-
-    @friction.setter
-    def friction(self, laws: Laws) -> None:
-        self.drivetrain.friction = laws
 
     def reset(self) -> None:
         """Forget the past; the integral part is 0."""

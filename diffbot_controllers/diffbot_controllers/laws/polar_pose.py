@@ -14,10 +14,10 @@ from diffbot_controllers.laws.approach import (
     moving_offset,
     to_goal,
 )
+from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
-from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import State, check_period
-from diffbot_description import DynamicParameters, Torque
+from diffbot_description import Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
 
@@ -45,7 +45,7 @@ class PolarPoseRecord:
     loops: LinearizingRecord
 
 
-class PolarPoseController:
+class PolarPoseController(DrivetrainLaw):
     """Torque that brings the robot to a pose, by velocities (82), (83) and PI loops.
 
     Args:
@@ -63,26 +63,9 @@ class PolarPoseController:
         direction: str = "either",
     ) -> None:
         self.loops = loops
+        self.drivetrain = loops.drivetrain
         self._approach = Approach(gains, direction)
         self.reset()
-
-    @property
-    def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use; they may be replaced between two updates."""
-        return self.loops.dynamics
-
-    @dynamics.setter
-    def dynamics(self, dynamics: DynamicParameters) -> None:
-        self.loops.dynamics = dynamics
-
-    @property
-    def friction(self) -> Laws | None:
-        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
-        return self.loops.friction
-
-    @friction.setter
-    def friction(self, laws: Laws) -> None:
-        self.loops.friction = laws
 
     def reset(self) -> None:
         """Forget the past."""
@@ -104,13 +87,13 @@ class PolarPoseController:
         """
         check_reference(reference)
         check_period(dt)
-        goal = self.loops.drivetrain.reference(reference, dt).pose
-        motion = self.loops.drivetrain.motion(state, dt)
+        goal = self.drivetrain.reference(reference, dt).pose
+        motion = self.drivetrain.motion(state, dt)
         x, y, theta = moving_offset(motion.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
         wanted = Velocity(linear.value, angular.value)
         ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
-        rests = self.loops.drivetrain.rests(ahead, turn, motion)
+        rests = self.drivetrain.rests(ahead, turn, motion)
         loops = self.loops.driven(state, motion, wanted, dt, rests)
         self.record = PolarPoseRecord(
             reference=goal,

@@ -486,14 +486,11 @@ def _write_voltage(
     usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
     if not usable:
         return ()
-    gains = {
-        verdict.subject.replace(" ", "_"): {
-            value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
-            for value in verdict.values
-        }
-        for verdict in usable
+    content = {
+        **_by_subject(usable),
+        "unit": logs[0].unit,
+        "source": ", ".join(log.name for log in logs),
     }
-    content = {**gains, "unit": logs[0].unit, "source": ", ".join(log.name for log in logs)}
     return (_write_ros(directory / VOLTAGE_FILE, VOLTAGE_HEADER, content),)
 
 
@@ -518,14 +515,19 @@ def _write_motors(directory: Path, found: Sequence[MotorAnalysis], source: str) 
     usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
     if not usable:
         return ()
-    values = {
+    content = {**_by_subject(usable), "source": source}
+    return (_write_ros(directory / MOTOR_FILE, MOTOR_HEADER, content),)
+
+
+def _by_subject(verdicts: Sequence[Verdict]) -> dict[str, dict[str, dict[str, float]]]:
+    """Values and their standard deviations, as ROS parameters."""
+    return {
         verdict.subject.replace(" ", "_"): {
             value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
             for value in verdict.values
         }
-        for verdict in usable
+        for verdict in verdicts
     }
-    return (_write_ros(directory / MOTOR_FILE, MOTOR_HEADER, {**values, "source": source}),)
 
 
 def _write_ros(

@@ -10,6 +10,7 @@ integral_rows makes the rows, axis_fit the values, wiring and judgement say if t
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,6 +63,8 @@ RESPONSE_WINDOWS = 5
 # Windows of the opening. Its rows were made while the response was hardly known, and a wheel that
 # turns round was then placed badly: they are made anew each time that the response is updated.
 OPENING_WINDOWS = 20
+# Windows of the opening that are kept where the response stays unknown, as of a parked robot.
+KEPT_WINDOWS = 200
 # Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
 # whole number of samples, and that makes such a one likely enough to be used.
 SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
@@ -294,6 +297,34 @@ class _Delay:
     std: float
 
 
+class _Opening:
+    """Samples of the opening, the newest of them.
+
+    Attributes:
+        parts: each of shape (n, 5), and whether it follows the one before.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.parts: deque[tuple[bool, Array]] = deque()
+        self._most = most
+        self._kept = 0
+        self._follows = False
+
+    def interrupt(self) -> None:
+        """The next sample does not follow those before."""
+        self._follows = False
+
+    def add(self, part: Array) -> None:
+        """Keep samples, and let go of the oldest that are too many."""
+        if not len(part):
+            return
+        self.parts.append((self._follows, part))
+        self._follows = True
+        self._kept += len(part)
+        while self._kept - len(self.parts[0][1]) >= self._most:
+            self._kept -= len(self.parts.popleft()[1])
+
+
 class _Regression:
     """The regression of both axes, once the control period is known.
 
@@ -324,10 +355,11 @@ class _Regression:
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
-        # Samples of the opening, in segments; None once it is over. With a prior the response is
-        # known from the start, and what is forgotten need not be made anew.
+        # None once it is over. With a prior the response is known from the start, and what is
+        # forgotten need not be made anew.
         afresh = prior is None and forgetting == 1.0
-        self._opening: list[list[Array]] | None = [[]] if afresh else None
+        kept = KEPT_WINDOWS * self._length * rows.fine
+        self._opening = _Opening(kept) if afresh else None
         self._clear()
 
     def _clear(self) -> None:
@@ -354,7 +386,7 @@ class _Regression:
         self._decimation.interrupt()
         self._end_segment()
         if self._opening is not None:
-            self._opening.append([])
+            self._opening.interrupt()
 
     def _end_segment(self) -> None:
         self.tail = self.tail[:0]
@@ -373,7 +405,7 @@ class _Regression:
             self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
             if self._opening is not None:
-                self._opening[-1].append(part)
+                self._opening.add(part)
             if not self._until_update:
                 self._update_response()
         return learnt
@@ -417,15 +449,14 @@ class _Regression:
                 self._update_every *= 2
         self._until_update = self._update_every
 
-    def _learn_opening_anew(self, opening: list[list[Array]]) -> None:
-        """Make the rows of all samples so far with the response that is known by now."""
+    def _learn_opening_anew(self, opening: _Opening) -> None:
+        """Make the rows of all samples that are kept with the response that is known by now."""
         over = self.windows >= OPENING_WINDOWS
         self._clear()
-        for number, segment in enumerate(opening):
-            if number:
+        for follows, part in opening.parts:
+            if not follows:
                 self._end_segment()
-            for part in segment:
-                self._learn(part)
+            self._learn(part)
         if over:
             self._opening = None
 

@@ -162,7 +162,39 @@ class PublishedFilter:
             raise ValueError(f"caution = {self.caution}: must be finite and > 0")
 
 
-class KalmanEstimator:
+class _Scaled:
+    """An estimate in units of the deviations beforehand.
+
+    Args:
+        prior: what it begins with.
+        window: samples whose rows are averaged, >= 1.
+
+    Raises:
+        ValueError: the window is not >= 1.
+    """
+
+    def __init__(self, prior: Prior, window: int) -> None:
+        self._prior, self._window = prior, _checked(window)
+        self._theta: Array = np.zeros(SIZE)
+        self._information: Array = np.eye(SIZE)
+
+    @property
+    def estimate(self) -> Array:
+        """Parameters, shape (22,)."""
+        return self._prior.start + self._prior.deviation * self._theta
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations of the estimate, shape (22,)."""
+        return _deviation(self._prior, self._information)
+
+    @property
+    def information(self) -> Array:
+        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
+        return self._information
+
+
+class KalmanEstimator(_Scaled):
     """The paper's filter; all rows of an update at once, which is the same without drift.
 
     Args:
@@ -177,24 +209,8 @@ class KalmanEstimator:
     def __init__(
         self, prior: Prior, window: int = 1, kind: PublishedFilter = PublishedFilter()
     ) -> None:
-        self._prior, self._window, self._kind = prior, _checked(window), kind
-        self._theta: Array = np.zeros(SIZE)
-        self._information: Array = np.eye(SIZE)
-
-    @property
-    def estimate(self) -> Array:
-        """Parameters, shape (22,)."""
-        return self._prior.start + self._prior.deviation * self._theta
-
-    @property
-    def deviation(self) -> Array:
-        """Standard deviations as the filter has them, shape (22,)."""
-        return _deviation(self._prior, self._information)
-
-    @property
-    def information(self) -> Array:
-        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
-        return self._information
+        super().__init__(prior, window)
+        self._kind = kind
 
     def update(self, measured: Array, noise: Array) -> None:
         """See `Estimator.update`."""
@@ -216,7 +232,7 @@ class KalmanEstimator:
 _STEPS, _HALVINGS, _SMALL = 20, 12, 1e-4
 
 
-class ErrorsInVariables:
+class ErrorsInVariables(_Scaled):
     """Parameters from rows in which everything is noisy, see above.
 
     What is kept of the rows are their second moments, one set per update, so the time of an update
@@ -231,28 +247,11 @@ class ErrorsInVariables:
     """
 
     def __init__(self, prior: Prior, window: int = 1) -> None:
-        self._prior, self._window = prior, _checked(window)
-        self._theta: Array = np.zeros(SIZE)
-        self._information: Array = np.eye(SIZE)
+        super().__init__(prior, window)
         self._channels = self._in_units(channel_rows())
         self._moments = np.zeros((0, 6, 6, SIZE + 1, SIZE + 1))
         self._variances, self._floors = np.zeros((0, 1, 24)), np.zeros((0, 6, 6))
         self._counts = np.zeros(0)
-
-    @property
-    def estimate(self) -> Array:
-        """Parameters, shape (22,)."""
-        return self._prior.start + self._prior.deviation * self._theta
-
-    @property
-    def deviation(self) -> Array:
-        """Standard deviations of the estimate, shape (22,)."""
-        return _deviation(self._prior, self._information)
-
-    @property
-    def information(self) -> Array:
-        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
-        return self._information
 
     def update(self, measured: Array, noise: Array) -> None:
         """See `Estimator.update`."""

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a calibration of the odometry reads: turns of the wheels, a gyro, a pose source.
+
+All stamps of one calibration are of one clock, s, as in the headers of messages. A pose source may
+have a frame and an origin of its own, whose place in the world nobody needs to know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class ReadingsError(ValueError):
+    """Readings that cannot be used; the message names field, value, limit and what to change."""
+
+
+def _check(readings: object) -> None:
+    """Make all fields arrays of floats, (n,), finite, with ascending stamps.
+
+    Raises:
+        ReadingsError: they are not.
+    """
+    kind = type(readings).__name__
+    length = None
+    for field in fields(readings):  # type: ignore[arg-type]
+        name = f"{kind}.{field.name}"
+        try:
+            values = np.array(getattr(readings, field.name), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ReadingsError(f"{name}: must be numbers: {error}") from None
+        length = len(values) if values.ndim == 1 and length is None else length
+        if values.ndim != 1 or len(values) != length:
+            raise ReadingsError(
+                f"{name} has the shape {values.shape}: must be ({'n' if length is None else length}"
+                ",), one value per stamp"
+            )
+        if not np.isfinite(values).all():
+            index = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ReadingsError(
+                f"{name}[{index}] = {values[index]}: must be finite; leave such readings out"
+            )
+        values.flags.writeable = False
+        object.__setattr__(readings, field.name, values)
+    stamps: Array = getattr(readings, "stamps")  # noqa: B009  (any of the classes below)
+    back = np.flatnonzero(np.diff(stamps) <= 0.0)
+    if len(back):
+        index = int(back[0]) + 1
+        raise ReadingsError(
+            f"{kind}.stamps[{index}] = {stamps[index]!r} s after {stamps[index - 1]!r} s: must "
+            "ascend; sort the readings and leave out those that are there twice"
+        )
+
+
+@dataclass(frozen=True)
+class WheelTurns:
+    """Angles of both wheels.
+
+    Attributes:
+        stamps: when they were read, (n,), s, ascending.
+        left: angle of the left wheel, (n,), rad; it counts whole turns.
+        right: angle of the right wheel, (n,), rad; it counts whole turns.
+
+    Raises:
+        ReadingsError: shapes differ, a value is not finite, or stamps do not ascend.
+    """
+
+    stamps: Array
+    left: Array
+    right: Array
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class GyroReadings:
+    """Yaw rates of a gyro that is fixed to the robot.
+
+    Attributes:
+        stamps: (m,), s, ascending.
+        rate: about the axis that points upwards, (m,), rad/s, counter-clockwise.
+
+    Raises:
+        ReadingsError: shapes differ, a value is not finite, or stamps do not ascend.
+    """
+
+    stamps: Array
+    rate: Array
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class PoseReadings:
+    """Poses of a sensor that is fixed to the robot, in a frame that stands still.
+
+    Attributes:
+        stamps: (k,), s, ascending.
+        x: (k,), m.
+        y: (k,), m.
+        yaw: (k,), rad, counter-clockwise from the frame's x axis; whole turns do not matter.
+
+    Raises:
+        ReadingsError: shapes differ, a value is not finite, or stamps do not ascend.
+    """
+
+    stamps: Array
+    x: Array
+    y: Array
+    yaw: Array
+
+    def __post_init__(self) -> None:
+        _check(self)
