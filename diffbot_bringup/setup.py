@@ -21,7 +21,7 @@ setup(
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={
         "recordings": ["rosbags"],
-        "test": ["pytest", "hypothesis", "matplotlib", "pillow"],
+        "test": ["hypothesis", "matplotlib", "pillow", "pyarrow", "pytest"],
     },
     zip_safe=True,
     maintainer="diffbot maintainers",
