@@ -24,7 +24,7 @@ setup(
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={
         "recordings": ["rosbags"],
-        "test": ["pytest", "hypothesis", "matplotlib", "pillow", "websockets"],
+        "test": ["hypothesis", "matplotlib", "pillow", "pyarrow", "pytest", "websockets"],
     },
     zip_safe=True,
     maintainer="diffbot maintainers",

@@ -7,9 +7,10 @@ a deviation tau, which is what is left of the median absolute deviation without 
 to half of the robots may be faulty and neither centre nor spread follows them.
 
 An alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities, by Student's t
-with as many degrees of freedom as the type has robots less one, and by Sidak's correction for the
-number of quantities and for the number of robots in the whole fleet: a fleet without a fault gets
-any alarm at all with the chance that was asked for (where its robots spread normally).
+with the degrees of freedom that a median absolute deviation of the type's robots is worth, and by
+Sidak's correction for the number of quantities and for the number of robots in the whole fleet: a
+fleet without a fault gets any alarm at all with the chance that was asked for, where its robots
+spread normally.
 
 A cause is the signature that explains a robot's deviations with the least Akaike criterion, chi^2
 + 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2).
@@ -39,6 +40,8 @@ to the type's medians."""
 FEWEST, RECORDINGS = 5, 2
 # Of a median against a mean; of a median absolute deviation against a standard deviation.
 MEDIAN, MAD = 1.2533, 1.4826
+# Of a median absolute deviation, against a standard deviation of normal numbers.
+EFFICIENCY = 0.37
 # Largest chi^2 per degree of freedom that a cause may leave.
 UNEXPLAINED = 20.0
 # In SI units; smaller medians are no scale.
@@ -160,7 +163,7 @@ def _compare(
     whole = np.sqrt(spread**2 + errors**2 + known)
     scores = deviation / np.maximum(whole, 1e-12)
     worst = np.abs(scores).max(axis=1)
-    single = 2.0 * stats.t.sf(worst, len(robots) - 1)
+    single = 2.0 * stats.t.sf(worst, EFFICIENCY * (len(robots) - 1))
     p_values = -np.expm1(len(QUANTITIES) * np.log1p(-np.minimum(single, 1.0 - 1e-16)))
     found = [
         (
