@@ -41,6 +41,8 @@ from diffbot_study.random_robots import RandomRobot, draw, record_random
 
 LEARN, HELD_OUT = 15.0, 8.0  # s
 AXES = ("forward", "turning")
+# Overshoot from which on its own relative error says something.
+LARGE = 0.05
 # Steps of a period at which the true speed is looked at.
 FINE = 4
 
@@ -244,7 +246,7 @@ def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: flo
     pids = [LoadedPid(nodes[name]) for name in ("left_wheel_pid", "right_wheel_pid")]
     geometry = drawn.robot.geometry
     late = _Late(drawn.delay * drawn.period / period)
-    length, run_up = 0.5, 2.0 * speed + speed**2 / linear["max_acceleration"]
+    length, run_up = 0.5, 8.0 * speed + speed**2 / linear["max_acceleration"]
     v = omega = largest = 0.0
     measured = (0.0, 0.0)
     with contextlib.closing(make_simulator("ideal", drawn.robot)) as engine:
@@ -283,13 +285,19 @@ def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: flo
     return math.inf
 
 
-def print_bends(seeds: range) -> None:
+def print_bends(seeds: range, verbose: bool) -> None:
     """Deviations as shares of their tolerances."""
     shares = []
     with TemporaryDirectory() as folder:
         for seed in seeds:
             for bend in bends(seed, Path(folder)) or ():
                 shares.append(bend.deviation / bend.tolerance)
+                if verbose:
+                    print(
+                        f"seed {seed}: radius {bend.radius:g} m at {bend.speed:.2f} m/s: "
+                        f"{1e3 * bend.deviation:.1f} mm of {1e3 * bend.tolerance:.0f}",
+                        flush=True,
+                    )
     print(
         f"{len(seeds)} robots, {len(shares)} bends at the speed of the table: deviation over "
         f"tolerance median {np.median(shares):.2f}, 5th and 95th percentile "
@@ -308,7 +316,7 @@ def main() -> None:
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.robots)
     if options.bends:
-        print_bends(seeds)
+        print_bends(seeds, options.verbose)
         return
     found: list[Answer] = []
     refused = 0
@@ -328,14 +336,23 @@ def main() -> None:
                         flush=True,
                     )
     print(f"{options.robots} robots, {refused} not identified; {len(found)} steps")
-    for name in ("settling", "overshoot"):
-        told = [answer for answer in found if math.isfinite(answer.predicted_settling)]
-        size = np.abs([getattr(answer, f"{name}_error") for answer in told])
-        print(
-            f"{name}: error median {100 * np.median(size):.1f} %, 95th percentile "
-            f"{100 * np.percentile(size, 95):.1f} %, largest {100 * size.max():.1f} %; within "
-            f"10 %: {np.count_nonzero(size <= 0.1)} of {len(size)}"
-        )
+    told = [answer for answer in found if math.isfinite(answer.predicted_settling)]
+    large = [answer for answer in told if answer.predicted_overshoot >= LARGE]
+    for name, errors in (
+        ("settling time", [answer.settling_error for answer in told]),
+        ("peak of the step", [answer.overshoot_error for answer in told]),
+        (
+            f"overshoot where at least {100 * LARGE:g} % are predicted",
+            [answer.overshoot / answer.predicted_overshoot - 1.0 for answer in large],
+        ),
+    ):
+        size = np.abs(errors)
+        if len(size):
+            print(
+                f"{name}: error median {100 * np.median(size):.1f} %, 95th percentile "
+                f"{100 * np.percentile(size, 95):.1f} %, largest {100 * size.max():.1f} %; within "
+                f"10 %: {np.count_nonzero(size <= 0.1)} of {len(size)}"
+            )
 
 
 if __name__ == "__main__":
