@@ -53,7 +53,8 @@ def run(checkout, *words, **variables):
     [
         (
             ["lanch"],
-            "launch, run, echo, identify, calibrate, describe, reproduce, faults, test, python, setup, clean",
+            "launch, run, echo, identify, calibrate, describe, reproduce, faults, test, python, "
+            "setup, clean",
         ),
         (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean 'drive'?"),
