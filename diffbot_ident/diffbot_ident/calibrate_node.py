@@ -203,8 +203,10 @@ class CalibrateNode(Node):
         """Calibrate; returns the exit status."""
         if self.values.motion != MOTIONS[0]:
             self.get_logger().info(
-                "the square is driven: measure where the robot stands against where it began, and "
-                "give the ends of both ways to: diffbot calibrate --help"
+                "the square is driven: measure how far ahead (X) and left (Y) of its start the "
+                "robot stands, drive both ways (sense:=cw, sense:=ccw) some times, and type in: "
+                f"diffbot calibrate --umbmark --robot {self.values.robot} --side M --cw X,Y ... "
+                "--ccw X,Y ..."
             )
             return 0
         collected = self._collected

@@ -287,10 +287,13 @@ class WheelGeometryFit:
         self._used = np.ones(count, dtype=bool)
         self._noise = Noise()
         self._walk = np.zeros((count, self._size))
+        # The gyro is looked at where the first guess has the knots, whatever the delays become: its
+        # noise must not change with them, or a delay would be fitted to it.
+        self._gyro_at = self._taken(self._beta) + first.get("gyro_delay", 0.0)
         if self.drive.poses is not None:
             self._begin_walk()
         if self._gyro_turned is not None:
-            self._walk[:, -2] = self._gyro_rest(self._beta, self._walk)
+            self._walk[:, -2] = self._gyro_residual(self._beta, self._walk)
 
     # What is measured, and what the parameters say of it.
 
@@ -338,21 +341,18 @@ class WheelGeometryFit:
                 (yaw + np.pi) % (2.0 * np.pi) - np.pi,
             ]
         if self.drive.gyro is not None:
-            columns.append(self._gyro_residual(beta, walk, taken, odometry[:, 2]))
+            columns.append(self._gyro_residual(beta, walk))
         return np.stack(columns, axis=1), odometry
 
-    def _gyro_residual(self, beta: Array, walk: Array, taken: Array, heading: Array) -> Array:
+    def _gyro_residual(self, beta: Array, walk: Array) -> Array:
         assert self.drive.gyro is not None and self._gyro_turned is not None
-        rate = self._get(beta, "gyro_delay_rate") * (taken - self._middle)
-        late = taken + self._get(beta, "gyro_delay") + rate
-        integral = np.interp(late, self.drive.gyro.stamps, self._gyro_turned)
+        stamps = self._gyro_at
+        rate = self._get(beta, "gyro_delay_rate") * (stamps - self._middle)
+        heading = self._path(beta).headings(stamps - self._get(beta, "gyro_delay") - rate)
+        integral = np.interp(stamps, self.drive.gyro.stamps, self._gyro_turned)
         # The scale is not put on the walk: a larger one would ask for less slip, and would win.
         turned: Array = integral - self._get(beta, "gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
-
-    def _gyro_rest(self, beta: Array, walk: Array) -> Array:
-        taken = self._taken(beta)
-        return self._gyro_residual(beta, walk, taken, self._path(beta).headings(taken))
 
     def _begin_walk(self) -> None:
         """The walk by running medians; jumps of the pose source's frame; first noise levels."""
