@@ -21,7 +21,11 @@ from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
-from diffbot_bringup.workspace.study_packages import StudyPackages, wants_study_packages
+from diffbot_bringup.workspace.study_packages import (
+    STUDY_COMMANDS,
+    StudyPackages,
+    wants_study_packages,
+)
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 _USAGE_STATUS = 2
@@ -72,7 +76,8 @@ def _main(root: Path, argv: list[str]) -> int:
             say(f"the tests with Gazebo are left out: {error}")
     study = None
     # A ROS 2 install has its own way to get them; the command says which.
-    if wants_study_packages(command, words) and isinstance(environment, WheelsEnvironment):
+    wheels = isinstance(environment, WheelsEnvironment)
+    if wheels and command in STUDY_COMMANDS and wants_study_packages(command, words):
         try:
             study = set_up_study(root, environment)
         except SetupError as error:

@@ -15,7 +15,8 @@ from pathlib import Path
 from diffbot_bringup.workspace.environment import Stamps, digest, without_other_ros
 from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
 
-COMMANDS = ("study", "fleet")
+# Commands of ./diffbot that may want them.
+STUDY_COMMANDS = ("study", "fleet", "test", "setup")
 PART = "study"
 _STEP = "study"
 
@@ -27,7 +28,7 @@ def wants_study_packages(command: str, words: list[str]) -> bool:
     if command == "test":
         packages = words[: words.index("--")] if "--" in words else words
         return not packages or "diffbot_bringup" in packages
-    return command in COMMANDS or (command == "setup" and PART in words)
+    return command in ("study", "fleet") or (command == "setup" and PART in words)
 
 
 class StudyPackages:
