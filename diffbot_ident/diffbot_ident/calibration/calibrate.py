@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
+from scipy.stats import t as student
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import CalibrationError
@@ -262,6 +263,10 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantit
     half = (after.right_radius - after.left_radius) / (2.0 * mean)
     names = ("log_radius", "log_ratio", "log_track")
     index = [fit.names.index(n) if n in fit.names else None for n in names]
+    # Slip makes the intervals, and its level is an estimate of a few degrees of freedom itself.
+    doubt = fit.noise_std["path"]
+    freedom = 2.0 / doubt**2 if math.isfinite(doubt) else math.inf
+    quantile = float(student.ppf(0.975, freedom)) if freedom < 1e3 else NORMAL_95
 
     def std(*weights: float) -> float:
         """Of a sum of the three logarithms."""
@@ -277,7 +282,7 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantit
             return Quantity(value, -math.inf, math.inf, "m", False, _NO_SCALE)
         if NORMAL_95 * spread > WIDEST["1"]:
             return Quantity(value, -math.inf, math.inf, "m", False, lacks)
-        width = math.exp(NORMAL_95 * spread)
+        width = math.exp(quantile * spread)
         return Quantity(value, value / width, value * width, "m")
 
     # d log r_l = d log r - (1 + h) / 2 d log ratio, with h = (r_r - r_l) / (r_r + r_l).
