@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import Arc, DiffOdometry, Pose, WheelGeometry
-from arc_odometry.odometry import propagate
+from arc_odometry.odometry import Spread, propagate
 from diffbot_ident.calibration.random_walk_fit import LinearProblem, solve
 from diffbot_ident.calibration.readings import WheelTurns
 from diffbot_ident.calibration.wheel_path import WheelPath
@@ -80,7 +80,9 @@ def test_held_out_covariance_is_that_of_the_odometry() -> None:
     total, _ = held_out._covariances(wheels, ends, geometry, fit, True)
     left, right = 0.075 * 5.0 * held_out.WINDOW, 0.075 * 8.0 * held_out.WINDOW
     arc = Arc(0.5 * (left + right), (right - left) / 0.27)
-    exact = propagate(np.zeros((3, 3)), Pose(0, 0, 0), arc, (k * left, k * right), 0.27)
+    spread = propagate(Spread(*[0.0] * 6), Pose(0, 0, 0), arc, (k * left, k * right), 0.27)
+    xx, xy, xt, yy, yt, tt = spread
+    exact = np.array([[xx, xy, xt], [xy, yy, yt], [xt, yt, tt]])
     order = [2, 0, 1]
     sizes = np.sqrt(np.diag(exact)[order])
     # Steps of 0.1 s: the sum is that of midpoints.

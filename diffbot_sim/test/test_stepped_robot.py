@@ -124,7 +124,7 @@ def test_what_these_simulators_lack_is_named():
     robot = load_robot("twil")
     assert left_out(robot, "gz") == left_out(robot, "gazebo_ros") == []
     friction = replace(robot.friction, coulomb_backward=(0.1, 0.1), rolling_resistance=0.01)
-    robot = replace(robot, friction=friction, drive=Drive((0.1, 0.1)))
+    robot = replace(robot, friction=friction, drive=Drive(dead_band=(0.1, 0.1)))
     names = ["friction.coulomb_backward", "friction.rolling_resistance"]
     assert left_out(robot, "gz") == names
     assert left_out(robot, "gazebo_ros") == [*names, "drive.dead_band"]

@@ -21,7 +21,7 @@ FILES = {
     for path in sorted(ROOT.glob("*/launch/*.launch.xml"))
 }
 # Any text will do: folders, files to be made, and names of topics.
-FREE = {"results", "last_good", "reference", "odom", "cmd_vel"}
+FREE = {"results", "last_good", "reference", "odom", "cmd_vel", "imu_topic", "pose_topic"}
 
 
 def check(name, *words):
@@ -44,7 +44,7 @@ CASES = [(name, argument) for name in FILES for argument in own_arguments(name)]
 
 
 def test_all_launch_files_are_here():
-    assert len(FILES) == 11
+    assert len(FILES) == 12
     assert len(CASES) > 150
 
 
@@ -142,6 +142,7 @@ def test_a_file_that_does_not_say_what_it_is_takes_any_text(tmp_path):
 WRONG = {  # each kind, and each launch file
     "adaptive": "laps:=x",
     "backstepping": "goal:=there",
+    "calibrate": "motion:=umbmrk",
     "gazebo_ros": "gui:=maybe",
     "gz": "encoder_counts:=1.5",
     "gz_ros2_control": "robt:=twil",

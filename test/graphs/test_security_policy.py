@@ -45,7 +45,7 @@ WORDS = {
     "pose_step": "1,0,0 --ros-args -r command:=pose_controller/command",
     "trajectory_publisher": "--ros-args -r reference:=backstep_controller/reference "
     "-r command:=trajectory_publisher/command",
-    "ident": "--ros-args -p lock_step:=true",
+    "ident": "--ros-args -p lock_step:=true -p imu:=true",
     "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] "
     "-p wait_for_reference:=true",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",

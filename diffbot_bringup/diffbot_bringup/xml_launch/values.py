@@ -55,6 +55,8 @@ def form_of(name: str, default: str, share: Share) -> Form | None:
         return partial(_file, words)
     if name == "robot" and default in (robots := _robots(share)):
         return partial(_robot, robots)
+    if name == "simulated_robot" and default in _NONE:
+        return partial(_robot, ["none", *_robots(share)])
     form = _NAMED.get(name)
     if form is not None and (default in _NONE or form(default) is None):
         return form

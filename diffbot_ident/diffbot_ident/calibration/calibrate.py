@@ -28,6 +28,8 @@ HELD_OUT = 0.3
 """Share of the drive, its end, that proves the calibration."""
 # Half widths of a 95 % interval up to which a value counts as identified.
 WIDEST = {"m": 0.05, "rad": math.radians(5.0), "s": 0.05, "1": 0.05, "lever": 0.05}
+# Standard deviation of the path noise's logarithm where the likelihood does not bound it.
+MOST_DOUBT = 3.0
 # Sensors must overlap with the wheels for this long, s, and this share of the shorter one.
 SHORTEST, OVERLAP = 10.0, 0.5
 # Drift of a clock, in standard deviations and s/s, from which on it is one.
@@ -260,42 +262,58 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantit
     """All values with their intervals."""
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     mean = 0.5 * (after.left_radius + after.right_radius)
-    half = (after.right_radius - after.left_radius) / (2.0 * mean)
+    skew = (after.right_radius - after.left_radius) / (2.0 * mean)
     names = ("log_radius", "log_ratio", "log_track")
     index = [fit.names.index(n) if n in fit.names else None for n in names]
-    # Slip makes the intervals, and its level is an estimate of a few degrees of freedom itself.
-    doubt = fit.noise_std["path"]
-    freedom = 2.0 / doubt**2 if math.isfinite(doubt) else math.inf
-    quantile = float(student.ppf(0.975, freedom)) if freedom < 1e3 else NORMAL_95
 
-    def std(*weights: float) -> float:
-        """Of a sum of the three logarithms."""
+    def half_width(*weights: float) -> float:
+        """Of the 95 % interval of a sum of the three logarithms."""
         if any(w and i is None for w, i in zip(weights, index, strict=True)):
             return math.inf
-        chosen = [(w, i) for w, i in zip(weights, index, strict=True) if i is not None]
-        row = np.array([w for w, _ in chosen])
-        at = [i for _, i in chosen]
-        return math.sqrt(max(0.0, float(row @ fit.covariance[np.ix_(at, at)] @ row)))
+        row = np.zeros(len(fit.names))
+        for weight, i in zip(weights, index, strict=True):
+            if i is not None:
+                row[i] = weight
+        variance = max(0.0, float(row @ fit.covariance @ row))
+        of_slip = float(row @ fit.slip_covariance @ row)
+        return _quantile(variance, of_slip, fit) * math.sqrt(variance)
 
-    def relative(value: float, spread: float) -> Quantity:
-        if math.isinf(spread):
+    def relative(value: float, half: float) -> Quantity:
+        if math.isinf(half):
             return Quantity(value, -math.inf, math.inf, "m", False, _NO_SCALE)
-        if NORMAL_95 * spread > WIDEST["1"]:
+        if half > WIDEST["1"]:
             return Quantity(value, -math.inf, math.inf, "m", False, lacks)
-        width = math.exp(quantile * spread)
+        width = math.exp(half)
         return Quantity(value, value / width, value * width, "m")
 
-    # d log r_l = d log r - (1 + h) / 2 d log ratio, with h = (r_r - r_l) / (r_r + r_l).
+    # d log r_l = d log r - (1 + s) / 2 d log ratio, with s = (r_r - r_l) / (r_r + r_l).
     found = {
-        "left_radius": relative(after.left_radius, std(1.0, -0.5 * (1.0 + half), 0.0)),
-        "right_radius": relative(after.right_radius, std(1.0, 0.5 * (1.0 - half), 0.0)),
-        "track": relative(after.separation, std(1.0, 0.0, 1.0)),
-        "track_over_mean_radius": relative(after.separation / mean, std(0.0, 0.0, 1.0)),
-        "radius_ratio": relative(after.right_radius / after.left_radius, std(0.0, 1.0, 0.0)),
+        "left_radius": relative(after.left_radius, half_width(1.0, -0.5 * (1.0 + skew), 0.0)),
+        "right_radius": relative(after.right_radius, half_width(1.0, 0.5 * (1.0 - skew), 0.0)),
+        "track": relative(after.separation, half_width(1.0, 0.0, 1.0)),
+        "track_over_mean_radius": relative(after.separation / mean, half_width(0.0, 0.0, 1.0)),
+        "radius_ratio": relative(after.right_radius / after.left_radius, half_width(0.0, 1.0, 0.0)),
     }
     for name in ("track_over_mean_radius", "radius_ratio"):
         found[name] = replace(found[name], unit="1")
     return found | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
+
+
+def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
+    """Student's quantile for a variance of which the part by slip is known so well only.
+
+    By Satterthwaite (1946): the variance is taken for a chi^2 of as many degrees of freedom as give
+    it the same uncertainty.
+
+    Args:
+        variance: of a value.
+        of_slip: its derivative with respect to the logarithm of the path noise.
+        fit: knows how well the path noise is known.
+    """
+    doubt = abs(of_slip) * min(fit.noise_std["path"], MOST_DOUBT)
+    if doubt <= 0.0 or variance <= 0.0:
+        return NORMAL_95
+    return float(student.ppf(0.975, max(2.0 * (variance / doubt) ** 2, 1.0)))
 
 
 _SENSOR = {

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 from diffbot_ident.calibration.results import write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
+from diffbot_ident.progress import Progress
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
@@ -116,12 +117,28 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         type=Path,
         help="folder of the results (default: results/<date>-calibrate)",
     )
-    parser.add_argument("--no-pictures", dest="pictures", action="store_false", help="only numbers")
+    parser.add_argument(
+        "--no-pictures", dest="pictures", action="store_false", help="only numbers, no page"
+    )
     return parser
 
 
-def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
-    """Calibrate; returns the exit status."""
+# Writes the page of a calibration into the folder of its results; its path.
+WritePage = Callable[[Calibration, Path], Path]
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "calibrate",
+    write_page: WritePage | None = None,
+) -> int:
+    """Calibrate; returns the exit status.
+
+    Args:
+        argv: the command line's words; None: the process's.
+        program: its name, for messages.
+        write_page: for --pictures; None: there is no page.
+    """
     parser = parser_of(program)
     words = sys.argv[1:] if argv is None else argv
     # A pair such as -0.1,0.2 is no option.
@@ -134,7 +151,7 @@ def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
     if not console.is_terminal:
         console = Console(width=WIDTH)
     try:
-        return _run(found, console)
+        return _run(found, console, write_page)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
         return INTERRUPTED
@@ -146,7 +163,7 @@ def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
         return USAGE
 
 
-def _run(found: argparse.Namespace, console: Console) -> int:
+def _run(found: argparse.Namespace, console: Console, write_page: WritePage | None) -> int:
     began = time.monotonic()
     robot = None if found.robot is None else load_robot(found.robot)
     geometry = _given(found, robot)
@@ -171,6 +188,8 @@ def _run(found: argparse.Namespace, console: Console) -> int:
         "wall_time": time.monotonic() - began,
     }
     paths = write_results(calibration, folder, robot=robot, about=about, pictures=found.pictures)
+    if found.pictures and write_page is not None:
+        paths.append(write_page(calibration, folder))
     show(console, calibration)
     for path in paths:
         _say(console, str(path))
@@ -216,16 +235,20 @@ def _recorded(
         columns=found.columns,
         described=None if robot is None else (robot.joints.left, robot.joints.right),
     )
-    readings = read_readings(found.files, options, geometry)
+    with Progress("calibrate", None, console) as progress:
+        progress.show("reading")
+        readings = read_readings(found.files, options, geometry)
     for note in readings.notes:
         _say(console, note)
-    return calibrate(
-        readings.wheels,
-        geometry=geometry,
-        gyro=readings.gyro,
-        poses=readings.poses,
-        gyro_scale_std=found.gyro_scale_std,
-    )
+    with Progress("calibrate", None, console) as progress:
+        progress.show("fitting radii and track")
+        return calibrate(
+            readings.wheels,
+            geometry=geometry,
+            gyro=readings.gyro,
+            poses=readings.poses,
+            gyro_scale_std=found.gyro_scale_std,
+        )
 
 
 STYLES = {Outcome.CALIBRATED: "cyan", Outcome.CONFIRMED: "green", Outcome.REFUSED: "red"}

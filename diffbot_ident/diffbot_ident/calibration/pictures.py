@@ -35,6 +35,8 @@ SIZES = {
     "track_over_mean_radius": ("track / radius", 1.0),
     "radius_ratio": ("right / left", 1.0),
 }
+BEFORE, AFTER = "odometry before", "odometry after"
+POSES, LEFT_OUT = "pose source", "left out"
 # Characters of a reason below a title.
 MOST = 118
 
@@ -97,21 +99,12 @@ def way_figure(calibration: Calibration, fit: Fit) -> Figure:
     figure = new_figure("Way of the robot: pose source and odometry", _cut(calibration.reason), 5.2)
     axes = figure.add_axes((0.08, 0.1, 0.9, 0.72))
     quiet(axes)
-    poses = fit.drive.poses
-    assert poses is not None
-    taken = fit.taken(fit.drive.stamps)
-    begin = _first_jump(fit)
-    used = fit.used[:begin]
-    axes.plot(*poses[:begin][used][:, :2].T, ".", color=QUIET, markersize=3, label="pose source")
-    left_out = ~used
-    axes.plot(*poses[:begin][left_out][:, :2].T, "x", color=INK, markersize=4, label="left out")
-    for geometry, colour, label in (
-        (calibration.given, ORANGE, "odometry before"),
-        (calibration.geometry, BLUE, "odometry after"),
-    ):
-        x, y = _in_frame(fit, geometry, taken[:begin])
-        axes.plot(x, y, color=colour, linewidth=1.2, label=label)
-    span = poses[:begin][used][:, :2]
+    found = ways(calibration, fit)
+    span = found[POSES]
+    axes.plot(*span.T, ".", color=QUIET, markersize=3, label=POSES)
+    axes.plot(*found[LEFT_OUT].T, "x", color=INK, markersize=4, label=LEFT_OUT)
+    for label, colour in ((BEFORE, ORANGE), (AFTER, BLUE)):
+        axes.plot(*found[label].T, color=colour, linewidth=1.2, label=label)
     if len(span):
         low, high = span.min(axis=0) - 0.5, span.max(axis=0) + 0.5
         axes.set_xlim(low[0], high[0])
@@ -121,6 +114,25 @@ def way_figure(calibration: Calibration, fit: Fit) -> Figure:
     axes.set_ylabel("y in m")
     legend(figure, 0.75)
     return figure
+
+
+def ways(calibration: Calibration, fit: Fit) -> dict[str, Array]:
+    """Ways up to the first jump of the pose source's frame, [x, y] in it, m, (n, 2) each, by name.
+
+    Args:
+        calibration: what was found.
+        fit: of it, with a pose source.
+    """
+    poses = fit.drive.poses
+    assert poses is not None
+    taken = fit.taken(fit.drive.stamps)
+    begin = _first_jump(fit)
+    used, places = fit.used[:begin], poses[:begin, :2]
+    odometry = {
+        name: np.stack(_in_frame(fit, geometry, taken[:begin]), axis=1)
+        for name, geometry in ((BEFORE, calibration.given), (AFTER, calibration.geometry))
+    }
+    return {**odometry, POSES: places[used], LEFT_OUT: places[~used]}
 
 
 def _first_jump(fit: Fit) -> int:

@@ -46,6 +46,7 @@ POSE_TYPES = (
     ODOMETRY,
 )
 STATES = Role("--joint-states", (JOINT_STATE,), "joint states")
+NO_TOPIC = "none"  # do not use such a sensor
 IMU = Role("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = Role("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS, TF_TYPE = ("/tf", "tf"), "tf2_msgs/msg/TFMessage"
@@ -256,13 +257,15 @@ def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> tuple[str, str]
 
 
 def _imu_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
-    if options.imu is None and not candidates(bag.topics, IMU):
+    if options.imu == NO_TOPIC or (options.imu is None and not candidates(bag.topics, IMU)):
         return None
     return choose(bag.topics, IMU, options.imu)
 
 
 def _pose_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
     """The chosen one, or the only one that is not made of the wheels."""
+    if options.pose == NO_TOPIC:
+        return None
     if options.pose is not None:
         return choose(bag.topics, POSE, options.pose)
     found = [topic for topic in candidates(bag.topics, POSE) if topic.name not in NEVER]

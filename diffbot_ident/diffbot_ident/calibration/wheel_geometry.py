@@ -125,6 +125,7 @@ class Fit:
         names: of the parameters, of GEOMETRY, POSE, GYRO and DRIFT.
         values: of them, (p,).
         covariance: (p, p).
+        slip_covariance: what the covariance grows by with the logarithm of the path noise, (p, p).
         noise: the levels, of those that play a part.
         noise_std: standard deviation of the logarithm of each, by name; inf: cannot be told.
         walk: (a, c_x, c_y) and (B, b) of the gyro at the knots, (K, n).
@@ -137,6 +138,7 @@ class Fit:
     names: tuple[str, ...]
     values: Array
     covariance: Array
+    slip_covariance: Array
     noise: Noise
     noise_std: dict[str, float]
     walk: Array
@@ -609,16 +611,17 @@ class WheelGeometryFit:
 
     def _found(self, solution: Solution) -> Fit:
         residuals, odometry = self._predict(self._beta, self._walk)
-        covariance, correlation = solution.covariance, 0.0
+        covariance, correlation, widened = solution.covariance, 0.0, 1.0
         if self.drive.poses is not None:
             correlation = max(_correlation(residuals[:, i], self._used) for i in range(3))
             if correlation > 4.0 / math.sqrt(len(residuals)):
                 # Not white: so many fewer readings tell something of their own.
-                covariance = covariance * (1.0 + correlation) / (1.0 - min(correlation, 0.98))
+                widened = (1.0 + correlation) / (1.0 - min(correlation, 0.98))
         return Fit(
             names=self._names,
             values=self._beta,
-            covariance=covariance,
+            covariance=widened * covariance,
+            slip_covariance=widened * self._slip_covariance(),
             noise=self._noise,
             noise_std=self._noise_std(odometry),
             walk=self._walk,
@@ -627,6 +630,20 @@ class WheelGeometryFit:
             drive=self.drive,
             correlation=correlation,
         )
+
+    def _slip_covariance(self) -> Array:
+        """Derivative of the covariance with respect to the logarithm of the path noise."""
+        problem, odometry = self._linear()
+        steps, step = self._steps(odometry), 0.2
+        less, more = (
+            solve(
+                problem,
+                *self._informations(replace(self._noise, path=self._noise.path * factor), steps),
+            ).covariance
+            for factor in (math.exp(-step), math.exp(step))
+        )
+        slope: Array = (more - less) / (2.0 * step)
+        return slope
 
     def _noise_std(self, _odometry: Array) -> dict[str, float]:
         """Standard deviation of each level's logarithm, from the curvature of the likelihood."""

@@ -58,6 +58,11 @@ class Ros2ControlSimulatorNode(Node):
         self.values = values = declare(self, Ros2ControlParameters)
         refuse_unsupported(values)
         self.robot = load_robot(values.robot)
+        if self.robot.drive.torque_constant is not None:
+            raise ValueError(
+                f"drive.effort_unit = {self.robot.drive.effort_unit} of {self.robot.name}: the "
+                f"controllers of sim:={values.sim} take N m; use sim:=mujoco, ideal, gazebo or gz"
+            )
         if absent := left_out(self.robot, values.sim):
             self.get_logger().warning(
                 f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
