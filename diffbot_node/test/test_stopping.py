@@ -170,7 +170,8 @@ def test_wheels_that_stand_under_torque_stop_it_and_enabled_they_are_looked_at_a
     assert commands[1] == (1.0, 1.0) and commands[-1] == ZERO
     assert "the left wheel's angle has stood still" in graph.node.stopped_by
     assert enable(graph).success
-    assert [graph.say() for _ in range(3)] == [(1.0, 1.0)] * 3
+    # The rate limit may take more than one of them: states are answered as fast as they come.
+    assert [graph.say() for _ in range(10)][-1] == (1.0, 1.0) and not graph.node.stopped_by
     graph.stamp += 1.0  # what was before a gap says nothing
     assert graph.say() == ZERO and not graph.node.stopped_by
 

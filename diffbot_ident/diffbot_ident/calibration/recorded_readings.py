@@ -248,6 +248,10 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
 def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> tuple[str, str]:
     with closing(bag.peek(states)) as messages:
         names = list(dict.fromkeys(n for m in islice(messages, LOOKED_AT) for n in m.name))
+    if not names:
+        raise RecordingError(
+            f"{states.name} names no joint, or holds no message: record it while the robot drives"
+        )
     described = [] if options.described is None else [options.described]
     try:
         return find_wheels(names, options.left, options.right, described)
