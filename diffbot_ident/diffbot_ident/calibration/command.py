@@ -141,10 +141,16 @@ def main(
     """
     parser = parser_of(program)
     words = sys.argv[1:] if argv is None else argv
-    # A pair such as -0.1,0.2 is no option.
-    found = parser.parse_args([f" {w}" if re.match(r"-[\d.][^=]*,", w) else w for w in words])
+    # A pair such as -0.1,0.2 and an axis such as -z are no options.
+    values = re.compile(r"-[\d.][^=]*,|-[xyz]$")
+    found = parser.parse_args([f" {w}" if values.match(w) else w for w in words])
     if bool(found.files) == found.umbmark:
         parser.error("give recordings, or --umbmark with --side, --cw and --ccw")
+    if not 0.0 < found.gyro_scale_std < 1.0:
+        parser.error(
+            f"--gyro-scale-std {found.gyro_scale_std:g}: must be > 0 and < 1; 0.005 means 1 % in "
+            "19 of 20"
+        )
     if found.umbmark and not (found.side and found.cw and found.ccw):
         parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
     console = Console()
