@@ -86,6 +86,8 @@ def way_section(ways: Mapping[str, ArrayLike]) -> Section:
         places = np.asarray(way, float).reshape(-1, 2)
         dots = name in READINGS
         curves.append(Curve(name, places[:, 0], places[:, 1], role, dots=dots))
+    # Lines over dots, which would hide them.
+    curves.sort(key=lambda curve: not curve.dots)
     chart = Chart("way", "Way", "y, m", curves, "x, m", None, equal=True)
     return Section("Way", "", [chart], wide=True)
 

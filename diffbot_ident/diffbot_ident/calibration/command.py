@@ -54,8 +54,8 @@ examples:
   diffbot calibrate drive.mcap --robot twil --tf map base_link
   diffbot calibrate log.csv --robot twil \\
       --columns time=t,left_position=l,right_position=r,gyro_z=w*deg
-  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 \\
-      --ccw -0.1,0.2 -0.09,0.19 --straight 4.000,4.061 4.000,4.058
+  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 \\
+      --ccw -0.08,0.08 -0.06,0.07 --straight 4.000,4.061 4.000,4.058
 
 exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage
 or unreadable files; 130 interrupted by Ctrl-C."""

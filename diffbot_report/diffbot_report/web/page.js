@@ -56,6 +56,7 @@
     if (chart.equal) {
       plan.yaxis.scaleanchor = "x";
       plan.hovermode = "closest";
+      place.style.height = "36rem";
     }
     const line = { xref: "paper", x0: 0, x1: 1, type: "line" };
     plan.shapes = chart.limits.map((y) => ({ ...line, y0: y, y1: y,
