@@ -13,7 +13,7 @@ from pathlib import Path
 
 from diffbot_bringup.usage import UsageError
 
-SUMMARY, REPORT = "summary.json", "report.html"
+SUMMARY, REPORT, RECORDING = "summary.json", "report.html", "recording"
 
 _EPILOG = """\
 RESULTS are folders that runs left (or a file in them). One is shown as it is; of several the page
@@ -23,22 +23,10 @@ exit status: 0 the page is there; 1 nothing in RESULTS can be read, and the page
 arguments."""
 
 
-def are_results(words: Sequence[str]) -> bool:
-    """Whether words of the command line name results of runs; else they are for the live view.
-
-    Two or more that are there are compared; one is a run's where it holds what a report leaves.
-    """
-    paths = [path for word in words if not word.startswith("-") and (path := Path(word)).exists()]
-    if len(paths) > 1:
-        return True
-    names = (SUMMARY, REPORT)
-    return any(path.name in names or any((path / n).exists() for n in names) for path in paths)
-
-
 def main(argv: list[str]) -> int:
     """Write the page, or find it, and print its path; returns the exit status."""
     try:
-        options = _parser().parse_args(argv)
+        options = parser().parse_args(argv)
     except SystemExit as error:
         return int(error.code or 0)
     for path in options.results:
@@ -47,18 +35,21 @@ def main(argv: list[str]) -> int:
     return _results(options, argv)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Of these arguments."""
+    made = argparse.ArgumentParser(
         "diffbot view",
         description="Look at a run, or compare runs, on one page.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("results", metavar="RESULTS", nargs="+", type=Path, help="folders of runs")
+    made.add_argument("results", metavar="RESULTS", nargs="+", type=Path, help="folders of runs")
     default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-view"
-    parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    return parser
+    made.add_argument(
+        "--output", metavar="DIR", type=Path, default=default, help="folder, made if need be"
+    )
+    made.add_argument("--open", action="store_true", help="open the page in a browser")
+    return made
 
 
 def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -78,4 +69,11 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     print(page)
     if options.open:
         webbrowser.open(page.resolve().as_uri())
-    return 0 if any(run.summary for run in runs) else 1
+    if any(run.summary for run in runs):
+        return 0
+    print(f"diffbot view: no {SUMMARY} can be read; the page says why", file=sys.stderr)
+    for run in runs:
+        if (run.path / RECORDING).is_dir():
+            played = run.path / RECORDING
+            print(f"there is a recording: ./diffbot view {played}", file=sys.stderr)
+    return 1

@@ -190,13 +190,17 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
     if file.suffix == ".json":
         return _read_summary
     # Renamed files are known by what they hold.
+    try:
+        text = read_regular(file, LARGEST)
+    except ValueError as error:
+        raise ValueError(f"{file}: is no file of results: {error}; {MADE_BY}") from None
     for key, reader in (
         ("k7:", _read_torque),
         ("sigma:", _read_velocity),
         ("ka:", _read_voltage),
         ("left_radius:", _read_calibration),
     ):
-        if key in read_regular(file, LARGEST):
+        if key in text:
             return reader
     raise ValueError(f"{file}: is no file of results; {MADE_BY}")
 
@@ -456,7 +460,7 @@ def _read_summary(path: Path, results: Results) -> None:
     controller = summary.get("controller") if isinstance(summary, dict) else None
     found = controller.get("parameters") if isinstance(controller, dict) else None
     if not (isinstance(controller, dict) and isinstance(found, dict) and "sigma1" in found):
-        raise ValueError(f"{path}: tells no sigma that was estimated while driving; {MADE_BY}")
+        raise ValueError(f"{path}: holds no sigma of launch siwek; of other runs {MADE_BY}")
     values = {name: found.get(name) or {} for name in ("sigma1", "sigma2", "sigma3", "sigma4")}
     if any(entry.get("std") is None or entry.get("value") is None for entry in values.values()):
         raise ValueError(

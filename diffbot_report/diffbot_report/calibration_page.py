@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from diffbot_report.page import Chart, Curve, Intervals, Page, Role, Section, Table, Tone
-from diffbot_report.quantity import MISSING, significant, with_uncertainty
+from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import yaml_texts
 
 # Units of what has none of its own in summary.json, by the ends of names.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
 SIZES = ("left_radius", "right_radius", "track")
+# Ways that a sensor says, point by point.
+READINGS = ("pose source", "left out")
+# Units of the proof's figures, by the ends of their names.
+PROOF_UNITS = {"window": "s", "distance": "m", "heading": "rad", "position": "m"}
 
 
 def calibration_page(
@@ -73,14 +77,18 @@ def way_section(ways: Mapping[str, ArrayLike]) -> Section:
     """Ways of the robot over one another, such as odometry before and after, and a pose source.
 
     Args:
-        ways: by name, in the order of colours; [x, y], m, shape (n, 2) each.
+        ways: by name, in the order of colours; [x, y], m, shape (n, 2) each. Those of READINGS
+            are dots, others lines.
     """
     roles = (Role.FIRST, Role.SECOND, Role.QUIET, Role.THIRD, Role.FOURTH)
     curves = []
     for (name, way), role in zip(ways.items(), roles, strict=False):
         places = np.asarray(way, float).reshape(-1, 2)
-        curves.append(Curve(name, places[:, 0], places[:, 1], role))
-    chart = Chart("way", "Way", "y, m", curves, "x, m", None)
+        dots = name in READINGS
+        curves.append(Curve(name, places[:, 0], places[:, 1], role, dots=dots))
+    # Lines over dots, which would hide them.
+    curves.sort(key=lambda curve: not curve.dots)
+    chart = Chart("way", "Way", "y, m", curves, "x, m", None, equal=True)
     return Section("Way", "", [chart], wide=True)
 
 
@@ -115,7 +123,7 @@ def _verdict(
     if sizes:
         names = ", ".join(map(_words, sizes))
         return Tone.CAUTION, f"{stopped}{said}, but for {names}: not identified.", use
-    rest = f", but for {', '.join(unknown)}" if unknown else ""
+    rest = f"; not identified: {', '.join(unknown)}" if unknown else ""
     tone = Tone.CAUTION if stopped else Tone.GOOD
     return tone, f"{stopped}{said}: both radii and the track{rest}.", use
 
@@ -138,30 +146,44 @@ def _words(name: str) -> str:
 
 
 def _unit(name: str, entry: Mapping[str, Any]) -> str:
-    return str(entry.get("unit") or UNITS.get(name, ""))
+    unit = str(entry.get("unit") or UNITS.get(name, ""))
+    return "" if unit == "1" else unit.replace("^2", "²")
 
 
 def half_width(entry: Mapping[str, Any]) -> float | None:
     """Half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
-    low, high = entry.get("lower"), entry.get("upper")
-    if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
-        low, high = entry["interval95"]
+    low, high = _interval(entry)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return 0.5 * (high - low)
     return None
+
+
+def _interval(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
+        low, high = entry["interval95"]
+        return low, high
+    return entry.get("lower"), entry.get("upper")
 
 
 def _answer(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> Table:
     rows, marks = [], []
     for name, entry in found.items():
         known = bool(entry.get("identified"))
-        value, spread = with_uncertainty(entry["value"], half_width(entry))
-        row = [_words(name), _unit(name, entry), value, spread if known else "not identified"]
+        row = [_words(name), _unit(name, entry), *_ends(entry)]
         if given:
             row.append(f"{given[name]:.6g}" if name in given else MISSING)
         rows.append(row)
         marks.append(None if known else Tone.CAUTION)
-    return Table(["", "unit", "value", "± 95 %", *(["before"] if given else [])], rows, marks=marks)
+    head = ["", "unit", "value", "95 % from", "to", *(["before"] if given else [])]
+    return Table(head, rows, marks=marks)
+
+
+def _ends(entry: Mapping[str, Any]) -> list[str]:
+    """Value and both ends of its interval: those of noise lie unlike far from it."""
+    value, half = entry["value"], half_width(entry)
+    if not entry.get("identified") or half is None:
+        return [MISSING if value is None else f"{value:.4g}", "not identified", MISSING]
+    return [f"{number:.6g}" for number in (value, *_interval(entry))]
 
 
 def _before(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> list[Intervals]:
@@ -179,7 +201,7 @@ def _before(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) 
 def _held_out(figures: Any) -> list[Table]:
     """All that the proof says, by name."""
     rows = list(_figures(figures))
-    return [Table(["", "value"], rows)] if rows else []
+    return [Table(["", "unit", "value"], rows)] if rows else []
 
 
 def _figures(figures: Any, prefix: str = "") -> Iterator[list[str]]:
@@ -187,12 +209,12 @@ def _figures(figures: Any, prefix: str = "") -> Iterator[list[str]]:
         for name, entry in figures.items():
             yield from _figures(entry, f"{prefix} {_words(str(name))}".strip())
     elif isinstance(figures, list):
-        yield [prefix, ", ".join(map(_figure, figures))]
+        yield [prefix, "", ", ".join(map(_figure, figures))]
     elif figures is not None:
-        yield [prefix, _figure(figures)]
+        yield [prefix, PROOF_UNITS.get(prefix.rpartition(" ")[2], ""), _figure(figures)]
 
 
 def _figure(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return significant(value, 4) if isinstance(value, int | float) else str(value)
+    return significant(value, 3) if isinstance(value, float) else str(value)

@@ -88,7 +88,7 @@ def read_run(path: Path) -> RunResults:
     try:
         charts = {str(chart["key"]): chart for chart in read_data(folder / REPORT)["charts"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        problems.append(f"{label}: no curves: {_reason(error)}")
+        problems.append(f"{label}: no curves, as {REPORT} cannot be read: {_reason(error)}")
     return RunResults(label, folder, summary, charts, "; ".join(problems) or None)
 
 
@@ -128,7 +128,9 @@ def compare_page(runs: Sequence[RunResults], command: str) -> Page:
         title=" against ".join(run.label for run in runs),
         tone=tone,
         verdict=verdict,
-        advice="Differences are against the first run. Curves of all runs are overlaid below.",
+        advice=""
+        if len(runs) == 1
+        else "Differences are against the first run. Curves of all runs are overlaid below.",
         answer=found.table() if found.names else _runs(runs),
         notes=notes,
         sections=[section for section in _sections(runs, found) if section.parts],
@@ -159,10 +161,13 @@ def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]
     if found.comparisons:
         names = [name for name in found.names if any(found.differs(name))]
         if names:
-            return tone, f"{', '.join(names)} differ significantly.{missing}"
+            differ = "differs" if len(names) == 1 else "differ"
+            return tone, f"{', '.join(names)} {differ} significantly.{missing}"
         text = f"None of {found.comparisons} values differs significantly."
         return tone, text + missing
-    return tone, f"{len(runs)} runs side by side; none of them gives intervals for two.{missing}"
+    if len(runs) == 1:
+        return tone, "One run: what its summary.json says."
+    return tone, f"{len(runs)} runs side by side; no value has an interval in two of them.{missing}"
 
 
 def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Section]:
@@ -211,14 +216,14 @@ class _Quantities:
         rows, marks = [], []
         for name in self.names:
             entries = [found.get(name) for found in self._found]
-            unit = next((str(e.get("unit", "")) for e in entries if e is not None), "")
+            unit = _unit(entries)
             cells = [_text(entry) for entry in entries]
             differs = self.differs(name)
             said = [
                 "" if z is None else f"{z:+.1f} σ" + (" differs" if sure else "")
                 for z, sure in zip(self._deviations(name), differs, strict=True)
             ]
-            rows.append([name, unit.replace("^2", "²"), *cells, *said])
+            rows.append([name, unit, *cells, *said])
             marks.append(Tone.CAUTION if any(differs) else None)
         labels = [run.label for run in self._runs]
         more = ["difference"] if len(labels) == 2 else [f"{label}: by" for label in labels[1:]]
@@ -239,11 +244,11 @@ class _Quantities:
             values = [_number(None if e is None else e.get("value")) for e in entries]
             if not any(half is not None and math.isfinite(half) for half in halves):
                 continue
-            unit = next((str(e.get("unit", "")) for e in entries if e is not None), "")
+            unit = _unit(entries)
             truths = {_known(e.get("closed_form")) for e in entries if e is not None} - {None}
             parts.append(
                 Intervals(
-                    f"interval_{i}", name, unit.replace("^2", "²"),
+                    f"interval_{i}", name, unit,
                     [run.label for run in self._runs], values,
                     [math.nan if half is None else half for half in halves],
                     # Robots of their own have truths of their own.
@@ -268,6 +273,11 @@ def _with_intervals(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[s
             if isinstance(verdict, Mapping):
                 for name, entry in quantities(verdict.get("parameters")):
                     yield f"{subject}: {name}", entry
+
+
+def _unit(entries: Sequence[Mapping[str, Any] | None]) -> str:
+    unit = next((str(entry.get("unit", "")) for entry in entries if entry is not None), "")
+    return "" if unit == "1" else unit.replace("^2", "²")
 
 
 def _known(value: Any) -> float | None:

@@ -107,6 +107,7 @@ class Chart:
         events: (x, name) of instants to mark.
         logarithmic: whether y is.
         y_range: (low, high) that is shown at first; None: all.
+        equal: whether a unit of y is as long as one of x, as on a map.
     """
 
     key: str
@@ -120,6 +121,7 @@ class Chart:
     events: Sequence[tuple[float, str]] = ()
     logarithmic: bool = False
     y_range: tuple[float, float] | None = None
+    equal: bool = False
 
 
 @dataclass(frozen=True)
@@ -490,7 +492,8 @@ def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[
         return {
             **about, "unit": part.unit, "x_unit": part.x_unit, "group": part.group,
             "limits": list(part.limits), "events": [list(event) for event in part.events],
-            "logarithmic": part.logarithmic, "y_range": part.y_range, "curves": curves,
+            "logarithmic": part.logarithmic, "y_range": part.y_range, "equal": part.equal,
+            "curves": curves,
         }  # fmt: skip
     if isinstance(part, Intervals):
         return {**about, "unit": part.unit, "names": list(part.names), "truth": part.truth,

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from diffbot_description import load_robot
 from diffbot_description.files import write_atomically
-from diffbot_study.fleet_analysis import Fleet, analyse_fleet
+from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, Fleet, analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, Recording, find_recordings, read_recordings
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import (
@@ -34,8 +36,10 @@ from diffbot_study.task_cluster import Cluster, ClusterLostError
 
 # Recordings of a task: some seconds of work.
 CHUNK = 10
-# Robots that are printed.
+# Robots, and rows with a reason, that are printed.
 SHOWN = 30
+# What a row without a model says of its use.
+REASONED = ("none", "unreadable")
 
 
 def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
@@ -80,6 +84,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sizes = {"wheel_radius": options.wheel_radius, "track": options.track}
     given = {name: size for name, size in sizes.items() if size is not None}
     recordings, others = find_recordings(options.places, names, given)
+    _check_descriptions(recordings, given)
     store = ParquetStore(options.output / "recordings", COLUMNS)
     store.compact()
     known = store.keys()
@@ -100,6 +105,20 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if interrupted:
         return INTERRUPTED
     return SOME if lost else 0
+
+
+def _check_descriptions(recordings: Sequence[Recording], sizes: Mapping[str, float]) -> None:
+    """Refuse what would make each row unreadable, and stay in the table.
+
+    Raises:
+        ValueError: a robot's description cannot be read, or a size cannot be.
+    """
+    for name, size in sizes.items():
+        if not 0.0 < size < math.inf:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} {size:g} m: must be finite and > 0; measure it in m")
+    for kind in sorted({recording.type for recording in recordings if recording.type}):
+        load_robot(kind)
 
 
 def _take_in(
@@ -141,7 +160,12 @@ def _take_in(
 
 def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> None:
     counts = Counter(row["usable"] for row in rows)
-    console.print(", ".join(f"{name}: {count}" for name, count in counts.most_common()))
+    said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
+    console.print(f"rows by what may be used of them: {said or 'there is none'}")
+    for row in [row for row in rows if row["usable"] in REASONED][:SHOWN]:
+        console.print(
+            f"  {row['path']}: {row['usable']}: {row['reason']}", soft_wrap=True, markup=False
+        )
     fleet = analyse_fleet(rows, options.false_alarms)
     summary = {"recordings": dict(counts), **fleet.to_dict()}
     write_atomically(
@@ -152,6 +176,12 @@ def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console
 
 
 def _print(fleet: Fleet, console: Console) -> None:
+    if not fleet.types:
+        console.print(
+            f"no type has {FEWEST} robots with {RECORDINGS} usable recordings each: none is "
+            "compared"
+        )
+        return
     alarms = [robot for robot in fleet.robots if robot.alarm]
     console.print(
         f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "

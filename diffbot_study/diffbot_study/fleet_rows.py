@@ -11,6 +11,7 @@ import csv
 import fnmatch
 import glob
 import hashlib
+import io
 import json
 import math
 import os
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.files import LARGEST, read_regular
 from diffbot_ident.recording.identify import BAGS, LOGS, TABLES, analyse_recording
 from diffbot_ident.recording.options import Options
 from diffbot_study.parquet_store import Row
@@ -102,8 +104,7 @@ class Names:
         default: type of robots for which the table gives none.
 
     Raises:
-        ValueError: the table has other columns.
-        OSError: it cannot be read.
+        ValueError: the table cannot be read, or has other columns.
     """
 
     def __init__(self, table: Path | None, default: str | None) -> None:
@@ -111,7 +112,11 @@ class Names:
         self._rows: list[Mapping[str, str]] = []
         if table is None:
             return
-        with table.open(newline="", encoding="utf-8") as file:
+        try:
+            text = read_regular(table, LARGEST)
+        except ValueError as error:
+            raise ValueError(f"--names {table}: {error}") from None
+        with io.StringIO(text, newline="") as file:
             reader = csv.DictReader(file)
             if not {"pattern", "robot"} <= set(reader.fieldnames or ()):
                 raise ValueError(

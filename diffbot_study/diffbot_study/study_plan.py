@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.files import closest, parse_yaml, read_text
+from diffbot_description.files import LARGEST, closest, parse_yaml, read_regular
 
 IDENTIFICATION, DRIVE = "identification", "drive"
 RANDOM = "random"
@@ -221,10 +221,9 @@ def load_study(path: Path) -> Study:
 
     Raises:
         ValueError: names the file, the field, the value, what it must be and what to change.
-        OSError: it cannot be read.
     """
     try:
-        return study_from(parse_yaml(read_text(path)), path.stem)
+        return study_from(parse_yaml(read_regular(path, LARGEST)), path.stem)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

@@ -48,6 +48,25 @@ def test_all_launch_files_are_here():
     assert len(CASES) > 150
 
 
+RECORDING = [name for name in FILES if "record" in own_arguments(name)]
+
+
+@pytest.mark.parametrize("imu", ["true", "False", "1"])
+@pytest.mark.parametrize("name", RECORDING)
+def test_each_run_that_can_be_recorded_can_be_resolved(name, imu, capsys):
+    pytest.importorskip("ament_index_python")
+    words = [f"imu:={imu}"] if "imu" in own_arguments(name) else []
+    assert main(["--print", str(FILES[name]), "record:=mcap", "view:=true", *words]) == 0
+    text = capsys.readouterr().out
+    assert "/recorder " in text
+    if name == "ident":
+        assert ("imu/data" in _line(text, "/recorder ")) == (imu != "False")
+
+
+def _line(text, part):
+    return next(line for line in text.splitlines() if part in line)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_misspelt_name_is_refused_with_the_right_one(name):
     for argument in own_arguments(name):

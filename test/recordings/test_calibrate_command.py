@@ -11,7 +11,7 @@ import yaml
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
-from diffbot_ident.calibration.command import main
+from diffbot_ident.calibration.command import main, parser_of
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 from diffbot_ident.calibration.simulated_readings import (
     SimulatedGyro,
@@ -115,13 +115,16 @@ def test_two_recordings_are_two_drives(drive, tmp_path) -> None:
 
 
 def test_squares_are_typed_in(tmp_path, capsys) -> None:
-    words = "--umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 --ccw -0.1,0.2 -0.09,0.19"
+    words = "--umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 --ccw -0.08,0.08 -0.06,0.07"
     arguments = [*words.split(), "--output", str(tmp_path)]
     assert main(arguments) == 3
     straight = ["--straight", "4,4.06", "4,4.061"]
     assert main([*arguments, *straight]) == 0
     found = yaml.safe_load((tmp_path / "calibration.yaml").read_text())
     assert found["source"] == "tape"
+    # The example of the help is one that a robot could have driven.
+    assert "explain the ends poorly" not in capsys.readouterr().out
+    assert words in " ".join(parser_of("calibrate").format_help().replace("\\", "").split())
     assert main([*arguments[:-2], "--straight", "4"]) == 2
     assert "--straight '4'" in capsys.readouterr().err
 
@@ -131,6 +134,7 @@ def test_squares_are_typed_in(tmp_path, capsys) -> None:
     [
         (["nowhere.mcap", "--robot", "twil"], "no such file"),
         (["x.csv"], "give --robot NAME or FILE"),
+        (["nowhere.mcap", "--robot", "twil", "--gyro-axis", "-z"], "no such file"),
     ],
 )
 def test_wrong_usage_ends_with_2(words, said, capsys) -> None:

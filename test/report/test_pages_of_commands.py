@@ -216,6 +216,7 @@ def test_the_page_of_a_calibration(pages, tmp_path):
     assert track["values"] == [summary["calibration"]["track"]["value"], 0.33]
     assert track["half_widths"][0] == pytest.approx(0.0011)
     assert charts_of(page)["before_radius_ratio"]["values"] == [1.009, 1.0]
+    assert charts_of(page)["way"]["equal"]
 
     def said(summary):
         page = calibration_page(summary, tmp_path, "./diffbot calibrate")
@@ -223,6 +224,15 @@ def test_the_page_of_a_calibration(pages, tmp_path):
 
     tone, text = said(calibration(identified=False))
     assert tone == "caution" and "but for track" in text
+    noise = calibration()
+    noise["calibration"]["path_noise"] = {"value": 2e-9, "identified": False, "unit": "m^2/m"}
+    noise["calibration"]["bias_walk"] = {
+        "value": 8e-9, "lower": 2e-9, "upper": 3e-8, "identified": True, "unit": "1",
+    }  # fmt: skip
+    assert said(noise)[1] == "Calibrated: both radii and the track; not identified: path noise."
+    rows = calibration_page(noise, tmp_path, "./diffbot calibrate").answer.rows
+    assert ["path noise", "m²/m", "2e-09", "not identified"] in [row[:4] for row in rows]
+    assert ["bias walk", "", "8e-09", "2e-09", "3e-08"] in [row[:5] for row in rows]
     assert said(calibration("failed")) == (
         "bad",
         "The calibration failed: the gyro fell silent",
@@ -236,7 +246,7 @@ def test_the_page_of_a_calibration(pages, tmp_path):
 
 def test_the_comparison_finds_what_differs_and_only_that(compared):
     page = compare_page([read_run(compared / name) for name in ("before", "after")], "./diffbot")
-    assert page.tone.value == "good" and page.verdict == "K7 differ significantly."
+    assert page.tone.value == "good" and page.verdict == "K7 differs significantly."
     rows = {row[0]: row for row in page.answer.rows}
     assert "differs" in rows["K7"][-1] and "differs" not in rows["K5"][-1]
     curves = {part.key for section in page.sections for part in section.parts
@@ -258,9 +268,13 @@ def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsy
     assert capsys.readouterr().out.strip() == str(compared / "before" / "report.html")
     with pytest.raises(UsageError, match="there is no such folder"):
         results_view.main([str(compared / "nothing")])
-    (tmp_path / "bag").mkdir()
-    for words in ([], [str(tmp_path / "bag")], ["--port", "8765"]):
-        assert not results_view.are_results(words)
+    (tmp_path / "bag" / "recording").mkdir(parents=True)
+    bag = str(tmp_path / "bag")
+    assert view.main([bag, "--output", str(tmp_path / "c")]) == 1
+    assert f"view {bag}/recording" in capsys.readouterr().err
+    assert view.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert "--port" in text and "--output" in text
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ benchmarks/fleet.py has a larger fleet of other seeds.
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -97,6 +98,8 @@ def test_recordings_are_named_by_folder_file_or_table(tmp_path):
     table.write_text("a,b\n")
     with pytest.raises(ValueError, match="must be pattern, robot"):
         Names(table, None)
+    with pytest.raises(ValueError, match="--names .*nothing.csv: No such file"):
+        Names(tmp_path / "nothing.csv", None)
     with pytest.raises(ValueError, match="there is no such folder"):
         find_recordings([str(tmp_path / "nothing")], Names(None, None), {})
 
@@ -108,6 +111,22 @@ def test_what_cannot_be_read_is_a_row_with_its_reason(tmp_path):
     rows = [read_recording(recording.key, recording) for recording in found]
     assert len(rows) == 3
     assert all(row["usable"] == "unreadable" and row["reason"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--robot", "nope"], "unknown robot 'nope'"),
+        (["--wheel-radius", "-1"], "--wheel-radius -1 m: must be finite and > 0"),
+        (["--track", "nan"], "--track nan m: must be finite and > 0"),
+    ],
+)
+def test_wrong_descriptions_are_refused_before_they_are_in_every_row(tmp_path, capsys, words, said):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    status = command.main([str(tmp_path / "a.csv"), "--output", str(tmp_path / "out"), *words])
+    assert status == command.USAGE and said in capsys.readouterr().err
+    assert not list((tmp_path / "out").rglob("*.parquet"))
 
 
 def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
@@ -130,6 +149,7 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
     assert status == 0 and "3 recordings, 1 of them new" in text
     status, text = run()
     assert "0 of them new" in text and "all: 2, unreadable: 1" in text
+    assert re.search(r"empty\.csv: unreadable: .*empty\.csv", text)
     summary = json.loads((tmp_path / "out" / "fleet.json").read_text())
     assert summary["recordings"] == {"all": 2, "unreadable": 1}
     assert set(summary["left_out"]) == {"twil-000", "twil-001"}

@@ -8,6 +8,10 @@ from diffbot_bringup import live_view, results_view
 
 def main(argv: list[str]) -> int:
     """Show it; returns the exit status."""
+    if {"-h", "--help"} & set(argv):
+        print(live_view.parser().format_help())
+        print(results_view.parser().format_help())
+        return 0
     if live_view.takes(argv):
         return live_view.main(argv)
     return results_view.main(argv)

@@ -54,8 +54,8 @@ examples:
   diffbot calibrate drive.mcap --robot twil --tf map base_link
   diffbot calibrate log.csv --robot twil \\
       --columns time=t,left_position=l,right_position=r,gyro_z=w*deg
-  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.12,-0.05 0.14,-0.06 \\
-      --ccw -0.1,0.2 -0.09,0.19 --straight 4.000,4.061 4.000,4.058
+  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 \\
+      --ccw -0.08,0.08 -0.06,0.07 --straight 4.000,4.061 4.000,4.058
 
 exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage
 or unreadable files; 130 interrupted by Ctrl-C."""
@@ -141,10 +141,16 @@ def main(
     """
     parser = parser_of(program)
     words = sys.argv[1:] if argv is None else argv
-    # A pair such as -0.1,0.2 is no option.
-    found = parser.parse_args([f" {w}" if re.match(r"-[\d.][^=]*,", w) else w for w in words])
+    # A pair such as -0.1,0.2 and an axis such as -z are no options.
+    values = re.compile(r"-[\d.][^=]*,|-[xyz]$")
+    found = parser.parse_args([f" {w}" if values.match(w) else w for w in words])
     if bool(found.files) == found.umbmark:
         parser.error("give recordings, or --umbmark with --side, --cw and --ccw")
+    if not 0.0 < found.gyro_scale_std < 1.0:
+        parser.error(
+            f"--gyro-scale-std {found.gyro_scale_std:g}: must be > 0 and < 1; 0.005 means 1 % in "
+            "19 of 20"
+        )
     if found.umbmark and not (found.side and found.cw and found.ccw):
         parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
     console = Console()

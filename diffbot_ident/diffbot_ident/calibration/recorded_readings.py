@@ -403,12 +403,13 @@ def _gyro(
     """Rates about the chosen axis, which must be the one that the robot turns about.
 
     Raises:
+        ValueError: there is no such axis.
         CalibrationError: another axis is.
     """
     sign = -1.0 if options.gyro_axis.startswith("-") else 1.0
     axis = options.gyro_axis.lstrip("+-")
     if axis not in AXES:
-        raise CalibrationError(f"--gyro-axis {options.gyro_axis}: must be x, y, z, -x, -y or -z")
+        raise ValueError(f"--gyro-axis {options.gyro_axis}: must be x, y, z, -x, -y or -z")
     column = 1 + AXES.index(axis)
     chosen = _in_order([(row[0], row[column]) for row in rows])
     if not len(chosen):

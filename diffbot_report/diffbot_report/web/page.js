@@ -53,6 +53,11 @@
     if (chart.y_range) {
       plan.yaxis.range = chart.logarithmic ? chart.y_range.map(Math.log10) : chart.y_range;
     }
+    if (chart.equal) {
+      plan.yaxis.scaleanchor = "x";
+      plan.hovermode = "closest";
+      place.style.height = "36rem";
+    }
     const line = { xref: "paper", x0: 0, x1: 1, type: "line" };
     plan.shapes = chart.limits.map((y) => ({ ...line, y0: y, y1: y,
       line: { color: colour("quiet"), width: 1, dash: "dot" } }));
