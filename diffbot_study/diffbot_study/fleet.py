@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,12 +24,11 @@ from diffbot_study.fleet_rows import COLUMNS, Names, Recording, find_recordings,
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import (
     INTERRUPTED,
-    NEEDS,
     SOME,
-    USAGE,
     RowKeeper,
     add_cluster_options,
     progress_bar,
+    status_of,
 )
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
@@ -45,17 +43,7 @@ REASONED = ("none", "unreadable")
 def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
     """Take recordings in; returns the exit status."""
     options = _parser(program).parse_args(argv)
-    console = Console(highlight=False)
-    try:
-        return _run(options, console)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("distributed", "dask", "pyarrow"):
-            raise
-        print(f"{program}: {error.name} is not installed; fleets need {NEEDS}", file=sys.stderr)
-        return USAGE
-    except (ValueError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return USAGE
+    return status_of(lambda: _run(options, Console(highlight=False)), program)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:

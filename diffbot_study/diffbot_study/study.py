@@ -13,7 +13,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +42,23 @@ NEEDS = (
 def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> int:
     """Run a study; returns the exit status."""
     options = _parser(program).parse_args(argv)
-    console = Console(highlight=False)
-    try:
+
+    def work() -> int:
         study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
-        return _run(study, output, options, console)
+        return _run(study, output, options, Console(highlight=False))
+
+    return status_of(work, program)
+
+
+def status_of(work: Callable[[], int], program: str) -> int:
+    """Exit status of a command that runs on Dask; what is wrong is said in a sentence."""
+    try:
+        return work()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("distributed", "dask", "pyarrow"):
             raise
-        print(f"{program}: {error.name} is not installed; studies need {NEEDS}", file=sys.stderr)
+        print(f"{program}: {error.name} is not installed; it needs {NEEDS}", file=sys.stderr)
         return USAGE
     except (ValueError, OSError) as error:
         print(f"{program}: {error}", file=sys.stderr)

@@ -42,6 +42,18 @@ OWN_ODOMETRY = 3e-5
 TURNED, DRIVEN = math.pi, 1.0
 
 
+def sizes_of(geometry: WheelGeometry) -> dict[str, float]:
+    """Radii and track, m, and their ratios, by the names of a calibration's quantities."""
+    mean = 0.5 * (geometry.left_radius + geometry.right_radius)
+    return {
+        "left_radius": geometry.left_radius,
+        "right_radius": geometry.right_radius,
+        "track": geometry.separation,
+        "track_over_mean_radius": geometry.separation / mean,
+        "radius_ratio": geometry.right_radius / geometry.left_radius,
+    }
+
+
 class Outcome(Enum):
     """What a calibration came to."""
 
@@ -393,14 +405,7 @@ def _judged(
     told = ("left_radius", "right_radius", "track") if has_poses else ()
     told = (*told, "track_over_mean_radius", "radius_ratio")
     unknown = [name for name in told if not quantities[name].identified]
-    mean = 0.5 * (given.left_radius + given.right_radius)
-    before = {
-        "left_radius": given.left_radius,
-        "right_radius": given.right_radius,
-        "track": given.separation,
-        "track_over_mean_radius": given.separation / mean,
-        "radius_ratio": given.right_radius / given.left_radius,
-    }
+    before = sizes_of(given)
     same = all(quantities[name].holds(before[name]) for name in told)
     left_out = int(np.count_nonzero(~fit.used))
     if left_out:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import Calibration
+from diffbot_ident.calibration.calibrate import Calibration, sizes_of
 from diffbot_ident.calibration.readings import Array
 from diffbot_ident.calibration.wheel_geometry import Fit
 from diffbot_ident.calibration.wheel_path import WheelPath
@@ -62,15 +62,7 @@ def sizes_figure(calibration: Calibration) -> Figure:
         _cut(calibration.reason),
         3.3,
     )
-    given = calibration.given
-    mean = 0.5 * (given.left_radius + given.right_radius)
-    before = {
-        "left_radius": given.left_radius,
-        "right_radius": given.right_radius,
-        "track": given.separation,
-        "track_over_mean_radius": given.separation / mean,
-        "radius_ratio": given.right_radius / given.left_radius,
-    }
+    before = sizes_of(calibration.given)
     panels = figure.subplots(
         1,
         5,
