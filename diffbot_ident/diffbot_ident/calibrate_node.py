@@ -108,7 +108,9 @@ class CalibrateNode(Node):
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
-        """Nobody has to wait any more."""
+        """Nobody has to wait any more; a run that was interrupted says so."""
+        if self.exit_code is None and self.values.motion == MOTIONS[0]:
+            self._write_end("stopped", "interrupted; nothing was calibrated")
         for receipts in self._receipts:
             receipts.leave()
 
@@ -165,8 +167,7 @@ class CalibrateNode(Node):
             return
         missing = self._no_sensor()
         if missing is not None:
-            self.get_logger().error(missing)
-            self.exit_code = 1
+            self.exit_code = self._fail(missing)
             return
         driven = self._published(REFERENCE_TOPIC)
         if not self._drive.have_left(driven):
@@ -174,11 +175,10 @@ class CalibrateNode(Node):
         if self._drive.met:
             self.exit_code = self._finish()
         elif self._drive.gave_up:
-            self.get_logger().error(
+            self.exit_code = self._fail(
                 f"nobody published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
                 f"{self._drive.waited:.0f} s of wall time: start what drives the robot"
             )
-            self.exit_code = 1
 
     def _published(self, topic: str) -> bool:
         """Whether anybody publishes a topic, by its remapped name."""
@@ -212,8 +212,7 @@ class CalibrateNode(Node):
         collected = self._collected
         missing = collected.missing()
         if missing is not None:
-            self.get_logger().error(f"nothing to calibrate from: {missing}")
-            return 1
+            return self._fail(f"nothing to calibrate from: {missing}")
         for source in collected.sources:
             if source.refused:
                 self.get_logger().warning(
@@ -238,12 +237,25 @@ class CalibrateNode(Node):
                 calibration, self._folder, robot=self._robot, about=self._about("completed")
             )
         except (ValueError, OSError) as error:
-            self.get_logger().error(f"no calibration: {error}")
-            return 1
+            return self._fail(f"no calibration: {error}")
         show(Console(width=WIDTH), calibration)
         for path in paths:
             print(path, flush=True)
         return 0 if calibration.usable else 1
+
+    def _fail(self, reason: str) -> int:
+        """Say why there is no calibration, in the log and in summary.json; the exit status."""
+        self.get_logger().error(reason)
+        self._write_end("failed", reason)
+        return 1
+
+    def _write_end(self, outcome: str, reason: str) -> None:
+        from diffbot_ident.calibration.results import write_summary
+
+        try:
+            write_summary(self._folder, {**self._about(outcome), "reason": reason})
+        except OSError as error:
+            self.get_logger().error(f"no summary.json: {error}")
 
     def _about(self, outcome: str) -> dict[str, object]:
         """What summary.json says of the run."""

@@ -110,3 +110,17 @@ def test_a_drive_that_told_nothing_is_no_calibration(node, tmp_path):
     drive(node, 0.1)
     assert node._finish() == 1
     assert not (tmp_path / "calibration.yaml").exists()
+
+
+def test_what_cannot_be_calibrated_says_so_in_its_summary(node, tmp_path):
+    drive(node, seconds=2.0, gyro=False, poses=False)
+    assert node._finish() == 1
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["outcome"] == "failed"
+    assert summary["reason"].startswith("nothing to calibrate from: ")
+
+
+def test_a_run_that_is_interrupted_says_so_in_its_summary(node, tmp_path):
+    node.close()
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["outcome"], summary["robot"]) == ("stopped", "twil")

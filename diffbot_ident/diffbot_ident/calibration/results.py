@@ -45,6 +45,17 @@ def summary_of(calibration: Calibration) -> dict[str, Any]:
     }
 
 
+def write_summary(folder: Path, content: Mapping[str, Any]) -> Path:
+    """Write summary.json; its path.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path = folder / SUMMARY_NAME
+    write_atomically(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+    return path
+
+
 def write_results(
     calibration: Calibration,
     folder: Path,
@@ -83,8 +94,7 @@ def write_results(
             "reason": calibration.reason,
             "calibration": summary_of(calibration),
         }
-        paths.append(folder / SUMMARY_NAME)
-        write_atomically(paths[-1], json.dumps(content, indent=2, allow_nan=False) + "\n")
+        paths.append(write_summary(folder, content))
     if pictures:
         from diffbot_ident.calibration.pictures import draw  # Matplotlib loads for long
 
