@@ -168,6 +168,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
         self.follow(self.make_input())
+        self._torque_delay = self._given_delay()  # s
         self._dynamics = dynamics_source(self, self._on_dynamics)
 
     # What a subclass gives.
@@ -206,13 +207,13 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
             friction,
             self.robot.limits.torque,
             self.robot.encoder.counts if counts < 0 else counts,
-            self._torque_delay(),
+            self._torque_delay,
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
             limit=self.torque_limit,
         )
 
-    def _torque_delay(self) -> float:
+    def _given_delay(self) -> float:
         given = self.values.torque_delay
         if given == FROM_FILE:
             return known_delay(self.values)
