@@ -2,6 +2,7 @@
 """The controllers' nodes on a real ROS graph: what goes out for what comes in."""
 
 import math
+import time
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
+from diffbot_controllers.nodes.reference_follower import LOOK_PERIOD  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
@@ -167,6 +169,24 @@ def test_a_reference_that_leaves_in_motion_is_a_failure(make):
     assert "left while it was in motion" in graph.node.last_words
     graph.spin()
     assert tuple(graph.commands[-1].data) == (0.0, 0.0)
+
+
+def test_a_sample_that_waits_for_something_else_does_not_end_a_drive_to_a_set_point(make):
+    """After its process stood still a sample waits for the next look: two such looks ended it."""
+    graph = make(BackstepNode, wait_for_reference=True, leave_with_reference=True)
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
+    graph.until(lambda: not graph.node.input.empty, "the set point")
+    graph.run(0.1)
+    node = graph.node
+    assert node.elapsed > 0.0
+    node.loop._stall._looks_due = 1_000_000
+    graph.publish_state()
+    graph.until(lambda: node.pending is not None, "the sample")
+    for _ in range(2):
+        node._look_around()
+        time.sleep(2.0 * LOOK_PERIOD)
+    node._look_around()
+    assert node.pending is not None and node.exit_code is None
 
 
 def test_a_set_point_beside_a_stream_is_left_out(make):

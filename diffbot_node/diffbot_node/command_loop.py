@@ -219,9 +219,9 @@ class CommandLoop:
         create_wall_timer(node, WATCH_PERIOD, self._watch)
 
     @property
-    def is_pending(self) -> bool:
-        """Whether a sample waits for what `Law.awaits` names."""
-        return self._pending is not None
+    def pending(self) -> Any | None:
+        """The sample that waits, mostly for what `Law.awaits` names; None when none does."""
+        return self._pending
 
     @property
     def stopped_by(self) -> str:

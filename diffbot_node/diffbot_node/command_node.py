@@ -103,9 +103,9 @@ class CommandNode(Node, Law, Generic[P_co]):
         return self.loop.stopped_by
 
     @property
-    def is_pending(self) -> bool:
-        """Whether a sample waits for what `awaits` names."""
-        return self.loop.is_pending
+    def pending(self) -> Any | None:
+        """The sample that waits, mostly for what `awaits` names; None when none does."""
+        return self.loop.pending
 
     def resume(self) -> None:
         """Answer the sample that waits, if nothing is missing any more."""

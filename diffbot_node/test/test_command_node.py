@@ -57,13 +57,13 @@ def test_a_sample_waits_for_what_belongs_to_it(graph):
     count = len(graph.commands)
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.is_pending, "the sample")
+    graph.spin_until(lambda: graph.node.pending, "the sample")
     graph.publish()  # said again, as a simulator does
     graph.node.resume()
-    assert graph.node.is_pending and len(graph.commands) == count
+    assert graph.node.pending and len(graph.commands) == count
     graph.node.missing = ""
     graph.node.resume()
-    assert not graph.node.is_pending
+    assert not graph.node.pending
     graph.spin_until(lambda: len(graph.commands) > count, "the answer")
     assert graph.commands[-1] == TORQUE
     graph.node.resume()  # nothing waits
@@ -74,10 +74,10 @@ def test_a_repeated_state_is_looked_at_again(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.is_pending, "the sample")
+    graph.spin_until(lambda: graph.node.pending, "the sample")
     graph.node.missing = ""
     graph.publish()
-    graph.spin_until(lambda: not graph.node.is_pending, "the answer")
+    graph.spin_until(lambda: not graph.node.pending, "the answer")
 
 
 def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
@@ -85,16 +85,16 @@ def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.is_pending, "the sample")
+    graph.spin_until(lambda: graph.node.pending, "the sample")
     assert graph.say() == ZERO
-    assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.is_pending
+    assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.pending
 
 
 def test_a_stop_does_not_wait_for_what_is_missing(graph):
     drive(graph)
     graph.node.missing = "a reference"
     graph.node.loop.output.stop("for a test")
-    assert graph.say() == ZERO and not graph.node.is_pending
+    assert graph.say() == ZERO and not graph.node.pending
 
 
 def test_it_says_what_it_waits_for(make_graph, monkeypatch):

@@ -395,8 +395,8 @@ class ReferenceFollower(CommandNode[R_co]):
         return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
 
     def _lacks_reference(self) -> bool:
-        """Whether a sample waits, and not for those who listen to what the node tells."""
-        return self.is_pending and not any(topic.holds() for topic in self.kept_topics)
+        """Whether a sample waits for its reference; it may wait for something else."""
+        return self.pending is not None and not self.input.reaches(self.pending.stamp)
 
     def _end_without_reference(self) -> None:
         newest = self.input.newest
