@@ -131,14 +131,14 @@ def read_friction(path: str) -> tuple[float | None, ...]:
         raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
 
 
-def read_torque_delay(path: str) -> float:
+def read_torque_delay(path: str) -> float | None:
     """Time from a torque's report to its action in a file of read_dynamics, s.
 
     Args:
         path: of the file; `~` is expanded.
 
     Returns:
-        The delay, s; 0 where the file does not say it, or the identification was not sure of it.
+        The delay, s; None where the file does not say it, or the identification was not sure.
 
     Raises:
         ValueError: as read_dynamics, or the delay is not between 0 and LONGEST_DELAY.
@@ -151,7 +151,7 @@ def read_torque_delay(path: str) -> float:
             raise ValueError(f"parameters '{path}': {name} = {value!r}: must be a number; {ADVICE}")
         delay *= value
     if math.isnan(delay):
-        return 0.0
+        return None
     if not 0.0 <= delay <= LONGEST_DELAY:
         raise ValueError(
             f"parameters '{path}': torque_delay times control_period = {delay:g} s: must be >= 0 "

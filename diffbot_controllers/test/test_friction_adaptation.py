@@ -148,7 +148,7 @@ def test_an_estimate_without_friction_that_is_said_again_is_the_same():
 def test_the_delay_of_a_file_is_in_seconds(tmp_path):
     assert read_torque_delay(written(tmp_path, torque_delay=2.0, control_period=0.02)) == 0.04
     for unknown in ({}, {"torque_delay": 2.0}, {"torque_delay": math.nan, "control_period": 0.02}):
-        assert read_torque_delay(written(tmp_path, **unknown)) == 0.0
+        assert read_torque_delay(written(tmp_path, **unknown)) is None
 
 
 @pytest.mark.parametrize("delay", [-1.0, 60.0, math.inf, "long"])

@@ -20,7 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diffbot_controllers.parameter_file import read_dynamics, read_friction, read_section
+from diffbot_controllers.parameter_file import (
+    read_dynamics,
+    read_friction,
+    read_section,
+    read_torque_delay,
+)
 from diffbot_description import DynamicParameters
 from diffbot_description.files import LARGEST, read_regular, read_yaml
 from diffbot_export.quantity import Quantity
@@ -219,7 +224,10 @@ def _read_torque(path: Path, results: Results) -> None:
             k[name] = Quantity(value, unit, source)
             results.missing.append(f"{name.upper()}: not identifiable, taken as {value:g}")
     friction = _friction(path, section, results)
-    results.torque = TorqueModel(k, friction, robot, _delay(section, results))
+    delay = read_torque_delay(str(path))
+    if delay is None:
+        results.missing.append("delay of the torque: not in the file, taken as 0")
+    results.torque = TorqueModel(k, friction, robot, delay)
     results.robot = robot or None
 
 
@@ -240,16 +248,6 @@ def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[
             else Quantity(value, unit, source)
         )
     return found
-
-
-def _delay(section: Mapping[str, Any], results: Results) -> float | None:
-    """The torque's delay, s, of control periods that the file tells by samples and seconds."""
-    periods, samples = section.get("torque_delay", math.nan), section.get("samples", 0)
-    seconds = section.get("seconds", math.nan)
-    if not (math.isfinite(periods) and samples > 1 and math.isfinite(seconds)):
-        results.missing.append("delay of the torque: not in the file, taken as 0")
-        return None
-    return float(periods * seconds / (samples - 1))
 
 
 def _read_velocity(path: Path, results: Results) -> None:

@@ -45,6 +45,7 @@ def torque_results(
         reason="" if state is State.ESTIMATED else "too little motion",
         samples=1001,
         delay=1.0,
+        period=0.01,
         friction=friction,
     )
     section = parameter_document(estimate, robot, "2026-01-01", "0", 10.0)["/**"]["ros__parameters"]

@@ -47,6 +47,14 @@ def test_an_unverified_estimate_is_refused(tmp_path, capsys):
     assert "verification = 'not_verified'" in refusal(capsys, results, "--to", "urdf")
 
 
+def test_the_torque_delay_is_known_where_the_file_says_it(tmp_path):
+    known = read_results([result_files.torque_results(tmp_path / "a")])
+    assert known.torque.delay == 0.01  # one control period of 10 ms
+    unknown = read_results([result_files.torque_results(tmp_path / "b", torque_delay=math.nan)])
+    assert unknown.torque.delay is None
+    assert any("delay of the torque" in text for text in unknown.missing)
+
+
 def test_a_refused_calibration_is_refused(tmp_path, capsys):
     results = result_files.calibration(tmp_path, outcome="refused", reason="gyro in degrees")
     assert "gyro in degrees" in refusal(capsys, results, "--to", "ros2_control")

@@ -298,7 +298,7 @@ def known_delay(values: DynamicsParameters) -> float:
     """
     live = values.parameters in (ADAPTIVE, FROM_TOPIC)
     source = values.nominal_parameters if live else values.parameters
-    return 0.0 if source == FROM_ROBOT else read_torque_delay(source)
+    return 0.0 if source == FROM_ROBOT else read_torque_delay(source) or 0.0
 
 
 TOPIC = "dynamic_parameters"
