@@ -25,7 +25,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.optimize import minimize
 
@@ -39,11 +38,18 @@ from diffbot_ident.calibration.first_guess import (
     pose_turns,
     turned_by,
 )
+from diffbot_ident.calibration.noise_levels import (
+    Mask,
+    Noise,
+    Sensors,
+    WalkSteps,
+    bounds,
+    informations,
+    slip_of,
+)
 from diffbot_ident.calibration.random_walk_fit import LinearProblem, Solution, solve
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
 from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
-
-Mask = NDArray[np.bool_]
 
 GEOMETRY = ("log_radius", "log_ratio", "log_track")
 POSE = ("pose_delay", "mount_x", "mount_y", "mount_yaw")
@@ -65,37 +71,8 @@ STEPS = {
 OUTLIER = 20.5
 # A step of the pose source's frame, in standard deviations of a median of JUMP_SPAN readings.
 JUMP, JUMP_SPAN = 7.0, 7
-# Noise levels are looked for within these: (m^2/m), m, rad, rad^2/s, (rad/s)^2/s, rad.
-NOISE_NAMES = ("path", "position", "yaw", "gyro_walk", "bias_walk", "gyro_angle")
-SMALLEST = (1e-10, 1e-5, 1e-5, 1e-12, 1e-14, 1e-6)
-LARGEST = (1e-2, 1.0, 1.0, 1e-2, 1e-4, 0.1)
-# Bias walk of a gyro on a chip, (rad/s)^2/s, and the standard deviation of its logarithm.
-BIAS_WALK, BIAS_WALK_SPREAD = 1e-9, math.log(10.0)
-# Slip sideways as a share of that along the way, and what any step of the walk may do, m and rad.
-SIDEWAYS, FLOOR = 1e-3, 1e-7
 # Knots of a fit without a pose source, s, and the most readings of one with.
 KNOT, MOST = 0.05, 20000
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Noise levels.
-
-    Attributes:
-        path: variance of a wheel's path per path driven, m^2/m; arc_odometry's path_noise.
-        position: standard deviation of x and of y of the pose source, m.
-        yaw: of its heading, rad.
-        gyro_walk: variance of the gyro's integral per time, rad^2/s.
-        bias_walk: variance of its bias per time, (rad/s)^2/s.
-        gyro_angle: standard deviation of what does not add up, as from encoder steps, rad.
-    """
-
-    path: float = 1e-6
-    position: float = 0.01
-    yaw: float = 0.01
-    gyro_walk: float = 1e-6
-    bias_walk: float = 1e-9
-    gyro_angle: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -252,6 +229,7 @@ class WheelGeometryFit:
         turns = turns or gyro_guess
         assert turns is not None
         self.drive = drive_of(wheels, gyro, poses, turns.delay)
+        self._sensors = Sensors(poses is not None, gyro is not None)
         self._gyro_turned = None if gyro is None else turned_by(gyro)
         self._prior_std = gyro_scale_std
         self._names: tuple[str, ...] = GEOMETRY[1:] if poses is None else (*GEOMETRY, *POSE)
@@ -288,7 +266,7 @@ class WheelGeometryFit:
             )
         self._used = np.ones(count, dtype=bool)
         self._noise = Noise()
-        self._walk = np.zeros((count, self._size))
+        self._walk = np.zeros((count, self._sensors.size))
         # The gyro is looked at where the first guess has the knots, whatever the delays become: its
         # noise must not change with them, or a delay would be fitted to it.
         self._gyro_at = self._taken(self._beta) + first.get("gyro_delay", 0.0)
@@ -299,23 +277,19 @@ class WheelGeometryFit:
 
     # What is measured, and what the parameters say of it.
 
-    @property
-    def _size(self) -> int:
-        """Components of the walk."""
-        pose = 1 if self.drive.poses is None else 3
-        return pose + (0 if self.drive.gyro is None else 2)
-
     def _get(self, beta: Array, name: str) -> float:
         if name in self._names:
             return float(beta[self._names.index(name)])
         return 1.0 if name == "gyro_scale" else 0.0
 
-    def _path(self, beta: Array) -> WheelPath:
+    def _geometry(self, beta: Array) -> WheelGeometry:
         radius = self._radius
         if "log_radius" in self._names:
             radius = math.exp(self._get(beta, "log_radius"))
-        ratio, track = self._get(beta, "log_ratio"), self._get(beta, "log_track")
-        return WheelPath(self.drive.wheels, _geometry(radius, ratio, track))
+        return _geometry(radius, self._get(beta, "log_ratio"), self._get(beta, "log_track"))
+
+    def _path(self, beta: Array) -> WheelPath:
+        return WheelPath(self.drive.wheels, self._geometry(beta))
 
     def _taken(self, beta: Array) -> Array:
         """When the knots' readings were taken, s."""
@@ -420,7 +394,7 @@ class WheelGeometryFit:
                 difference[:, 2] = (difference[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
             columns.append(difference / (2.0 * STEPS[name]))
         count, measured = residuals.shape
-        h = np.zeros((count, measured, self._size))
+        h = np.zeros((count, measured, self._sensors.size))
         a = self._walk[:, 0]
         if self.drive.poses is not None:
             heading = odometry[:, 2] + a
@@ -440,7 +414,7 @@ class WheelGeometryFit:
 
     def _walk_steps(self, odometry: Array) -> tuple[Array, Array, Array]:
         """What the walk does from knot to knot, (K - 1, n), and its derivatives."""
-        walk, count, n = self._walk, len(self._walk), self._size
+        walk, count, n = self._walk, len(self._walk), self._sensors.size
         w = np.diff(walk, axis=0)
         f = np.tile(np.eye(n), (count - 1, 1, 1))
         b = f.copy()
@@ -458,91 +432,38 @@ class WheelGeometryFit:
 
     # Noise.
 
-    @property
-    def _levels(self) -> tuple[str, ...]:
-        """Noise levels that play a part."""
-        pose = () if self.drive.poses is None else ("position", "yaw")
-        gyro = () if self.drive.gyro is None else ("gyro_walk", "bias_walk", "gyro_angle")
-        return ("path", *pose, *gyro)
+    def _informations(self, noise: Noise, steps: WalkSteps) -> tuple[Array, Array, float]:
+        return informations(noise, steps, self._used, self._sensors)
 
-    def _informations(self, noise: Noise, steps: _Steps) -> tuple[Array, Array, float]:
-        """Inverse covariances of measurements and steps, and the log determinants of all."""
-        variances = []
-        if self.drive.poses is not None:
-            variances = [noise.position**2, noise.position**2, noise.yaw**2]
-        if self.drive.gyro is not None:
-            variances.append(noise.gyro_angle**2)
-        r = np.tile(1.0 / np.array(variances), (len(self._used), 1))
-        if self.drive.poses is not None:
-            r[~self._used, :3] = 0.0
-        logs = -float(np.sum(np.log(r[r > 0.0])))
-        q = np.zeros((len(steps.break_), self._size, self._size))
-        size = 1 if self.drive.poses is None else 3
-        known = ~steps.break_
-        slip = noise.path * steps.slip[:, :size, :size] + FLOOR**2 * np.eye(size)
-        q[:, :size, :size] = np.linalg.inv(slip)
-        logs += float(np.sum(np.linalg.slogdet(slip[known])[1]))
-        if self.drive.gyro is not None:
-            t = steps.period
-            bias = np.empty((len(t), 2, 2))
-            bias[:, 0, 0] = noise.gyro_walk * t + noise.bias_walk * t**3 / 3.0
-            bias[:, 0, 1] = bias[:, 1, 0] = 0.5 * noise.bias_walk * t**2
-            bias[:, 1, 1] = noise.bias_walk * t
-            q[:, size:, size:] = np.linalg.inv(bias)
-            logs += float(np.sum(np.linalg.slogdet(bias[known])[1]))
-        q[steps.break_] = 0.0
-        return r, q, logs
-
-    def _steps(self, odometry: Array) -> _Steps:
-        """What the noise of the walk's steps depends on besides the noise levels."""
-        beta = self._beta
-        radius = self._radius
-        if "log_radius" in self._names:
-            radius = math.exp(self._get(beta, "log_radius"))
-        geometry = _geometry(radius, self._get(beta, "log_ratio"), self._get(beta, "log_track"))
-        ways = np.abs(np.diff(driven(self.drive.wheels, self._taken(beta)), axis=0))
-        left, right = geometry.left_radius * ways[:, 0], geometry.right_radius * ways[:, 1]
-        track, both = geometry.separation, left + right
-        slip = np.zeros((len(both), 3, 3))
-        slip[:, 0, 0] = both / track**2
-        along = 0.5 * (right - left) / track
-        slip[:, 0, 1] = slip[:, 1, 0] = along
-        slip[:, 1, 1] = 0.25 * both
-        slip[:, 2, 2] = SIDEWAYS * 0.25 * both
+    def _steps(self, odometry: Array) -> WalkSteps:
+        """The walk's steps where parameters and walk are now."""
+        turned = np.diff(driven(self.drive.wheels, self._taken(self._beta)), axis=0)
         heading = 0.5 * (odometry[1:, 2] + odometry[:-1, 2]) + self._walk[1:, 0]
-        turn = np.zeros_like(slip)
-        turn[:, 0, 0] = 1.0
-        turn[:, 1, 1] = turn[:, 2, 2] = np.cos(heading)
-        turn[:, 2, 1] = np.sin(heading)
-        turn[:, 1, 2] = -turn[:, 2, 1]
-        slip = turn @ slip @ turn.transpose(0, 2, 1)
-        return _Steps(slip, np.diff(self.drive.stamps), self.drive.breaks)
+        slip = slip_of(self._geometry(self._beta), turned, heading)
+        return WalkSteps(slip, np.diff(self.drive.stamps), self.drive.breaks)
 
-    def _cost(self, logarithms: Array, problem: LinearProblem, steps: _Steps) -> float:
+    def _cost(self, logarithms: Array, problem: LinearProblem, steps: WalkSteps) -> float:
         noise = replace(
-            self._noise, **dict(zip(self._levels, np.exp(logarithms).tolist(), strict=True))
+            self._noise, **dict(zip(self._sensors.levels, np.exp(logarithms).tolist(), strict=True))
         )
         cost = solve(problem, *self._informations(noise, steps)).cost
-        if "bias_walk" in self._levels:
-            # A minute hardly tells it, and none at all would make the track too sure.
-            cost += (math.log(noise.bias_walk / BIAS_WALK) / BIAS_WALK_SPREAD) ** 2
-        return cost
+        return cost + (noise.improbability() if self._sensors.gyro else 0.0)
 
     def _fit_noise(self) -> None:
         """Noise levels of the largest restricted likelihood."""
         problem, odometry = self._linear()
         steps = self._steps(odometry)
-        begin = np.log([getattr(self._noise, name) for name in self._levels])
-        bounds = [_bounds(name) for name in self._levels]
+        begin = np.log([getattr(self._noise, name) for name in self._sensors.levels])
+        limits = [bounds(name) for name in self._sensors.levels]
         found = minimize(
             self._cost,
-            np.clip(begin, *np.transpose(bounds)),
+            np.clip(begin, *np.transpose(limits)),
             args=(problem, steps),
             method="L-BFGS-B",
-            bounds=bounds,
+            bounds=limits,
             options={"maxiter": 20, "ftol": 1e-8, "eps": 1e-3},
         )
-        levels = dict(zip(self._levels, np.exp(found.x).tolist(), strict=True))
+        levels = dict(zip(self._sensors.levels, np.exp(found.x).tolist(), strict=True))
         self._noise = replace(self._noise, **levels)
 
     # The course of the fit.
@@ -610,7 +531,7 @@ class WheelGeometryFit:
         return within
 
     def _found(self, solution: Solution) -> Fit:
-        residuals, odometry = self._predict(self._beta, self._walk)
+        residuals, _ = self._predict(self._beta, self._walk)
         covariance, correlation, widened = solution.covariance, 0.0, 1.0
         if self.drive.poses is not None:
             correlation = max(_correlation(residuals[:, i], self._used) for i in range(3))
@@ -623,7 +544,7 @@ class WheelGeometryFit:
             covariance=widened * covariance,
             slip_covariance=widened * self._slip_covariance(),
             noise=self._noise,
-            noise_std=self._noise_std(odometry),
+            noise_std=self._noise_std(),
             walk=self._walk,
             residuals=residuals,
             used=self._used,
@@ -645,13 +566,13 @@ class WheelGeometryFit:
         slope: Array = (more - less) / (2.0 * step)
         return slope
 
-    def _noise_std(self, _odometry: Array) -> dict[str, float]:
+    def _noise_std(self) -> dict[str, float]:
         """Standard deviation of each level's logarithm, from the curvature of the likelihood."""
         problem, odometry = self._linear()
         steps = self._steps(odometry)
-        at = np.log([getattr(self._noise, name) for name in self._levels])
+        at = np.log([getattr(self._noise, name) for name in self._sensors.levels])
         best, step, found = self._cost(at, problem, steps), 0.2, {}
-        for i, name in enumerate(self._levels):
+        for i, name in enumerate(self._sensors.levels):
             move = np.zeros(len(at))
             move[i] = step
             curvature = (
@@ -661,26 +582,6 @@ class WheelGeometryFit:
             ) / step**2
             found[name] = math.sqrt(2.0 / curvature) if curvature > 0.02 else math.inf
         return found
-
-
-@dataclass(frozen=True)
-class _Steps:
-    """What the noise of the walk's steps depends on.
-
-    Attributes:
-        slip: covariance of (a, c) for a path noise of 1, (K - 1, 3, 3).
-        period: s, (K - 1,).
-        break_: steps over which nothing is known, (K - 1,).
-    """
-
-    slip: Array
-    period: Array
-    break_: Mask
-
-
-def _bounds(name: str) -> tuple[float, float]:
-    i = NOISE_NAMES.index(name)
-    return math.log(SMALLEST[i]), math.log(LARGEST[i])
 
 
 def _moved(angle: Array, places: Array) -> Array:
