@@ -3,9 +3,20 @@
 
 from __future__ import annotations
 
+import os
+
 from diffbot_node.executables import executable
 
-simulator = executable("diffbot_sim.simulator_node", "SimulatorNode")
+
+def simulator() -> int:
+    """Run the simulator node; returns the exit status.
+
+    MuJoCo is told that it draws nothing: else a library for windows takes half of its import.
+    """
+    os.environ.setdefault("MUJOCO_GL", "disabled")
+    return executable("diffbot_sim.simulator_node", "SimulatorNode")()
+
+
 gz_simulator = executable("diffbot_sim.gz.gz_simulator_node", "GzSimulatorNode")
 ros2_control_simulator = executable(
     "diffbot_sim.gz.ros2_control_simulator_node", "Ros2ControlSimulatorNode"
