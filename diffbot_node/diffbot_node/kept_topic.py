@@ -84,7 +84,8 @@ class KeptTopic:
             message_type, topic, KEPT_LATCHED if latched else KEPT
         )
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
-        self._taken: dict[str, int] = {}  # newest stamp taken, by reader, ns
+        self._told: dict[str, int] = {}  # newest stamp taken, by whoever was a reader, ns
+        self._readers: set[str] = set()  # who is there
         self._newest = -1  # stamp published last, ns
         self._looked = -1e9
         self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
@@ -114,7 +115,7 @@ class KeptTopic:
             stamp = _nanoseconds(message.header)
             if stamp < self._newest:  # time was set back
                 self._open.clear()
-                self._taken = dict.fromkeys(self._taken, -1)
+                self._told.clear()
             self._newest = stamp
             self._open.append(stamp)
         self._publisher.publish(message)
@@ -128,7 +129,7 @@ class KeptTopic:
         """What has to come before the first message, for so many readers; empty when nothing."""
         there = self.readers if readers else 0
         if self._in_lock_step:
-            there = min(there, len(self._taken))
+            there = min(there, len(self._readers))
         if there >= readers:
             return ""
         return f"{readers - there} more subscribers of {self.name} are awaited"
@@ -147,9 +148,9 @@ class KeptTopic:
         if time.monotonic() - self._looked >= LOOK_PERIOD:
             self._looked = time.monotonic()
             self._see_who_is_there()
-        if len(self._open) < self._window or not self._taken:
+        if len(self._open) < self._window or not self._readers:
             return ""
-        slowest = min(self._taken, key=self._taken.__getitem__)
+        slowest = min(self._readers, key=self._taken)
         return f"{slowest} has still to take {len(self._open)} messages of {self.name}"
 
     def await_readers(self, patience: float) -> None:
@@ -165,7 +166,7 @@ class KeptTopic:
         while self._open:
             self._take_receipts()
             self._see_who_is_there()
-            if not (self._open and self._taken) or time.monotonic() >= deadline:
+            if not (self._open and self._readers) or time.monotonic() >= deadline:
                 return
             time.sleep(0.005)
 
@@ -176,12 +177,17 @@ class KeptTopic:
     def _note(self, receipt: Header) -> None:
         stamp = _nanoseconds(receipt)
         # One from before time was set back says nothing about what came after it.
-        self._taken[receipt.frame_id] = stamp if stamp <= self._newest else -1
+        self._told[receipt.frame_id] = stamp if stamp <= self._newest else -1
+        self._readers.add(receipt.frame_id)
         self._drop()
+
+    def _taken(self, reader: str) -> int:
+        """Newest stamp that a reader has taken, ns."""
+        return self._told.get(reader, -1)
 
     def _drop(self) -> None:
         """Forget what all readers have taken."""
-        slowest = min(self._taken.values(), default=None)
+        slowest = min(map(self._taken, self._readers), default=None)
         if slowest is None:
             if not self._latched:
                 self._open.clear()
@@ -190,12 +196,15 @@ class KeptTopic:
             self._open.popleft()
 
     def _see_who_is_there(self) -> None:
-        """Forget readers that have left, and count in those whose first receipt is on its way."""
-        there = {
+        """Leave out readers that have left, and count in those whose first receipt is on its way.
+
+        A new reader's name comes after its receipts at times, and is another one until then: so
+        what a reader has told is kept though nobody of its name is there.
+        """
+        self._readers = {
             f"{info.node_namespace.rstrip('/')}/{info.node_name}"
             for info in self._node.get_publishers_info_by_topic(self._receipts_topic)
         }
-        self._taken = {reader: self._taken.get(reader, -1) for reader in there}
         self._drop()
 
     def _take_receipts(self) -> None:
