@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`identify` on efforts of unknown scale: a weighed mass, a known load, and what contradicts.
 
-Recordings are of the ideal engine with encoders of 4096 counts, 1 % torque noise and friction, 30 s.
+Recordings are of the ideal engine, 30 s, with encoders of 4096 counts, 1 % torque noise, friction.
 """
 
 import json
