@@ -36,6 +36,8 @@ WHEELS = ("left_velocity", "right_velocity")
 EFFORTS = ("left_effort", "right_effort")
 VOLTAGES = ("left_voltage", "right_voltage")
 CURRENTS = ("left_current", "right_current")
+MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
+"""What tells motors: V, A of each motor, and rad/s of its wheel."""
 MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
 """Channels that were measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
 
