@@ -242,15 +242,15 @@ def _no_motor(bag: Bag) -> RecordingError:
 
 def _motor(bags: Sequence[Bag], columns: Mapping[str, Column], options: Options) -> Recording:
     sources: list[Source] = []
-    samples, fields = 0, []
+    samples, fields, apart = 0, [], False
     for bag in bags:
         found = motor_topics(bag, columns)
         sources.append(BagSource(bag, [Feed(t.topic, t.channels, t.read) for t in found]))
         samples += found[0].topic.count
         fields = [f"  {', '.join(each.fields)}" for each in found]
-    return Recording(
-        MOTOR, sources, MOTOR_CHANNELS, samples=samples, notes=[*fields, _note(MOTOR, options)]
-    )
+        apart = apart or len(found) > 1
+    notes = [*fields, _note(MOTOR, options)]
+    return Recording(MOTOR, sources, MOTOR_CHANNELS, samples=samples, notes=notes, apart=apart)
 
 
 def _velocity(bags: Sequence[Bag], options: Options) -> Recording:

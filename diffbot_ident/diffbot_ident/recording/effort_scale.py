@@ -4,7 +4,7 @@
 Efforts e in ampere, per cent or an unknown unit are torques tau = k e of the wheels. What is
 identified from efforts is then K5, K6, K7' = k K7 and K8' = k K8, friction in units of effort, and
 
-    K7' = k / (r M_e),    M_e = m + 2 J / r^2                     (closed form of (41), Lages (2017))
+    K7' = k / (r M_e),    M_e = m + 2 J / r^2                    (closed form of (41), Lages (2017))
 
 with m all that was weighed, wheels and all, and J the inertia about the axle of one wheel and of
 what turns with it: the rotor's times the gear's ratio squared belongs to it. Hence

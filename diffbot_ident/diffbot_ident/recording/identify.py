@@ -320,7 +320,10 @@ class _Identify:
         from diffbot_ident.recording.findings import motor_findings
         from diffbot_ident.recording.motor_analysis import analyse_motors
 
-        settings = SegmentSettings(period=self._options.period, shortest=0.1)
+        period, apart = self._options.period, recording.apart
+        settings = SegmentSettings(
+            period, shortest=0.1, uniform=period is not None or not apart, nearest=apart
+        )
         segments = list(self._segments(recording, Segmenter(settings)))
         with self._fitting():
             found = analyse_motors([(s.period, s.channels) for s in segments])

@@ -100,6 +100,7 @@ class Recording:
         runs: names of the sources where each is a recording of its own; None: they are parts of
             one, joined by their clocks.
         torque_scale: N m of a unit of efforts and torque commands, [left, right].
+        apart: whether one reading of the robot comes in several messages.
     """
 
     kind: str
@@ -111,6 +112,7 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     runs: tuple[str, ...] | None = None
     torque_scale: tuple[float, float] = (1.0, 1.0)
+    apart: bool = False
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, torques in N m, with the body's velocity where wheels tell it."""
