@@ -402,12 +402,13 @@ def analyse_axes(
         if segments and all(axis in segment.channels for segment in segments):
             pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
             analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
-            analysis = checked(analysis, refresh or pieces[0].period)
             runs: dict[str, list[AxisSegment]] = {}
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:
                     runs.setdefault(segment.run, []).append(piece)
-            found[axis] = over_runs(analysis, runs, refresh)
+            # Limits are asked of the intervals that are told: those over all recordings.
+            analysis = over_runs(analysis, runs, refresh)
+            found[axis] = checked(analysis, refresh or pieces[0].period)
     return found
 
 
