@@ -116,7 +116,7 @@ def filter_delay(velocity: Array, position: Array, period: float) -> float | Non
     scale, late, _ = np.linalg.lstsq(columns, position, rcond=None)[0].tolist()
     if abs(scale - 1.0) > SCALE or not -period <= late <= LONGEST_FILTER:
         return None
-    return max(late, 0.0)
+    return max(float(late), 0.0)
 
 
 def delay_from_rest(segment: AxisSegment, since: float, fit: VoltageGains) -> float | None:
