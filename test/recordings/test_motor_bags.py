@@ -171,3 +171,8 @@ def test_torques_beside_voltages_stay_a_torque_robot(tmp_path, capsys):
     assert "kind of robot: torque" in capsys.readouterr().out
     status, _ = identify(tmp_path, tmp_path / "bag", "--kind", "motor")
     assert status == 0
+    # Currents whose torque is known, or to be found, are a robot's efforts.
+    capsys.readouterr()
+    words = ("--robot", "twil", "--effort-unit", "ampere", "--torque-constant", "0.3")
+    identify(tmp_path, tmp_path / "bag", *words)
+    assert "kind of robot: torque" in capsys.readouterr().out

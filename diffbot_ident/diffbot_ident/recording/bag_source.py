@@ -223,7 +223,8 @@ def _may_be_motor(bag: Bag, options: Options) -> bool:
         return False
     if candidates(bag.topics, ROLES["cmd_vel"]):
         return False
-    if options.effort_unit == "ampere":
+    scale = (options.torque_constant, options.mass, options.load, options.robot)
+    if options.effort_unit == "ampere" and scale == (None,) * 4:
         return True
     try:
         return not _joints(bag, options).torque
