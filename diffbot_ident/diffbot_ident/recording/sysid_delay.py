@@ -109,7 +109,8 @@ def dead_time_of(found: Sequence[float], period: float) -> Value:
 
 def filter_delay(velocity: Array, position: Array, period: float) -> float | None:
     """By which time velocities are later than the change of positions, s; None: not told."""
-    if len(velocity) < LEAST or not np.isfinite(position).all() or np.ptp(position) == 0.0:
+    finite = np.isfinite(position).all() and np.isfinite(velocity).all()
+    if len(velocity) < LEAST or not finite or np.ptp(position) == 0.0:
         return None
     way = np.concatenate(([0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1])))) * period
     columns = np.column_stack((way, velocity, np.ones_like(velocity)))
