@@ -3,6 +3,8 @@
 """Motors from made logs of 0.7 s at 1 kHz: resistance and Ke, and faults by name; truth is known.
 
     ./diffbot python benchmarks/motor_logs.py [--robots 100] [--seed 1000]
+    ./diffbot python benchmarks/motor_logs.py --bags 40 [--rate 200] [--seconds 5] [--seed 1000]
+    ./diffbot python benchmarks/motor_logs.py --scale 100 [--seconds 20] [--seed 1000]
 
 Currents have 5 % noise and up to 5 % offset of the largest current, speeds 40 to 200 steps
 (diffbot_study.motor_logs). Prints the 95th percentiles of the errors and how many 95 % intervals
@@ -12,11 +14,34 @@ hold, then how many of each fault are named, and how many healthy robots are bla
 from __future__ import annotations
 
 import argparse
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from arc_odometry import JointSample
+from diffbot_ident.recording.effort_scale import in_newton_metres
+from diffbot_ident.recording.identify import analyse_recording
 from diffbot_ident.recording.motor_analysis import MotorAnalysis, analyse_motors
+from diffbot_ident.recording.options import Options
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS, RecordingError
+from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque
+from diffbot_ident.recording.verdict import Value
+from diffbot_ident.recording.weighing import WEIGHED, Weighing
+from diffbot_ident.torque.estimate import NAMES as KS
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_sim.engines import make_simulator
 from diffbot_study.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
+from diffbot_study.random_robots import RandomRobot, draw, record_random
+from diffbot_study.recorded_bag import RecordedBag
+
+Array = NDArray[np.float64]
 
 NAMES = {
     "R": "resistance",
@@ -26,14 +51,54 @@ NAMES = {
 }
 
 
+# Of the weighing, as a share: what its default interval says.
+WEIGHING = WEIGHED / NORMAL_95
+# Largest delay of what is logged without a stamp, s.
+LATE = 0.002
+# Added to the seed of the recording with the load.
+LOADED = 10**6
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print both tables, or that of the scale."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--bags", type=int, metavar="N", help="N recordings as bags")
+    parser.add_argument("--rate", type=int, default=200, help="of the bags, Hz")
+    parser.add_argument("--scale", type=int, metavar="N", help="N robots of unknown unit of effort")
+    parser.add_argument(
+        "--seconds", type=float, help="of each recording (default: 5 of bags, 20 of the scale)"
+    )
     arguments = parser.parse_args()
-    seeds = range(arguments.seed, arguments.seed + arguments.robots)
+    if arguments.scale is not None:
+        seeds = range(arguments.seed, arguments.seed + arguments.scale)
+        print_scales(seeds, arguments.seconds or 20.0)
+        return
+    if arguments.bags is not None:
+        seeds = range(arguments.seed, arguments.seed + arguments.bags)
+        print_bags(seeds, arguments.rate, arguments.seconds or 5.0)
+        return
+    print_motors(range(arguments.seed, arguments.seed + arguments.robots))
+
+
+def print_motors(seeds: Sequence[int]) -> None:
+    """Print how well motors are known, and how many faults are named."""
     healthy = [analysed(seed, None) for seed in seeds]
+    print_parameters(healthy)
+    blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
+    print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
+    for fault, words in FAULTS.items():
+        named = sum(words in analysed(seed, fault)[1][0].verdict.reason for seed in seeds)
+        print(f"{fault}: named in {named} of {len(seeds)}")
+
+
+Analysed = tuple[tuple[Motor, Motor], Sequence[MotorAnalysis]]
+"""Two motors, and what is said of their log."""
+
+
+def print_parameters(healthy: Sequence[Analysed]) -> None:
+    """Print errors and intervals of motors that have no fault."""
     print("parameter         error % (95th percentile)  intervals that hold %")
     for name, field in NAMES.items():
         errors, holds = [], []
@@ -45,18 +110,163 @@ def main() -> None:
         print(
             f"{name:17} {100.0 * np.percentile(errors, 95.0):25.2f} {100.0 * np.mean(holds):22.1f}"
         )
-    blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
-    print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
-    for fault, words in FAULTS.items():
-        named = sum(words in analysed(seed, fault)[1][0].verdict.reason for seed in seeds)
-        print(f"{fault}: named in {named} of {len(seeds)}")
 
 
-def analysed(seed: int, fault: str | None) -> tuple[tuple[Motor, Motor], list[MotorAnalysis]]:
+def analysed(seed: int, fault: str | None) -> Analysed:
     """Two motors, and what is said of their log."""
     rng = np.random.default_rng(seed)
     motors = drawn(rng)
     return motors, analyse_motors([(PERIOD, make_log(motors, rng, fault))])
+
+
+def print_bags(seeds: Sequence[int], rate: int, seconds: float) -> None:
+    """Print how well motors are known from bags."""
+    print(f"{len(seeds)} bags of {seconds:g} s at {rate} Hz")
+    healthy = [from_bag(seed, rate, seconds, None) for seed in seeds]
+    print_parameters(healthy)
+    blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
+    print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
+    for fault, words in FAULTS.items():
+        named = sum(
+            words in from_bag(seed, rate, seconds, fault)[1][0].verdict.reason for seed in seeds
+        )
+        print(f"{fault}: named in {named} of {len(seeds)}")
+
+
+def from_bag(seed: int, rate: int, seconds: float, fault: str | None) -> Analysed:
+    """Two motors, and what `identify` says of their bag."""
+    rng = np.random.default_rng(seed)
+    motors = drawn(rng)
+    columns = make_log(motors, rng, fault, seconds)
+    every = round(1.0 / (rate * PERIOD))
+    with tempfile.TemporaryDirectory() as folder:
+        with RecordedBag(Path(folder) / "bag") as bag:
+            for k in range(0, len(columns["time"]), every):
+                stamp = 1.0 + float(columns["time"][k])
+                volts, amps, speed = (
+                    (float(columns[f"left_{name}"][k]), float(columns[f"right_{name}"][k]))
+                    for name in ("voltage", "current", "velocity")
+                )
+                state = JointSample(stamp, (0.0, 0.0), speed, (0.0, 0.0))
+                bag.joint_state("/joint_states", state, effort=False)
+                late = np.sort(rng.uniform(0.0, LATE, 2)).tolist()
+                bag.torques("/motor_voltages", stamp + late[0], volts)
+                bag.torques("/motor_currents", stamp + late[1], amps)
+        found = analyse_recording(Options([Path(folder) / "bag"])).analyses
+    return motors, cast(Sequence[MotorAnalysis], found)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A robot of unknown unit of effort, and what was recorded and weighed of it.
+
+    Attributes:
+        constant: N m of a unit of effort.
+        truth: K5 to K8, shape (4,).
+        bare: its recording, analysed.
+        loaded: that with the load.
+        mass: as weighed.
+        load: likewise.
+        inertia: of a wheel, kg m^2.
+        place: of the load ahead of the axle, m.
+    """
+
+    constant: float
+    truth: Array
+    bare: TorqueResult
+    loaded: TorqueResult
+    mass: Value
+    load: Value
+    inertia: float
+    place: float
+
+
+def weighed(seed: int, seconds: float) -> Weighed:
+    """Draw, drive, load and drive again."""
+    rng = np.random.default_rng([seed, 7])
+    found = draw(seed)
+    model = found.robot.model
+    mass = model.mass_body + 2.0 * model.wheel_mass
+    load, constant = mass * float(rng.uniform(0.2, 0.8)), float(np.exp(rng.uniform(-4.0, 1.6)))
+    place = float(rng.uniform(-0.3, 0.3)) * model.half_track
+    inertia = load * (0.3 * model.half_track) ** 2
+    truth, bare = driven(found, seconds, constant)
+    again = replace(found, seed=seed + LOADED)
+    _, loaded = driven(again, seconds, constant, (load, place, 0.1, inertia))
+
+    def on_the_scales(name: str, true: float) -> Value:
+        return Value(name, true * (1.0 + WEIGHING * rng.standard_normal()), WEIGHING * true, "kg")
+
+    return Weighed(
+        constant,
+        truth,
+        bare,
+        loaded,
+        on_the_scales("mass", mass),
+        on_the_scales("load", load),
+        model.wheel_inertia_spin,
+        place,
+    )
+
+
+def driven(
+    found: RandomRobot,
+    seconds: float,
+    constant: float,
+    payload: tuple[float, float, float, float] | None = None,
+) -> tuple[Array, TorqueResult]:
+    """K5 to K8 without payload, and what a recording of efforts says."""
+    with closing(make_simulator("ideal", found.robot)) as engine:
+        truth = np.array(engine.parameters())
+        if payload is not None:
+            engine.set_payload(*payload)
+        run = record_random(found, seconds, engine)
+    position = np.array([sample.position for sample in run.samples])
+    effort = np.array([sample.effort for sample in run.samples]) / constant
+    times = np.array([sample.stamp for sample in run.samples])
+    channels = {name: position[:, i] for i, name in enumerate(POSITIONS)}
+    channels |= {name: effort[:, i] for i, name in enumerate(EFFORTS)}
+    segment = Segment(times, found.period, channels)
+    result = analyse_torque([segment], run.geometry, samples=len(times))
+    if result is None:
+        raise RuntimeError("a segment gives a result")
+    return truth, result
+
+
+def print_scales(seeds: Sequence[int], seconds: float) -> None:
+    """Print how well the torque of a unit of effort is known."""
+    robots = [weighed(seed, seconds) for seed in seeds]
+    columns = " ".join(f"{name.upper():>6}" for name in KS)
+    print(f"{len(robots)} robots, {seconds:g} s each; intervals that hold, %")
+    print(f"by     median %  95th percentile %  constant {columns}  refused")
+    for by in ("mass", "load", "both"):
+        errors, holds, refused = [], [], []
+        for robot in robots:
+            weighing = Weighing(
+                "ampere",
+                robot.mass if by != "load" else None,
+                robot.inertia,
+                robot.load if by != "mass" else None,
+                robot.place,
+            )
+            loaded = None if by == "mass" else robot.loaded.estimate
+            try:
+                result, scale = in_newton_metres(robot.bare, loaded, weighing)
+            except RecordingError as error:
+                refused.append(str(error))
+                continue
+            value = scale.constant
+            errors.append(abs(value.value / robot.constant - 1.0))
+            k = zip(result.estimate.values, result.estimate.variances, robot.truth, strict=True)
+            deviations = [abs(found - true) / np.sqrt(variance) for found, variance, true in k]
+            own = abs(value.value - robot.constant) / value.std
+            holds.append(np.array([own, *deviations]) < NORMAL_95)
+        middle, far = 100.0 * np.percentile(errors, [50.0, 95.0])
+        shares = " ".join(f"{100.0 * share:6.1f}" for share in np.mean(holds, axis=0)[1:])
+        constant = 100.0 * np.mean(holds, axis=0)[0]
+        print(f"{by:6} {middle:8.2f} {far:18.2f} {constant:9.1f} {shares} {len(refused):8d}")
+        for reason in refused[:3]:
+            print(f"    {reason}")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gains from made SysId logs with backlash, slip, 20 ms filters and dead time; truth is known.
 
-    ./diffbot python benchmarks/sysid_logs.py [--robots 200] [--seed 1000]
+    ./diffbot python benchmarks/sysid_logs.py [--robots 200] [--seed 1000] [--rigid] [--unfiltered]
 
 Robots are drawn (diffbot_study.sysid_logs.drawn); of each the left side, the right side and the
 forward axis are judged: how far ks, kv and ka are from the truth (95th percentile), how often their
 95 % intervals hold, and how many answers are refused. Then every robot is run three times, with
-other noise, battery and grip: how often all three intervals of a gain overlap, pair by pair.
+other noise, battery and grip: how often all three intervals of a gain overlap, pair by pair. With
+--rigid robots have no backlash and never slip, with --unfiltered velocities are those of the row.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,12 +41,20 @@ def main() -> None:
     parser.add_argument("--robots", type=int, default=200)
     parser.add_argument("--repeated", type=int, default=40, help="robots that run three times")
     parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--rigid", action="store_true", help="neither backlash nor slip")
+    parser.add_argument("--unfiltered", action="store_true", help="velocities are no means")
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     robots = [drawn(rng) for _ in range(arguments.robots)]
+    if arguments.rigid:
+        robots = [replace(robot, backlash=0.0, grip=math.inf) for robot in robots]
+    if arguments.unfiltered:
+        robots = [replace(robot, window=0.0) for robot in robots]
     verdicts = [analysed(log) for log in make_logs(robots, arguments.seed)]
     accuracy(robots, verdicts)
     again = robots[: arguments.repeated]
+    if not again:
+        return
     runs = [verdicts[: len(again)]]
     for k in range(1, REPEATS):
         others = [repeated(robot, rng) for robot in again]

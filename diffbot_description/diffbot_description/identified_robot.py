@@ -147,6 +147,16 @@ def with_track(robot: Robot, track: float) -> Robot:
     return replace(robot, wheels=replace(robot.wheels, separation=float(track)))
 
 
+def with_drive(robot: Robot, unit: str, constants: tuple[float, float]) -> Robot:
+    """Return the robot with identified torque constants [left, right]; its path stays.
+
+    unit: of its efforts; one that no file knows counts as percent. constants: N m per unit.
+    """
+    known = "ampere" if unit == "ampere" else "percent"
+    drive = replace(robot.drive, effort_unit=known, torque_constant=constants)
+    return replace(robot, drive=drive)
+
+
 def write_identified_robot(
     robot: Robot,
     directory: Path,
@@ -162,7 +172,7 @@ def write_identified_robot(
     / (b K7)).
 
     Args:
-        robot: as it is described, or `with_track`: the track is then new in the file.
+        robot: as it is described, or `with_track`, `with_drive`: these are then new in the file.
         directory: for the files.
         k5: m.
         k7: 1/(kg m).
@@ -180,6 +190,9 @@ def write_identified_robot(
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
         data["wheels"]["separation"] = robot.wheels.separation
+        if robot.drive.torque_constant is not None:
+            data.setdefault("drive", {})["effort_unit"] = robot.drive.effort_unit
+            data["drive"]["torque_constant"] = [float(k) for k in robot.drive.torque_constant]
         _patch(data, body, friction, rolling_torques(robot))
         if robot.appearance.urdf is not None:  # a relative path starts at another folder there
             data["appearance"]["urdf"] = str(shapes_file(robot).absolute())

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from arc_odometry import JointSample
 
@@ -19,6 +19,14 @@ JOINTS = ("left_wheel_joint", "right_wheel_joint")
 # Wall time, ns since 1970, at which recordings begin.
 LOGGED = 10**18
 _STORE = get_typestore(Stores.ROS2_HUMBLE)
+for _text, _name in (
+    ("string[] interface_names\nfloat64[] values", "InterfaceValue"),
+    (
+        "std_msgs/Header header\nstring[] joint_names\nInterfaceValue[] interface_values",
+        "DynamicJointState",
+    ),
+):
+    _STORE.register(get_types_from_msg(_text, f"control_msgs/msg/{_name}"))
 
 
 class RecordedBag:
@@ -59,6 +67,19 @@ class RecordedBag:
         """A Float64MultiArray of [left, right], N m, logged at this time (s)."""
         layout = _STORE.types["std_msgs/msg/MultiArrayLayout"]([], 0)
         self._write(topic, "std_msgs/msg/Float64MultiArray", stamp, layout, np.array(torque))
+
+    def number(self, topic: str, stamp: float, value: float) -> None:
+        """A Float64, logged at this time (s)."""
+        self._write(topic, "std_msgs/msg/Float64", stamp, float(value))
+
+    def interfaces(
+        self, topic: str, stamp: float, values: Mapping[str, Mapping[str, float]]
+    ) -> None:
+        """A DynamicJointState of interfaces by joint, as ros2_control publishes it."""
+        value = _STORE.types["control_msgs/msg/InterfaceValue"]
+        parts = [value([*own], np.array([*own.values()])) for own in values.values()]
+        kind = "control_msgs/msg/DynamicJointState"
+        self._write(topic, kind, stamp, self._header(stamp), [*values], parts)
 
     def twist(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
         """A Twist of (v, omega), m/s and rad/s, logged at this time (s)."""

@@ -174,6 +174,21 @@ def test_of_several_tables_the_one_that_disagrees_is_named(tmp_path, capsys):
     assert low < 0.3 < high
 
 
+def test_the_interval_over_recordings_is_the_one_that_is_limited(tmp_path):
+    """Two runs, each of which is sure of its time constant, 0.29 and 0.38 s: together nobody is."""
+    paths = []
+    for k, inertia in enumerate((0.3, 0.4)):
+        rows = velocity_rows(k, seconds=12.0, truth=Sigma(inertia, 0.2, 1.05, 0.95))
+        paths.append(table(tmp_path / f"run{k}.csv", HEADER, rows))
+        assert identify(tmp_path, paths[-1])[0] == 0
+    status, summary = identify(tmp_path, *paths)
+    assert status == 3
+    assert summary["status"] == {"forward axis": "not excited", "yaw axis": "estimated"}
+    assert "as recordings differ (by their noise alone to 0.0" in summary["reason"]
+    found = summary["axes"]["v"]["parameters"]["time constant"]
+    assert found["std"] > 0.3 * found["value"]
+
+
 def test_of_several_bags_with_and_without_load_the_loaded_one_is_named(tmp_path, capsys):
     folders = []
     for k, (name, effort) in enumerate((("a", 1.0), ("b", 1.0), ("loaded", 1.5))):

@@ -34,6 +34,8 @@ NEAR = 3.0
 # Half width of the 95 % interval of the time constant, as a share of it and in samples, beyond
 # which it is not known.
 WIDEST, SAMPLES = 0.6, 2.0
+# Times the deviation by noise alone from which on it is the recordings' spread that is too wide.
+WIDENED = 1.5
 # Share of the motion that must surely be told from noise.
 SURELY = 0.5
 
@@ -42,17 +44,21 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
     """The analysis, refused or not excited where values that would be used are not known.
 
     Args:
-        analysis: of an axis.
+        analysis: of an axis; of several recordings with the intervals of `over_runs`.
         period: between its samples, s.
     """
     verdict = analysis.verdict
     if not verdict.usable or analysis.held_out is None:
         return analysis
-    for check in (_units, _noise, _time_constant):
-        verdict = check(verdict, analysis.held_out, period)
+    for check in (_units, _noise):
+        verdict = check(verdict, analysis.held_out)
         if not verdict.usable:
-            break
-    return replace(analysis, verdict=verdict)
+            return replace(analysis, verdict=verdict)
+    alone = None
+    if analysis.fit is not None:
+        own = values_of(analysis.fit, verdict.error_unit)
+        alone = next((value.std for value in own if value.name == "time constant"), None)
+    return replace(analysis, verdict=_time_constant(verdict, alone, period))
 
 
 def over_runs(
@@ -88,7 +94,7 @@ def _of_its_kind(found: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTim
     return fit_dead_time(segments, with_exponent=found.exponent != 1.0)
 
 
-def _units(verdict: Verdict, _held_out: Prediction, _period: float) -> Verdict:
+def _units(verdict: Verdict, _held_out: Prediction) -> Verdict:
     gain = verdict.value("gain").value
     if GAINS[0] <= gain <= GAINS[1]:
         return verdict
@@ -116,7 +122,7 @@ def _factor(gain: float) -> str:
     )
 
 
-def _noise(verdict: Verdict, held_out: Prediction, _period: float) -> Verdict:
+def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
     """Refuse where noise may hide that nothing is explained."""
     steps = np.concatenate([np.diff(errors) for errors in held_out.errors])
     noise = held_out.total * (held_out.explained - held_out.r_squared)
@@ -136,7 +142,8 @@ def _noise(verdict: Verdict, held_out: Prediction, _period: float) -> Verdict:
     )
 
 
-def _time_constant(verdict: Verdict, _held_out: Prediction, period: float) -> Verdict:
+def _time_constant(verdict: Verdict, alone: float | None, period: float) -> Verdict:
+    """Not excited where the time constant is not known; alone: its deviation by noise alone, s."""
     value = verdict.value("time constant")
     dead_time = verdict.value("dead time")
     half = NORMAL_95 * value.std
@@ -148,6 +155,13 @@ def _time_constant(verdict: Verdict, _held_out: Prediction, period: float) -> Ve
         return verdict
     else:
         found = "neither time constant nor dead time is identifiable"
+    if alone is not None and value.std > WIDENED * alone:
+        found += f", as recordings differ (by their noise alone to {NORMAL_95 * alone:.2g} s)"
+        return replace(
+            verdict,
+            outcome=Outcome.NOT_EXCITED,
+            reason=f"{found}; leave out what was different, or identify each recording by itself",
+        )
     return replace(
         verdict,
         outcome=Outcome.NOT_EXCITED,

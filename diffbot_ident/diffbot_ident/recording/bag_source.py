@@ -8,7 +8,7 @@ stamped message before it, plus the time that passed since, at the pace of the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_ident.recording.bag import Bag, Topic
+from diffbot_ident.recording.bag_motor import motor_columns, motor_topics, voltage_and_current
 from diffbot_ident.recording.bag_topics import (
     ROLES,
     MessageReader,
@@ -31,6 +32,7 @@ from diffbot_ident.recording.bag_topics import (
 )
 from diffbot_ident.recording.options import (
     AUTO,
+    MOTOR,
     TORQUE,
     VELOCITY,
     Options,
@@ -40,6 +42,7 @@ from diffbot_ident.recording.options import (
 )
 from diffbot_ident.recording.samples import (
     BLOCK,
+    MOTOR_CHANNELS,
     SET_BACK,
     TORQUE_COMMANDS,
     WHEELS,
@@ -49,6 +52,7 @@ from diffbot_ident.recording.samples import (
     Source,
     names_of_runs,
 )
+from diffbot_ident.recording.table_columns import Column
 
 # Messages that are looked at for the names of joints, and for a torque that is not zero.
 NAMES, TORQUES = 200, 20000
@@ -72,15 +76,22 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
     Raises:
         RecordingError: they cannot be read, or it is not clear what to read.
     """
-    if options.columns or options.where:
+    if options.where or (options.columns and options.kind not in (AUTO, MOTOR)):
         raise RecordingError(
-            "--columns and --where are for tables; topics of a rosbag2 recording are chosen by "
-            f"{', '.join(role.option for role in ROLES.values())}"
+            "--where, and --columns but for motors, are for tables; topics of a rosbag2 recording "
+            f"are chosen by {', '.join(role.option for role in ROLES.values())}"
         )
     bag = Bag(paths[0])
-    torque_joints = _torque_joints(bag, options)
+    columns = motor_columns(bag, options) if _may_be_motor(bag, options) else None
+    torque_joints = None
+    if columns is None:
+        if options.kind == MOTOR:
+            raise _no_motor(bag)
+        torque_joints = _torque_joints(bag, options)
     bags = [bag, *(Bag(path) for path in paths[1:])]
-    if torque_joints is not None:
+    if columns is not None:
+        found = _motor(bags, columns, options)
+    elif torque_joints is not None:
         found = _torque(bags, torque_joints, options)
     else:
         found = _velocity(bags, options)
@@ -201,6 +212,46 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         samples=samples,
         notes=[_note(TORQUE, options), wheels],
     )
+
+
+def _may_be_motor(bag: Bag, options: Options) -> bool:
+    """Whether to look for motors: what tells a robot's motion as well is recorded for that."""
+    if options.columns or options.kind == MOTOR:
+        return True
+    told = [topic for role, topic in options.topics.items() if role != "joint_states"]
+    if options.kind != AUTO or any(told) or not voltage_and_current(bag, options):
+        return False
+    if candidates(bag.topics, ROLES["cmd_vel"]):
+        return False
+    scale = (options.torque_constant, options.mass, options.load, options.robot)
+    if options.effort_unit == "ampere" and scale == (None,) * 4:
+        return True
+    try:
+        return not _joints(bag, options).torque
+    except RecordingError:
+        return True
+
+
+def _no_motor(bag: Bag) -> RecordingError:
+    listed = ", ".join(f"{t.name} ({t.type})" for t in bag.topics.values()) or "nothing"
+    return RecordingError(
+        f"{bag.path}: voltage, current and speed of both motors are not all found by name; name "
+        f"them by --columns CHANNEL=TOPIC.FIELD,… of {', '.join(MOTOR_CHANNELS)}, such as "
+        f"left_voltage=/motor_voltages.data[0]. The recording has: {listed}"
+    )
+
+
+def _motor(bags: Sequence[Bag], columns: Mapping[str, Column], options: Options) -> Recording:
+    sources: list[Source] = []
+    samples, fields, apart = 0, [], False
+    for bag in bags:
+        found = motor_topics(bag, columns)
+        sources.append(BagSource(bag, [Feed(t.topic, t.channels, t.read) for t in found]))
+        samples += found[0].topic.count
+        fields = [f"  {', '.join(each.fields)}" for each in found]
+        apart = apart or len(found) > 1
+    notes = [*fields, _note(MOTOR, options)]
+    return Recording(MOTOR, sources, MOTOR_CHANNELS, samples=samples, notes=notes, apart=apart)
 
 
 def _velocity(bags: Sequence[Bag], options: Options) -> Recording:

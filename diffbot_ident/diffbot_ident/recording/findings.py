@@ -19,6 +19,7 @@ import yaml
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_description.identified_robot import with_drive
 from diffbot_ident.parameter_file import (
     FILE_NAME,
     LABELS,
@@ -31,6 +32,7 @@ from diffbot_ident.parameter_file import (
 from diffbot_ident.recording import pictures
 from diffbot_ident.recording.axis_checks import checked, over_runs
 from diffbot_ident.recording.dead_band_analysis import NAME as DEAD_BAND
+from diffbot_ident.recording.effort_scale import EffortScale, in_newton_metres
 from diffbot_ident.recording.motor_analysis import MotorAnalysis
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.segments import FRESH, Segment, between_readings
@@ -39,6 +41,7 @@ from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
+from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
@@ -167,7 +170,12 @@ def _strict(value: Any) -> Any:
 
 
 def torque_findings(
-    result: TorqueResult, robot: Robot | None, name: str, warnings: Sequence[str] = ()
+    result: TorqueResult,
+    robot: Robot | None,
+    name: str,
+    warnings: Sequence[str] = (),
+    weighing: Weighing | None = None,
+    loaded: Estimate | None = None,
 ) -> Findings:
     """Judge a torque-driven robot.
 
@@ -176,9 +184,18 @@ def torque_findings(
         robot: its description; None: only the wheels are known.
         name: of the robot, for the parameter file.
         warnings: what else to know.
+        weighing: what tells the torque of a unit of effort; None: efforts are in N m.
+        loaded: estimate of the recording with a load; None: there is none.
+
+    Raises:
+        RecordingError: the torque of a unit of effort is asked for and cannot be told.
     """
     result, differences = _over_runs(result)
-    verdict = _torque_verdict(result, robot)
+    scale = None
+    if weighing is not None:
+        result, scale = in_newton_metres(result, loaded, weighing)
+        robot = None if robot is None else with_drive(robot, scale.unit, scale.constants)
+    verdict = _torque_verdict(result, robot, scale)
     estimate = result.estimate
     linear, angular = estimate.residual_std
     rests = (
@@ -198,8 +215,12 @@ def torque_findings(
     return Findings(
         analyses=result,
         verdicts=(verdict,),
-        notes=[rests, *(f"warning: {text}" for text in told)],
-        summary=_torque_summary(result),
+        notes=[
+            rests,
+            *(() if scale is None else scale.notes),
+            *(f"warning: {text}" for text in told),
+        ],
+        summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
         write=lambda directory: _write_torque(directory, result, robot, name),
         figures=lambda: pictures.torque_figures(result, verdict),
     )
@@ -232,7 +253,9 @@ def _parameters(estimate: Estimate) -> list[Value]:
     ]
 
 
-def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
+def _torque_verdict(
+    result: TorqueResult, robot: Robot | None, scale: EffortScale | None
+) -> Verdict:
     estimate, verified = result.estimate, result.verification
     outcome, reason = OUTCOMES[estimate.state], estimate.reason
     if outcome is Outcome.ESTIMATED and (verified is None or not verified.passed):
@@ -243,7 +266,11 @@ def _torque_verdict(result: TorqueResult, robot: Robot | None) -> Verdict:
         "torque robot",
         outcome,
         reason,
-        (*_parameters(estimate), *_physical(estimate, robot)),
+        (
+            *_parameters(estimate),
+            *(() if scale is None else (scale.constant,)),
+            *_physical(estimate, robot),
+        ),
         evidence=() if verified is None else _evidence(verified),
         notes=tuple(
             f"{label.upper()}: {why}"
@@ -375,12 +402,13 @@ def analyse_axes(
         if segments and all(axis in segment.channels for segment in segments):
             pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
             analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
-            analysis = checked(analysis, refresh or pieces[0].period)
             runs: dict[str, list[AxisSegment]] = {}
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:
                     runs.setdefault(segment.run, []).append(piece)
-            found[axis] = over_runs(analysis, runs, refresh)
+            # Limits are asked of the intervals that are told: those over all recordings.
+            analysis = over_runs(analysis, runs, refresh)
+            found[axis] = checked(analysis, refresh or pieces[0].period)
     return found
 
 

@@ -8,8 +8,6 @@ Ctrl-C: what was read until then is identified and saved.
 
 from __future__ import annotations
 
-import argparse
-import math
 import signal
 import sys
 import tempfile
@@ -25,12 +23,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from diffbot_ident.progress import Progress
-from diffbot_ident.recording.bag_topics import ROLES
+from diffbot_ident.recording.command_line import parse
 from diffbot_ident.recording.options import (
-    AUTO,
-    EFFORT_UNITS,
-    EFFORTS,
-    KINDS,
     MOTOR,
     SYSID,
     TORQUE,
@@ -39,152 +33,17 @@ from diffbot_ident.recording.options import (
     needed_geometry,
     robot_of,
     torque_scale,
+    weighing_of,
 )
 from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
-from diffbot_ident.recording.table_columns import CHANNELS, FACTORS
 from diffbot_ident.recording.verdict import show
 from diffbot_ident.recording.wpilog import read_wpilog
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.findings import Findings
-
-
-# The command line of `identify`.
-
-_DESCRIPTION = """\
-Identify a robot's dynamics from a recording: no robot, no ROS graph.
-
-FILE is a rosbag2 recording (folder, .mcap or .db3, any ROS 2 distribution), a table (.csv), or a
-SysId drivetrain log of WPILib (.json, .wpilog). Several files of one robot are one data set. Kinds:
-  torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
-  velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
-  sysid     ks, kv, ka from voltages
-  motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed
-What the recording holds decides, and topics, joints and columns are found by type and name."""
-
-_EPILOG = f"""\
-channels of tables: {", ".join(CHANNELS)}; SI units, rad, N m
-factors: a number, or one of {", ".join(FACTORS)}
-
-examples:
-  diffbot identify run1/ --robot twil
-  diffbot identify drive.mcap --odom /odometry/filtered
-  diffbot identify log.csv --columns time=t,command_v=cmd,v=speed --where "mode=auto"
-  diffbot identify log.csv --columns command_v=c,left_velocity=l*rpm,right_velocity=r*rpm \\
-      --wheel-radius 0.3 --track 1.08
-
-exit status: 0 all axes may be used; 3 some of them; 1 none, and why; 2 wrong usage or unreadable
-files; 130 interrupted by Ctrl-C. summary.json has the status of each axis."""
-
-
-def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
-    """The options that the arguments say; wrong ones end the process with status 2."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="recordings")
-    add = parser.add_argument
-    add("--kind", choices=KINDS, default=AUTO, help="kind of robot (default: %(default)s)")
-    add("--robot", metavar="NAME|FILE", help="description of the robot, such as twil")
-    add("--wheel-radius", metavar="M", type=_positive, help="rolling radius of the wheels, m")
-    add("--track", metavar="M", type=_positive, help="left to right contact point, m")
-    group = parser.add_argument_group("what to read of a rosbag2 recording")
-    for name, role in ROLES.items():
-        group.add_argument(role.option, dest=f"topic_{name}", metavar="TOPIC", help=role.text)
-    group.add_argument("--left-joint", metavar="NAME", help="joint of the left wheel")
-    group.add_argument("--right-joint", metavar="NAME", help="joint of the right wheel")
-    group.add_argument(
-        "--effort-source",
-        choices=EFFORTS,
-        default=AUTO,
-        help="whose torques act: as the joint states report, or as commanded (default: the joint "
-        "states' where they report any)",
-    )
-    group.add_argument(
-        "--effort-unit",
-        choices=EFFORT_UNITS,
-        default=Options.effort_unit,
-        help="of efforts and torque commands (default: the robot's, else newton_metre)",
-    )
-    group.add_argument(
-        "--torque-constant",
-        metavar="N_M",
-        type=_positive,
-        help="torque of the wheel for one ampere, or per cent, N m",
-    )
-    group = parser.add_argument_group("what to read of a table")
-    group.add_argument(
-        "--columns",
-        metavar="CHANNEL=COLUMN[*FACTOR],…",
-        action="append",
-        default=[],
-        help="which column holds what",
-    )
-    group.add_argument(
-        "--where",
-        metavar="CONDITION",
-        action="append",
-        default=[],
-        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
-    )
-    group = parser.add_argument_group("how to read")
-    group.add_argument(
-        "--period", metavar="S", type=_positive, help="resample to this period, s (velocity)"
-    )
-    group.add_argument(
-        "--hold",
-        metavar="S",
-        type=_positive,
-        default=Options.hold,
-        help="time that a velocity command holds without a new one, s (default: %(default)s)",
-    )
-    group.add_argument(
-        "--keep",
-        metavar="MINUTES",
-        type=_positive,
-        default=Options.keep / 60.0,
-        help="motion kept in memory of a velocity robot (default: %(default)g)",
-    )
-    add(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="folder of the results (default: results/<date>-identify)",
-    )
-    group = parser.add_argument_group(
-        "what to show besides the table (default: report.html and PNGs)"
-    ).add_mutually_exclusive_group()
-    group.add_argument("--html", dest="shown", action="store_const", const="page",
-                       help="report.html alone")  # fmt: skip
-    group.add_argument("--png", dest="shown", action="store_const", const="pictures",
-                       help="PNGs alone")  # fmt: skip
-    group.add_argument("--no-pictures", dest="shown", action="store_const", const="",
-                       help="only numbers")  # fmt: skip
-    found = vars(parser.parse_args(argv))
-    if found["left_joint"] and found["left_joint"] == found["right_joint"]:
-        parser.error(f"--left-joint and --right-joint are both {found['left_joint']}: give two")
-    shown = found.pop("shown")
-    for kind in ("page", "pictures"):
-        found[kind] = shown is None or shown == kind
-    topics = {name: found.pop(f"topic_{name}") for name in ROLES}
-    return Options(**{**found, "topics": topics, "keep": 60.0 * found["keep"]})
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be a number > 0")
-    return value
 
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
@@ -344,7 +203,12 @@ class _Identify:
 
     def _analyse(self) -> Findings:
         options = self._options
+        weighing = weighing_of(options)
         logs = [path.suffix.lower() in LOGS for path in options.files]
+        if weighing is not None and (options.kind == SYSID or any(logs)):
+            raise RecordingError(
+                "--mass and --load are for recordings of efforts; SysId logs hold voltages"
+            )
         if options.kind == SYSID or all(logs):
             return self._voltage()
         if any(logs):
@@ -355,6 +219,15 @@ class _Identify:
         recording = open_recording(options)
         if recording.kind == TORQUE:
             recording = replace(recording, torque_scale=torque_scale(options))
+        elif weighing is not None:
+            raise RecordingError(
+                f"--mass and --load are for torque robots; this recording is of kind "
+                f"{recording.kind}: it needs positions and efforts of both wheels"
+            )
+        if weighing is not None and weighing.load is not None and recording.runs is None:
+            raise RecordingError(
+                "--load needs two recordings that each hold positions and efforts of both wheels"
+            )
         for note in recording.notes:
             self._say(note)
         if recording.kind == MOTOR:
@@ -365,13 +238,14 @@ class _Identify:
         # Here and below: what loads for long comes once the recording was opened.
         from diffbot_ident.excitation.excitations import nominal_prior
         from diffbot_ident.recording.findings import torque_findings
-        from diffbot_ident.recording.torque_analysis import analyse_torque
+        from diffbot_ident.recording.torque_analysis import analyse_torque, without_and_with_load
         from diffbot_ident.torque.integral_rows import MotionScale
         from diffbot_ident.verification import Model
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, scale, nominal = robot_of(self._options), None, None
-        if robot is not None:
+        weighing = weighing_of(self._options)
+        if robot is not None and weighing is None:
             own, friction = robot.excitation, robot.friction
             scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
             described = (*friction.viscous, *friction.coulomb)
@@ -380,7 +254,11 @@ class _Identify:
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
         segments = self._segments(recording, segmenter)
-        result = analyse_torque(segments, geometry, scale, nominal, recording.samples)
+        result, loaded = None, None
+        if weighing is None or weighing.load is None:
+            result = analyse_torque(segments, geometry, scale, nominal, recording.samples)
+        else:
+            result, loaded = without_and_with_load(segments, recording, geometry)
         period = segmenter.period
         if period > JOINT_GAP:
             raise RecordingError(
@@ -394,7 +272,8 @@ class _Identify:
             "the intervals do not count that; record every control period"
         )
         name = self._options.files[0].stem if robot is None else robot.name
-        return torque_findings(result, robot, name, [slow] if period > SLOW_JOINTS else [])
+        warnings = [slow] if period > SLOW_JOINTS else []
+        return torque_findings(result, robot, name, warnings, weighing, loaded)
 
     def _velocity(self, recording: Recording) -> Findings:
         from diffbot_ident.recording.effective_track import effective_tracks
@@ -441,7 +320,10 @@ class _Identify:
         from diffbot_ident.recording.findings import motor_findings
         from diffbot_ident.recording.motor_analysis import analyse_motors
 
-        settings = SegmentSettings(period=self._options.period, shortest=0.1)
+        period, apart = self._options.period, recording.apart
+        settings = SegmentSettings(
+            period, shortest=0.1, uniform=period is not None or not apart, nearest=apart
+        )
         segments = list(self._segments(recording, Segmenter(settings)))
         with self._fitting():
             found = analyse_motors([(s.period, s.channels) for s in segments])

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 from scipy.signal import lfilter
 
 from diffbot_ident.recording.samples import Array
@@ -170,7 +171,7 @@ def _mechanical(
             continue
         torque = constant * (channels[f"{side}_current"] - offset)
         columns = np.column_stack((torque, speed, np.sign(speed)))
-        sums = np.vstack((np.zeros(3), np.cumsum(columns, axis=0) * period))
+        sums = np.vstack((np.zeros(3), cumulative_trapezoid(columns, dx=period, axis=0)))
         starts = np.arange(0, len(speed) - width, width)
         # Friction that holds a wheel at rest is any up to c: such windows tell nothing.
         rest = np.concatenate(([0], np.cumsum(speed == 0.0)))
@@ -179,7 +180,10 @@ def _mechanical(
             continue
         integral = sums[starts + width] - sums[starts]
         change = speed[starts + width] - speed[starts]
-        x = np.column_stack((change, integral[:, 1], integral[:, 2]))
+        # A step of the voltage at a sample is one of the current there, which trapezia smear.
+        voltage = channels[f"{side}_voltage"]
+        smeared = period * (voltage[starts + width] - voltage[starts])
+        x = np.column_stack((change, integral[:, 1], integral[:, 2], smeared))
         z = _instruments(channels[f"{side}_voltage"], period)
         z_sums = np.vstack((np.zeros(z.shape[1]), np.cumsum(z, axis=0) * period))
         z_window = z_sums[starts + width] - z_sums[starts]
@@ -190,6 +194,7 @@ def _mechanical(
         unknown = np.full(3, math.nan)
         return _Regression(unknown, np.diag(np.full(3, math.inf)), np.empty(0), math.nan)
     found = _two_stage(parts)
+    found = replace(found, values=found.values[:3], covariance=found.covariance[:3, :3])
     # All three are in proportion to Ke.
     own = float(electrical.std[1]) / constant if constant else math.inf
     return replace(

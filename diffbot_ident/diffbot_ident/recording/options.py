@@ -11,13 +11,15 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.samples import RecordingError
+from diffbot_ident.recording.verdict import Value
+from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
 
 AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"
 MOTOR = "motor"
 KINDS = (AUTO, TORQUE, VELOCITY, SYSID, MOTOR)
 EFFORTS = (AUTO, "joint_states", "commands")
 NEWTON_METRE = "newton_metre"
-EFFORT_UNITS = (NEWTON_METRE, "ampere", "volt", "percent")
+EFFORT_UNITS = (NEWTON_METRE, "ampere", "volt", "percent", "unknown")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Options:
         effort_source: where torques come from, one of EFFORTS.
         effort_unit: of efforts and torque commands, one of EFFORT_UNITS; None: the description's.
         torque_constant: N m of the wheel for one ampere or per cent; None: not known.
+        mass: weighed, of the whole robot, kg; None: not known.
+        wheel_inertia: of one wheel about its axle with what turns with it, kg m^2; None: the
+            description's.
+        load: of the second of two recordings, kg; None: there is none.
+        load_at: its place ahead of the axle, m; None: 0, and unsaid.
         columns: of tables, see table.parse_columns.
         where: conditions on rows, see table.RowFilter.
         period: of the samples after resampling, s; None: as recorded.
@@ -57,6 +64,10 @@ class Options:
     effort_source: str = AUTO
     effort_unit: str | None = None
     torque_constant: float | None = None
+    mass: Value | None = None
+    wheel_inertia: float | None = None
+    load: Value | None = None
+    load_at: float | None = None
     columns: Sequence[str] = ()
     where: Sequence[str] = ()
     period: float | None = None
@@ -70,11 +81,14 @@ class Options:
 def torque_scale(options: Options) -> tuple[float, float]:
     """N m of a unit of efforts and torque commands, [left, right].
 
-    As the options say, else as the robot's description.
+    As the options say, else as the robot's description; where a mass or a load is to tell it, the
+    ratio of the wheels' constants to their mean.
 
     Raises:
         RecordingError: the unit alone does not say.
     """
+    if (weighing := weighing_of(options)) is not None:
+        return weighing.ratio
     unit, constant = options.effort_unit, options.torque_constant
     if unit is None:
         robot = robot_of(options)
@@ -100,9 +114,67 @@ def torque_scale(options: Options) -> tuple[float, float]:
         raise RecordingError(
             f"--effort-unit {unit}: give --torque-constant, N m of the wheel for one {unit}: Ke of "
             "the motor (V s/rad) times the gear's ratio, from its data sheet or from `identify` "
-            "with a table of voltages, currents and speeds of the wheels"
+            "with a table of voltages, currents and speeds of the wheels; or --mass, the robot's "
+            "weighed mass; or --load, with a second recording under that load"
         )
     return constant, constant
+
+
+def weighing_of(options: Options) -> Weighing | None:
+    """What a weighed mass or a load says of the torque of a unit of effort; None: neither is given.
+
+    Raises:
+        RecordingError: what is given does not go together.
+    """
+    mass, load = options.mass, options.load
+    given = " and ".join(n for n, value in (("--mass", mass), ("--load", load)) if value)
+    if mass is None and options.wheel_inertia is not None:
+        raise RecordingError(
+            f"--wheel-inertia {options.wheel_inertia:g}: counts only with --mass; give both"
+        )
+    if load is None and options.load_at is not None:
+        raise RecordingError(f"--load-at {options.load_at:g}: counts only with --load; give both")
+    if not given:
+        return None
+    robot = robot_of(options)
+    drive = None if robot is None else robot.drive
+    unit = options.effort_unit or (drive.effort_unit if drive is not None else NEWTON_METRE)
+    if unit not in UNIT_NAMES:
+        raise RecordingError(
+            f"{given}: efforts in {unit} have no torque of a unit to be found; say what they are "
+            f"by --effort-unit {', '.join(UNIT_NAMES)}"
+        )
+    if options.torque_constant is not None:
+        raise RecordingError(
+            f"{given} with --torque-constant {options.torque_constant:g}: either tells the torque "
+            "of a unit of effort; give one"
+        )
+    if load is not None and len(options.files) != 2:
+        raise RecordingError(
+            f"--load needs two recordings, the second one with the load: {len(options.files)} given"
+        )
+    inertia = options.wheel_inertia
+    if inertia is None and robot is not None:
+        inertia = robot.model.wheel_inertia_spin
+    if mass is not None and inertia is None:
+        raise RecordingError(
+            "--mass: wheels that spin resist like more mass: give --wheel-inertia, of one wheel "
+            "about its axle with the rotor's times the gear's ratio squared, kg m^2, or --robot "
+            "with its description; or use --load, which does not need it"
+        )
+    ratio = (1.0, 1.0)
+    if drive is not None and drive.torque_constant is not None:
+        left, right = drive.torque_constant
+        ratio = (2.0 * left / (left + right), 2.0 * right / (left + right))
+    return Weighing(
+        unit=unit,
+        mass=mass,
+        wheel_inertia=inertia or 0.0,
+        load=load,
+        place=options.load_at or 0.0,
+        ratio=ratio,
+        radius_std=0.0 if robot is None else 0.01 * robot.uncertainty.radius,
+    )
 
 
 def robot_of(options: Options) -> Robot | None:

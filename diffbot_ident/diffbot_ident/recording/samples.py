@@ -36,6 +36,8 @@ WHEELS = ("left_velocity", "right_velocity")
 EFFORTS = ("left_effort", "right_effort")
 VOLTAGES = ("left_voltage", "right_voltage")
 CURRENTS = ("left_current", "right_current")
+MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
+"""What tells motors: V, A of each motor, and rad/s of its wheel."""
 MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
 """Channels that were measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
 
@@ -98,6 +100,7 @@ class Recording:
         runs: names of the sources where each is a recording of its own; None: they are parts of
             one, joined by their clocks.
         torque_scale: N m of a unit of efforts and torque commands, [left, right].
+        apart: whether one reading of the robot comes in several messages.
     """
 
     kind: str
@@ -109,6 +112,7 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     runs: tuple[str, ...] | None = None
     torque_scale: tuple[float, float] = (1.0, 1.0)
+    apart: bool = False
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, torques in N m, with the body's velocity where wheels tell it."""

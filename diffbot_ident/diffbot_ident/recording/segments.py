@@ -61,6 +61,8 @@ class SegmentSettings:
         rest: longest standstill that is kept, s.
         uniform: whether segments have equal periods; otherwise the instants of the first measured
             stream are kept.
+        nearest: whether other measured streams count by the sample nearest to an instant, as of
+            drivers that publish one reading in several topics; otherwise between samples.
     """
 
     period: float | None = None
@@ -71,6 +73,7 @@ class SegmentSettings:
     still: Mapping[str, float] = field(default_factory=dict)
     rest: float = 1.0
     uniform: bool = True
+    nearest: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,7 +204,8 @@ class Segmenter:
         self._find_period([s for s in measured if len(s.times)])
         if not np.isfinite(self.period):
             return
-        gap = self._settings.gap or max(3.0 * self.period, 0.1)
+        least = 0.0 if self._settings.nearest else 0.1
+        gap = self._settings.gap or max(3.0 * self.period, least)
         driven = common([s.known(gap) for s in measured])
         commanded = [s.known(self._settings.hold) for s in streams if s.is_command]
         together = common([driven, *commanded])
@@ -238,7 +242,7 @@ class Segmenter:
             return
         channels: dict[str, Array] = {}
         for stream in self._streams.values():
-            channels |= stream.at(times)
+            channels |= stream.at(times, self._settings.nearest)
         parts = moving_parts(times, channels, self._settings.still, self._settings.rest)
         whole = times[-1] - times[0]
         moving = sum(float(times[b - 1] - times[a]) for a, b in parts)
@@ -336,13 +340,13 @@ class _Stream:
             ends = ends + longest
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
-    def at(self, instants: Array) -> dict[str, Array]:
+    def at(self, instants: Array, nearest: bool = False) -> dict[str, Array]:
         """Values at instants that lie inside `known`; of commands, means over what follows."""
         found = {}
         for name, values in self._columns.items():
             if name in COMMANDS:
                 found[name] = self._means(name, instants)
-            elif name in self._slow:
+            elif nearest or name in self._slow:
                 found[name] = values[np.searchsorted(self._midpoints, instants)]
             else:
                 found[name] = np.interp(instants, self.times, values)

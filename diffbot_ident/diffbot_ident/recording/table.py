@@ -26,12 +26,11 @@ from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import (
     BLOCK,
     COMMANDS,
-    CURRENTS,
     EFFORTS,
+    MOTOR_CHANNELS,
     POSITIONS,
     SET_BACK,
     TORQUE_COMMANDS,
-    VOLTAGES,
     WHEELS,
     Array,
     Block,
@@ -42,8 +41,6 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.table_columns import TIME, Column, columns_of, parse_columns
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
-# Of two motors on a stand.
-MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
 # Command and velocity of each axis.
 AXES = (("command_v", "v"), ("command_w", "w"))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from diffbot_ident.recording.samples import (
     TORQUE_COMMANDS,
     WHEELS,
     Array,
+    Recording,
+    RecordingError,
     body_velocity,
 )
 from diffbot_ident.recording.segments import Segment
@@ -101,6 +104,29 @@ def analyse_torque(
         return None
     runs = {run: each.result(None).estimate for run, each in own.items()}
     return replace(learner.result(nominal), runs=runs if len(runs) > 1 else {})
+
+
+def without_and_with_load(
+    segments: Iterable[Segment], recording: Recording, geometry: WheelGeometry
+) -> tuple[TorqueResult | None, Estimate]:
+    """The result of the first of two recordings, and the estimate of the second.
+
+    Args:
+        segments: of both, in the order of the recordings.
+        recording: of both.
+        geometry: of the wheels.
+
+    Raises:
+        RecordingError: one of them has no stretch that can be used.
+    """
+    found = {}
+    for run, own in groupby(segments, key=lambda segment: segment.run):
+        parts = (replace(segment, run=None) for segment in own)
+        found[run] = analyse_torque(parts, geometry, samples=recording.samples // 2)
+    first, second = (found.get(run) for run in recording.runs or (None, None))
+    if second is None:
+        raise RecordingError("no stretch of the recording with the load can be used")
+    return first, second.estimate
 
 
 def _cycle(duration: float) -> float:

@@ -32,6 +32,15 @@ from scipy.stats import t as student
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.samples import Array, Mask, RecordingError
 from diffbot_ident.recording.segments import new_readings
+from diffbot_ident.recording.sysid_delay import (
+    LONGEST,
+    SysIdDelay,
+    dead_time_of,
+    delay_from_rest,
+    filter_delay,
+    seen_dead_time,
+    step_row,
+)
 from diffbot_ident.recording.sysid_log import SysIdLog, SysIdTest
 from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -44,8 +53,6 @@ SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
 LEAST_R_SQUARED = 0.9
 # Share of the largest velocity above which an axis moves.
 MOVING = 0.05
-# Past voltages that a motion brings with it, s: no dead time is longer.
-LONGEST = 0.3
 # A gap in the rows of more than so many periods ends a segment.
 GAP = 3.0
 # An axis below this share of the wheels' way was not driven.
@@ -60,12 +67,6 @@ SETTLE = 0.25
 EARLY, CHANCE, MATTERS = 0.05, 0.005, 0.002
 # Starts that are left out without a word, s: a filter's.
 SHORT = 0.03
-# What velocity filters delay beyond the dead time, s: means over 0 to 20 ms; and its deviation.
-FILTER, FILTER_STD = 0.005, 0.003
-# Rows from the first motion to the row in which it is seen, as it begins slowly; and deviation.
-SEEN_LATE, ROWS = 0.75, 0.5
-# Deviations of a velocity's noise that are motion, and share of the largest velocity.
-NOISE, SEEN = 5.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,13 @@ class Motion:
         segments: stretches; their samples count from the first motion on.
         fast: whether the voltage is a step; else it is a ramp.
         log: name of the file, where there are several.
+        since: from the voltage's step, if it is one, to the first motion, s.
     """
 
     segments: tuple[AxisSegment, ...]
     fast: bool
     log: str
+    since: float = 0.0
 
     def after(self, cut: float) -> tuple[AxisSegment, ...]:
         """Segments without the first time of the motion, s; empty where nothing is left."""
@@ -163,14 +166,15 @@ def _analyse(
             "run the angular tests" if subject == YAW else "run the linear tests"
         )
         return VoltageAnalysis(replace(unknown, reason=why))
-    dead_time = _dead_time(tests, motions, subject, sign)
+    delay = _seen_delay(tests, motions, subject, sign)
     try:
-        start = _after_the_start(motions, dead_time)
-        fit = _fitted(start.motions.values(), dead_time)
+        start = _after_the_start(motions, delay)
+        delay = delay.from_rest(_from_rest(motions, start, delay))
+        fit = _fitted(start.motions.values(), delay)
     except ValueError as error:
         return VoltageAnalysis(replace(unknown, reason=str(error)))
-    predictions = _predictions(start, fit, dead_time)
-    verdict = _verdict(subject, unit, start, fit, dead_time, predictions)
+    predictions = _predictions(start, fit, delay)
+    verdict = _verdict(subject, unit, start, fit, delay, predictions)
     return VoltageAnalysis(verdict, fit, start.motions, predictions)
 
 
@@ -200,17 +204,17 @@ class _Start:
         return not self.misfit > self.limit
 
 
-def _after_the_start(motions: Motions, dead_time: Value) -> _Start:
+def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
     """The shortest start after which a fast test goes on as the model says, and some more.
 
     Raises:
         ValueError: nothing could be fitted.
     """
-    noise = _late_errors(motions, dead_time)
+    noise = _late_errors(motions, delay)
     tried: list[_Start] = []
     for cut in CUTS:
         try:
-            start = _started(motions, cut, dead_time, noise)
+            start = _started(motions, cut, delay, noise)
         except ValueError:
             if not tried:
                 raise
@@ -239,7 +243,7 @@ class _Noise:
     fit: VoltageGains | None = None
 
 
-def _late_errors(motions: Motions, dead_time: Value) -> _Noise:
+def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
     """What the errors are where no start can disturb, by the longest cut that leaves enough."""
     for cut in reversed(CUTS):
         left = _left(motions, cut)
@@ -247,7 +251,7 @@ def _late_errors(motions: Motions, dead_time: Value) -> _Noise:
         if not fast or len(left) < len(motions):
             continue
         try:
-            fit = _fitted(left.values(), dead_time, quick=True)
+            fit = _fitted(left.values(), delay, quick=True)
         except ValueError:
             continue
         errors = [(s.velocity - fit.simulate(s))[s.counts] for s in fast]
@@ -265,9 +269,9 @@ def _left(motions: Motions, cut: float) -> dict[str, tuple[AxisSegment, ...]]:
     return {name: part for name, motion in motions.items() if (part := motion.after(cut))}
 
 
-def _started(motions: Motions, cut: float, dead_time: Value, noise: _Noise) -> _Start:
+def _started(motions: Motions, cut: float, delay: SysIdDelay, noise: _Noise) -> _Start:
     left = _left(motions, cut)
-    fit = _fitted(left.values(), dead_time, quick=True, near=noise.fit)
+    fit = _fitted(left.values(), delay, quick=True, near=noise.fit)
     early = []
     for name, part in left.items():
         if motions[name].fast:
@@ -286,19 +290,17 @@ def _started(motions: Motions, cut: float, dead_time: Value, noise: _Noise) -> _
 
 def _fitted(
     parts: Iterable[tuple[AxisSegment, ...]],
-    dead_time: Value,
+    delay: SysIdDelay,
     quick: bool = False,
     near: VoltageGains | None = None,
 ) -> VoltageGains:
     """The fit; a quick one without what the dead time adds to its intervals."""
     segments = [segment for part in parts for segment in part]
-    late, std = (dead_time.value, dead_time.std) if dead_time.identifiable else (0.0, 0.01)
-    late_std = 0.0 if quick else math.hypot(std, FILTER_STD)
     tau = None if near is None else near.ka / near.kv
-    return fit_voltage_gains(segments, late + FILTER, late_std, tau)
+    return fit_voltage_gains(segments, delay.total, 0.0 if quick else delay.std, tau)
 
 
-def _predictions(start: _Start, whole: VoltageGains, dead_time: Value) -> dict[str, Prediction]:
+def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[str, Prediction]:
     """Each test by the fit to all others; those that others of its kind can predict."""
     found = {}
     for name, part in start.motions.items():
@@ -306,35 +308,51 @@ def _predictions(start: _Start, whole: VoltageGains, dead_time: Value) -> dict[s
         if not any(start.fast[other] == start.fast[name] for other in others):
             continue
         try:
-            fit = _fitted(others.values(), dead_time, quick=True, near=whole)
+            fit = _fitted(others.values(), delay, quick=True, near=whole)
         except ValueError:
             continue
         found[name] = Prediction(part, tuple(fit.simulate(segment) for segment in part))
     return found
 
 
-def _dead_time(
+def _seen_delay(
     tests: Mapping[str, SysIdTest], motions: Motions, subject: str, sign: float
-) -> Value:
-    """From a step of the voltage to the first motion; not identifiable where no row tells it."""
-    found, periods = [], []
+) -> SysIdDelay:
+    """As the first motion in the fast tests, and their positions, show it."""
+    seen: list[float | None] = []
+    filters: list[float | None] = []
+    period = 0.0
     for name, motion in motions.items():
-        voltage, velocity = _signals(tests[name], subject, sign)
-        period = motion.segments[0].period
-        steps = np.diff(velocity)
-        noise = float(np.median(np.abs(steps))) / (0.6745 * math.sqrt(2.0)) if len(steps) else 0.0
-        least = max(NOISE * noise, SEEN * _largest(velocity))
-        if not motion.fast or not (np.abs(velocity) > least).any():
-            continue
-        step = int(np.argmax(np.abs(voltage) > 0.5 * _largest(voltage)))
-        seen = int(np.argmax(np.abs(velocity) > least))
-        if seen > step:
-            found.append(period * (seen - step - SEEN_LATE))
-            periods.append(period)
-    if not found or max(found) > LONGEST:
-        return Value("dead time", math.nan, math.inf, "s")
-    spread = float(np.std(found, ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else 0.0
-    return Value("dead time", float(np.mean(found)), math.hypot(ROWS * max(periods), spread), "s")
+        if motion.fast:
+            period = motion.segments[0].period
+            voltage, velocity = _signals(tests[name], subject, sign)
+            seen.append(seen_dead_time(voltage, velocity, period))
+            filters.append(filter_delay(velocity, _position(tests[name], subject, sign), period))
+    dead_time = dead_time_of([each for each in seen if each is not None], period)
+    return SysIdDelay.seen(dead_time, [each for each in filters if each is not None])
+
+
+def _position(test: SysIdTest, subject: str, sign: float) -> Array:
+    """What the velocity of a subject is the change of, shape (n,)."""
+    if subject == YAW:
+        return sign * test.yaw
+    if subject == FORWARD:
+        return 0.5 * (test.left_position + test.right_position)
+    return test.left_position if subject == LEFT else test.right_position
+
+
+def _from_rest(motions: Motions, start: _Start, delay: SysIdDelay) -> list[float]:
+    """Delays of the fast tests by their whole motion, s."""
+    fit = _fitted(start.motions.values(), delay, quick=True)
+    found = []
+    for name, part in start.motions.items():
+        motion, first = motions[name], part[0]
+        if motion.fast:
+            left_out = np.argmax(first.counts) - np.argmax(motion.segments[0].counts)
+            since = motion.since + first.period * float(left_out)
+            if (late := delay_from_rest(first, since, fit)) is not None:
+                found.append(late)
+    return found
 
 
 def _verdict(
@@ -342,7 +360,7 @@ def _verdict(
     unit: str,
     start: _Start,
     fit: VoltageGains,
-    dead_time: Value,
+    delay: SysIdDelay,
     predictions: Mapping[str, Prediction],
 ) -> Verdict:
     unseen = Prediction.joined(predictions.values()) if predictions else None
@@ -367,7 +385,7 @@ def _verdict(
     for name, value, std in zip(("ks", "kv", "ka"), (fit.ks, fit.kv, fit.ka), fit.std, strict=True):
         least = -2.0 * std if math.isfinite(std) else -math.inf
         evidence.append(Evidence(name, value, ">= 0", value >= least))
-    values, repeats = _over_logs(_values(subject, unit, fit, dead_time), subject, unit, start)
+    values, repeats = _over_logs(_values(subject, unit, fit, delay), delay, subject, unit, start)
     fitted = Prediction.joined(_simulated(part, fit) for part in start.motions.values())
     return Verdict(
         subject,
@@ -400,30 +418,29 @@ def _start_notes(start: _Start) -> list[str]:
 
 
 def _over_logs(
-    values: tuple[Value, ...], subject: str, unit: str, start: _Start
+    values: tuple[Value, ...], delay: SysIdDelay, subject: str, unit: str, start: _Start
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
     """Values, with the spread from log to log where there are several, and what to say of it."""
     logs = dict.fromkeys(start.logs.values())
-    dead_time = next(value for value in values if value.name == "dead time")
     each = {}
     for log in logs if len(logs) > 1 else ():
         own = {name: part for name, part in start.motions.items() if start.logs[name] == log}
         if {start.fast[name] for name in own} == {False, True}:
             try:
-                each[log] = _values(subject, unit, _fitted(own.values(), dead_time), dead_time)
+                each[log] = _values(subject, unit, _fitted(own.values(), delay), delay)
             except ValueError:
                 continue
     return combined(values, each)
 
 
-def _values(subject: str, unit: str, found: VoltageGains, dead_time: Value) -> tuple[Value, ...]:
+def _values(subject: str, unit: str, found: VoltageGains, delay: SysIdDelay) -> tuple[Value, ...]:
     per = unit.removesuffix("/s")
     ks_std, kv_std, ka_std = found.std
     values = [
         Value("ks", found.ks, ks_std, "V"),
         Value("kv", found.kv, kv_std, f"V s/{per}"),
         Value("ka", found.ka, ka_std, f"V s^2/{per}"),
-        dead_time,
+        delay.dead_time,
     ]
     effort = {FORWARD: "K7", YAW: "K8"}.get(subject)
     if effort:
@@ -499,13 +516,18 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
     motions = {}
     for (name, (voltage, velocity)), fresh in zip(signals.items(), masks, strict=True):
         test = tests[name]
+        pieces = _pieces(test.times, np.abs(velocity) > MOVING * fastest)
         segments = tuple(
             _segment(test, voltage, velocity, fresh if hold > 0.0 else None, piece)
-            for piece in _pieces(test.times, np.abs(velocity) > MOVING * fastest)
+            for piece in pieces
         )
         if segments:
+            rows = pieces[0].start - step_row(voltage)
             motions[name] = Motion(
-                segments, test.name.startswith("fast"), name.partition(" of ")[2]
+                segments,
+                test.name.startswith("fast"),
+                name.partition(" of ")[2],
+                rows * segments[0].period,
             )
     # The same mean period for all: clocks of tests differ by a few parts in a thousand.
     periods = [s.period for motion in motions.values() for s in motion.segments]

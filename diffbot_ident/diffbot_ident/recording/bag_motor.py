@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Voltage, current and speed of both motors in a rosbag2 recording: which fields of which topics.
+
+A field is written TOPIC.FIELD, with an index or a name in brackets where it is one of many, as in
+"/motor_voltages.data[0]", "/joint_states.velocity[left_wheel_joint]" or "/left/vesc.state.speed".
+The user maps channels to fields by `--columns`, as to a table's columns, or they are found:
+
+    voltage, current, velocity (or speed) in the name of a topic: Float64MultiArray or
+        Float32MultiArray of [left, right]; JointState of both wheels; or a pair of topics
+        (Float64, Float32) whose names differ in left and right
+    interfaces of these names of a DynamicJointState, as ros2_control publishes
+    velocities of the joint states, and with --effort-unit ampere their efforts as currents
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from diffbot_ident.recording.bag_topics import (
+    JOINT_STATE,
+    ROLES,
+    MessageReader,
+    Values,
+    candidates,
+    find_wheels,
+)
+from diffbot_ident.recording.options import Options, robot_of
+from diffbot_ident.recording.samples import MOTOR_CHANNELS, RecordingError
+from diffbot_ident.recording.table_columns import Column, parse_columns
+
+if TYPE_CHECKING:
+    from diffbot_ident.recording.bag import Bag, Topic
+
+ARRAYS = ("std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float32MultiArray")
+NUMBERS = ("std_msgs/msg/Float64", "std_msgs/msg/Float32")
+INTERFACES = "control_msgs/msg/DynamicJointState"
+SIDES = ("left", "right")
+# Words of topics and interfaces, by quantity.
+WORDS = {
+    "voltage": ("voltage", "volt"),
+    "current": ("current", "amp"),
+    "velocity": ("velocity", "velocities", "speed"),
+}
+# Messages that are looked at for a number.
+LOOKED_AT = 200
+# A field's name and what stands in brackets after it.
+_STEP = re.compile(r"([A-Za-z]\w*)(?:\[([^\[\]]+)\])?")
+
+Pair = tuple[str, str]
+"""Fields of the left and the right motor."""
+
+
+@dataclass(frozen=True)
+class MotorTopic:
+    """A topic and what is read of it.
+
+    Attributes:
+        topic: to read.
+        channels: that a message gives, of MOTOR_CHANNELS.
+        read: gives their values; NaN of a field that a message leaves empty.
+        fields: of the channels, for people.
+    """
+
+    topic: Topic
+    channels: tuple[str, ...]
+    read: MessageReader
+    fields: tuple[str, ...]
+
+
+def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
+    """Fields of all channels, chosen by the user, or found; None where a channel has none.
+
+    Raises:
+        RecordingError: the choice is wrong, or more than one topic fits.
+    """
+    if options.columns:
+        chosen = parse_columns(options.columns, MOTOR_CHANNELS)
+        if missing := [name for name in MOTOR_CHANNELS if name not in chosen]:
+            raise RecordingError(
+                f"--columns: {', '.join(missing)} not named; a motor needs all of "
+                f"{', '.join(MOTOR_CHANNELS)}, such as left_voltage=/motor_voltages.data[0]"
+            )
+        return chosen
+    found: dict[str, Column] = {}
+    for quantity in WORDS:
+        pair = _found(bag, quantity, options)
+        if pair is None:
+            return None
+        for side, field in zip(SIDES, pair, strict=True):
+            found[f"{side}_{quantity}"] = Column(field)
+    return found
+
+
+def voltage_and_current(bag: Bag, options: Options) -> bool:
+    """Whether the names of topics and interfaces speak of both; nothing is read but interfaces."""
+    known = {quantity: False for quantity in ("voltage", "current")}
+    known["current"] = options.effort_unit == "ampere"
+    for topic in bag.topics.values():
+        if topic.type == INTERFACES:
+            message = _first(bag, topic)
+            parts = [] if message is None else message.interface_values
+            names = [name for part in parts for name in part.interface_names]
+        else:
+            names = [topic.name.lower()] if topic.type in (*ARRAYS, *NUMBERS, JOINT_STATE) else []
+        for quantity in known:
+            known[quantity] |= any(w in name for w in WORDS[quantity] for name in names)
+    return all(known.values())
+
+
+def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[MotorTopic]:
+    """What to read of a recording; a topic with stamps is the first one.
+
+    Raises:
+        RecordingError: a topic or a field is not there.
+    """
+    by_topic: dict[str, list[str]] = {}
+    for channel in MOTOR_CHANNELS:
+        by_topic.setdefault(_topic_of(bag, channel, columns[channel]).name, []).append(channel)
+    found = []
+    for name, channels in by_topic.items():
+        getters = []
+        for channel in channels:
+            column = columns[channel]
+            getter = _getter(channel, column, name)
+            _check(bag, bag.topics[name], getter, channel, column)
+            getters.append(getter)
+        texts = tuple(f"{channel} = {columns[channel]}" for channel in channels)
+        found.append(MotorTopic(bag.topics[name], tuple(channels), _reader(getters), texts))
+    # Stamps of the first topic tell the robot's time.
+    return sorted(found, key=lambda each: each.topic.type in (*ARRAYS, *NUMBERS))
+
+
+def _found(bag: Bag, quantity: str, options: Options) -> Pair | None:
+    """Fields of a quantity by the names of topics and interfaces; None: there are none.
+
+    Raises:
+        RecordingError: there is more than one pair.
+    """
+    pairs = [*_interfaces(bag, quantity, options), *_named(bag, quantity, options)]
+    if not pairs:
+        pairs = _joint_states(bag, quantity, options)
+    if len(pairs) > 1:
+        listed = "; ".join(", ".join(pair) for pair in pairs)
+        raise RecordingError(
+            f"which fields are the motors' {quantity}? Name all channels by --columns "
+            f"CHANNEL=TOPIC.FIELD,…; found: {listed}"
+        )
+    return pairs[0] if pairs else None
+
+
+def _interfaces(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
+    """Of DynamicJointState topics."""
+    for topic in bag.topics.values():
+        message = _first(bag, topic) if topic.type == INTERFACES else None
+        if message is None:
+            continue
+        left, right = _wheels(message.joint_names, options)
+        has = {
+            joint: list(each.interface_names)
+            for joint, each in zip(message.joint_names, message.interface_values, strict=True)
+        }
+        for word in WORDS[quantity]:
+            if word in has[left] and word in has[right]:
+                start, end = f"{topic.name}.interface_values", f"values[{word}]"
+                yield f"{start}[{left}].{end}", f"{start}[{right}].{end}"
+                break
+
+
+def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
+    """Of topics that have the quantity in their names."""
+    named = {
+        name: topic
+        for name, topic in bag.topics.items()
+        if any(word in name.lower() for word in WORDS[quantity])
+    }
+    for name, topic in named.items():
+        if topic.type in ARRAYS:
+            message = _first(bag, topic)
+            if message is not None and len(message.data) == 2:
+                yield f"{name}.data[0]", f"{name}.data[1]"
+        elif topic.type == JOINT_STATE and quantity != "velocity":
+            yield from _of_joints(bag, topic, ("effort", "position", "velocity"), options)
+    numbers = [name for name, topic in named.items() if topic.type in NUMBERS]
+    if len(numbers) > 1:
+        left, right = find_wheels(numbers, None, None)
+        yield f"{left}.data", f"{right}.data"
+
+
+def _joint_states(bag: Bag, quantity: str, options: Options) -> list[Pair]:
+    """Of joint states: velocities, and efforts where they are currents."""
+    in_ampere = quantity == "current" and options.effort_unit == "ampere"
+    if not in_ampere and quantity != "velocity":
+        return []
+    fields = ("effort",) if in_ampere else ("velocity",)
+    chosen = options.topics["joint_states"]
+    words = (*WORDS["voltage"], *WORDS["current"])
+    return [
+        pair
+        for topic in candidates(bag.topics, ROLES["joint_states"])
+        if topic.name == chosen
+        or (chosen is None and not any(word in topic.name.lower() for word in words))
+        for pair in _of_joints(bag, topic, fields, options)
+    ]
+
+
+def _of_joints(bag: Bag, topic: Topic, fields: tuple[str, ...], options: Options) -> Iterable[Pair]:
+    """The first field of joint states that is not empty, of both wheels."""
+    message = _first(bag, topic)
+    if message is None:
+        return
+    for field in fields:
+        if len(getattr(message, field)) == len(message.name) > 0:
+            left, right = _wheels(message.name, options)
+            yield f"{topic.name}.{field}[{left}]", f"{topic.name}.{field}[{right}]"
+            return
+
+
+def _wheels(names: list[str], options: Options) -> Pair:
+    robot = robot_of(options)
+    described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
+    return find_wheels(names, options.left_joint, options.right_joint, described)
+
+
+def _first(bag: Bag, topic: Topic) -> Any | None:
+    with closing(bag.peek(topic)) as messages:
+        return next(messages, None)
+
+
+def _topic_of(bag: Bag, channel: str, column: Column) -> Topic:
+    name = column.name.partition(".")[0]
+    topic = bag.topics.get(name) or bag.topics.get(f"/{name}")
+    if topic is None:
+        listed = ", ".join(f"{t.name} ({t.type})" for t in bag.topics.values()) or "nothing"
+        raise RecordingError(
+            f"--columns {channel}={column.name}: {bag.path.name} has no topic {name}; it has: "
+            f"{listed}"
+        )
+    return topic
+
+
+Getter = Callable[[Any], float]
+
+
+def _getter(channel: str, column: Column, topic: str) -> Getter:
+    """What reads a field of a message, in SI.
+
+    Raises:
+        RecordingError: it is not written as one.
+    """
+    path = column.name.partition(".")[2]
+    steps = [_STEP.fullmatch(part) for part in path.split(".")]
+    if not path or None in steps:
+        raise RecordingError(
+            f"--columns {channel}={column.name}: must be TOPIC.FIELD, with an index or a name in "
+            f"brackets where it is one of many, such as {topic}.data[0]"
+        )
+    parts = [(step[1], step[2]) for step in steps if step is not None]
+    scale = column.scale
+
+    def get(message: Any) -> float:
+        found = message
+        for name, index in parts:
+            parent, found = found, getattr(found, name)
+            if index is not None:
+                place = int(index) if index.isdigit() else _names(parent, name).index(index)
+                found = found[place]
+        return scale * float(found)
+
+    return get
+
+
+def _names(parent: Any, field: str) -> list[str]:
+    """Names of the entries of a list of a message."""
+    for names in ("name", "joint_names", "interface_names", f"{field}_names", "names"):
+        if hasattr(parent, names):
+            return list(getattr(parent, names))
+    return []
+
+
+# What a getter raises on a message that has no such number.
+NOTHING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def _reader(getters: list[Getter]) -> MessageReader:
+    def read(message: Any) -> Values | None:
+        return tuple(_or_nan(get, message) for get in getters)
+
+    return read
+
+
+def _or_nan(get: Getter, message: Any) -> float:
+    try:
+        return get(message)
+    except NOTHING:
+        return math.nan
+
+
+def _check(bag: Bag, topic: Topic, get: Getter, channel: str, column: Column) -> None:
+    """The field must be there.
+
+    Raises:
+        RecordingError: none of the first messages has a number there.
+    """
+    with closing(bag.peek(topic)) as messages:
+        first = list(islice(messages, LOOKED_AT))
+    if any(math.isfinite(_or_nan(get, message)) for message in first):
+        return
+    fields = ", ".join(vars(first[0])) if first and hasattr(first[0], "__dict__") else "no message"
+    raise RecordingError(
+        f"{channel}={column.name}: no number there in the first {len(first)} messages of "
+        f"{topic.name} ({topic.type}), which have: {fields.replace('__msgtype__', '').strip(', ')}"
+    )

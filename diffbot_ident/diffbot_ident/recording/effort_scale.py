@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""N m of a unit of effort, by a weighed mass or by a known load; and K5..K8 with it.
+
+Efforts e in ampere, per cent or an unknown unit are torques tau = k e of the wheels. What is
+identified from efforts is then K5, K6, K7' = k K7 and K8' = k K8, friction in units of effort, and
+
+    K7' = k / (r M_e),    M_e = m + 2 J / r^2                    (closed form of (41), Lages (2017))
+
+with m all that was weighed, wheels and all, and J the inertia about the axle of one wheel and of
+what turns with it: the rotor's times the gear's ratio squared belongs to it. Hence
+
+    k = K7' r M_e                                                 of the weighed mass
+    k = r m_L / (1 / K7'_loaded - 1 / K7')                        of a load m_L
+
+The second needs no J: spinning wheels are the same in both recordings. Where both are given, they
+must agree, and their mean of least variance counts. What is assumed: one constant for both wheels
+(or the ratio that a robot's file has), wheels that do not slip, and the radius, whose standard
+deviation counts where it is known: k goes with its square, as do K7 and K8 of odometry with it.
+
+The load's place x ahead of the axle is no part of k, but K5 tells it, too, and checks the order of
+the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.recording.samples import Array, RecordingError
+from diffbot_ident.recording.torque_analysis import TorqueResult
+from diffbot_ident.recording.verdict import Value
+from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Friction, State
+from diffbot_ident.torque.physical import IMAGINARY_STEP, MAX_LINEAR_STD
+
+# Deviations beyond which two ways to the constant contradict each other, or a place is another.
+CONTRADICTS = 3.0
+# Places of a load that are told apart, m.
+PLACED = 0.02
+
+
+@dataclass(frozen=True)
+class EffortScale:
+    """The constant, and what there is to say of it.
+
+    Attributes:
+        constant: k, mean of both wheels.
+        effective_mass: M_e, kg.
+        unit: of the efforts, one of UNIT_NAMES.
+        ratio: of the wheels' constants to k, [left, right].
+        notes: how it was found, what was assumed, and the lines for a robot's file.
+    """
+
+    constant: Value
+    effective_mass: Value
+    unit: str
+    ratio: tuple[float, float]
+    notes: tuple[str, ...]
+
+    @property
+    def constants(self) -> tuple[float, float]:
+        """N m of a unit of effort, [left, right]."""
+        left, right = self.ratio
+        return left * self.constant.value, right * self.constant.value
+
+    def summary(self) -> dict[str, Any]:
+        """Keys of summary.json."""
+        return {
+            "torque_constant": {
+                **self.constant.to_dict(),
+                "left_right": list(self.constants),
+                "effort_unit": self.unit,
+                "effective_mass": self.effective_mass.to_dict(),
+            }
+        }
+
+
+def in_newton_metres(
+    result: TorqueResult, loaded: Estimate | None, weighing: Weighing
+) -> tuple[TorqueResult, EffortScale]:
+    """The result with torques in N m, and the scale.
+
+    Args:
+        result: of efforts in their unit; without the load where there is one.
+        loaded: estimate of the recording with the load; None: there is none.
+        weighing: the mass, the load, or both.
+
+    Raises:
+        RecordingError: K7 was not identified, or mass, load and recordings do not go together.
+    """
+    _check_identified(result.estimate, "")
+    if loaded is not None:
+        _check_identified(loaded, "of the recording with the load, the second one, ")
+    scale = _Scale(result.estimate, loaded, result.geometry, weighing)
+    return _scaled(result, scale), scale.found()
+
+
+def _check_identified(estimate: Estimate, which: str) -> None:
+    state, reason = estimate.parameter_states[2], estimate.parameter_reasons[2]
+    if estimate.state is State.INVALID:
+        state, reason = estimate.state, estimate.reason
+    if state is not State.ESTIMATED or not estimate.values[2] > 0.0:
+        raise RecordingError(
+            f"the torque of a unit of effort cannot be told: K7 {which}is not identified: "
+            f"{reason or estimate.reason or 'efforts push backward'}"
+        )
+
+
+Function = Callable[[NDArray[Any]], complex]
+# Places in the vector of all that is uncertain: K5, K6, K7', K8' without load, K5 and K7' with it,
+# mass, load, and the radius over its value.
+K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
+
+
+class _Scale:
+    """The constant as a function of all that is uncertain; see in_newton_metres."""
+
+    def __init__(
+        self,
+        estimate: Estimate,
+        loaded: Estimate | None,
+        geometry: WheelGeometry,
+        weighing: Weighing,
+    ) -> None:
+        self._weighing = weighing
+        self._radius = geometry.right_radius
+        self._spin = 2.0 * weighing.wheel_inertia / self._radius**2
+        self.at = np.zeros(COUNT)
+        self.covariance = np.zeros((COUNT, COUNT))
+        self._put(slice(0, 4), np.array(estimate.values), np.array(estimate.covariance))
+        if loaded is not None:
+            some = np.ix_([0, 2], [0, 2])
+            values, covariance = np.array(loaded.values), np.array(loaded.covariance)
+            self._put(slice(4, 6), values[[0, 2]], covariance[some])
+        for i, value in ((MASS, weighing.mass), (LOAD, weighing.load)):
+            if value is not None:
+                self.at[i], self.covariance[i, i] = value.value, value.std**2
+        self.at[RADIUS], self.covariance[RADIUS, RADIUS] = 1.0, weighing.radius_std**2
+        self._share = self._share_of_mass()
+
+    def _put(self, where: slice, values: Array, covariance: Array) -> None:
+        """Set values; what is not identified counts as exact, as nothing rests on it."""
+        known = np.isfinite(covariance).all(axis=1)
+        self.at[where] = values
+        self.covariance[where, where] = np.where(np.outer(known, known), covariance, 0.0)
+
+    def by_mass(self, x: NDArray[Any]) -> complex:
+        """K of the weighed mass."""
+        return complex(x[K7] * self._radius * x[RADIUS] ** 2 * (x[MASS] + self._spin))
+
+    def by_load(self, x: NDArray[Any]) -> complex:
+        """K of the load."""
+        change = 1.0 / x[K7_LOADED] - 1.0 / x[K7]
+        return complex(self._radius * x[RADIUS] ** 2 * x[LOAD] / change)
+
+    def constant(self, x: NDArray[Any]) -> complex:
+        """K."""
+        share = self._share
+        if share == 1.0:
+            return self.by_mass(x)
+        if share == 0.0:
+            return self.by_load(x)
+        return share * self.by_mass(x) + (1.0 - share) * self.by_load(x)
+
+    def effective_mass(self, x: NDArray[Any]) -> complex:
+        """M_e without load, kg."""
+        return complex(self.constant(x) / (self._radius * x[RADIUS] ** 2 * x[K7]))
+
+    def gradient(self, function: Function) -> Array:
+        """Of a function of all, shape (COUNT,)."""
+        steps = self.at + 1j * IMAGINARY_STEP * np.eye(COUNT)
+        return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
+
+    def value(self, name: str, unit: str, function: Function) -> Value:
+        """A function of all, with its deviation to first order."""
+        gradient = self.gradient(function)
+        variance = float(gradient @ self.covariance @ gradient)
+        return Value(name, complex(function(self.at)).real, math.sqrt(max(variance, 0.0)), unit)
+
+    def _share_of_mass(self) -> float:
+        """Weight of the mass beside the load.
+
+        Raises:
+            RecordingError: they contradict each other, or the load changes too little.
+        """
+        if self._weighing.load is None:
+            return 1.0
+        self._check_change()
+        if self._weighing.mass is None:
+            return 0.0
+        unit = UNIT_NAMES[self._weighing.unit]
+        mass = self.value("mass", unit, self.by_mass)
+        load = self.value("load", unit, self.by_load)
+        apart = self.value("difference", unit, lambda x: self.by_mass(x) - self.by_load(x))
+        if abs(apart.value) > CONTRADICTS * apart.std:
+            raise RecordingError(
+                f"--mass and --load contradict each other: by the mass one unit of effort is "
+                f"{_told(mass)}, by the load {_told(load)}: weigh both again, and look at "
+                "--wheel-inertia, which the load does not need"
+            )
+        # Variances of both and of their difference give their covariance.
+        common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
+        share = (load.std**2 - common) / apart.std**2 if apart.std > 0.0 else 1.0
+        return min(max(share, 0.0), 1.0)
+
+    def _check_change(self) -> None:
+        """The load must change K7 by much more than the recordings leave open.
+
+        Raises:
+            RecordingError: it does not.
+        """
+        change = self.value("change", "1", lambda x: complex(x[K7] / x[K7_LOADED] - 1.0))
+        share, half = 100.0 * change.value, 100.0 * NORMAL_95 * change.std
+        if change.value + CONTRADICTS * change.std < 0.0:
+            raise RecordingError(
+                f"--load: with the load, the second recording, the robot accelerates {-share:.2g} "
+                "% more, not less: give the recording without the load first"
+            )
+        if not change.std < MAX_LINEAR_STD * change.value:
+            raise RecordingError(
+                f"--load: the load changes the acceleration by {share:.2g} ± {half:.2g} %: too "
+                "little to tell the torque of a unit of effort; take more load, or record longer"
+            )
+
+    def found(self) -> EffortScale:
+        """The result."""
+        own = self._weighing
+        constant = self.value("torque constant", UNIT_NAMES[own.unit], self.constant)
+        mass = self.value("effective mass", "kg", self.effective_mass)
+        notes = [
+            f"one unit of effort ({own.unit}) is {_told(constant)} of each wheel, {self._by()}"
+        ]
+        if own.mass is not None:
+            notes.append(
+                f"effective mass {_told(mass)}, {self._spin:.3g} kg of it by the spin of two "
+                f"wheels of {own.wheel_inertia:.3g} kg m^2 with what turns with them, which counts "
+                "as exact"
+            )
+        else:
+            notes.append(
+                f"effective mass {_told(mass)}: all that was not the load, and the wheels' spin"
+            )
+        radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
+        equal = "equal" if own.ratio == (1.0, 1.0) else "in the ratio of the robot's file"
+        notes.append(
+            f"assumed: both wheels' constants are {equal}, no slip, the radius {self._radius:g} m "
+            f"({radius}: 1 % of it is 2 % of the constant)"
+        )
+        notes += self._place()
+        left, right = (ratio * constant.value for ratio in own.ratio)
+        unit = "percent" if own.unit == "unknown" else own.unit
+        notes.append(
+            f"for the robot's file:  drive: {{effort_unit: {unit}, torque_constant: "
+            f"[{left:.5g}, {right:.5g}]}}"
+        )
+        return EffortScale(constant, mass, own.unit, own.ratio, tuple(notes))
+
+    def _by(self) -> str:
+        own = self._weighing
+        ways = [
+            f"{text} {_told(value)}"
+            for text, value in (("the weighed mass", own.mass), ("the load", own.load))
+            if value is not None
+        ]
+        return "by " + " and ".join(ways)
+
+    def _place(self) -> list[str]:
+        """What K5 says of the load's place where that is not the one that was given."""
+        own, known = self._weighing, np.diag(self.covariance)
+        if own.load is None or own.place is None or 0.0 in (known[0], known[4]):
+            return []
+
+        def place(x: NDArray[Any]) -> complex:
+            gained = x[K5_LOADED] - x[0]
+            return complex(x[K5_LOADED] + self.effective_mass(x) * gained / x[LOAD])
+
+        found = self.value("place", "m", place)
+        away = abs(found.value - own.place)
+        if away <= max(CONTRADICTS * found.std, PLACED):
+            return []
+        return [
+            f"warning: by K5 the load lay {_told(found)} ahead of the axle, --load-at says "
+            f"{own.place:g} m: is it another load, or did anything else move?"
+        ]
+
+
+def _told(value: Value) -> str:
+    _, number, spread, unit = value.row()
+    return f"{number} {spread} {unit}"
+
+
+def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
+    """The result with K7, K8, friction and torques in N m."""
+    estimate = result.estimate
+    k = complex(scale.constant(scale.at)).real
+
+    def of(i: int) -> Function:
+        return lambda x: complex(x[i] / scale.constant(x) if i in (K7, K8) else x[i])
+
+    gradients = np.array([scale.gradient(of(i)) for i in range(4)])
+    covariance = gradients @ scale.covariance @ gradients.T
+    unknown = ~np.isfinite(np.array(estimate.covariance)).all(axis=1)
+    covariance[unknown, unknown] = math.inf
+    values = np.array(estimate.values) / [1.0, 1.0, k, k]
+    found = estimate.with_values(values, covariance)
+    if estimate.friction is not None:
+        gradient = scale.gradient(scale.constant)
+        share = float(gradient @ scale.covariance @ gradient) / k**2
+        found = replace(found, friction=_friction(estimate.friction, k, share))
+    motion = result.held_out_motion.copy()
+    motion[:, 3:5] *= k
+    return replace(result, estimate=found, held_out_motion=motion, runs={})
+
+
+def _friction(friction: Friction, k: float, share: float) -> Friction:
+    """Friction in N m; the constant's relative variance counts as independent of it."""
+    vl, vr, cl, cr = friction.values
+    values = (k * vl, k * vr, k * cl, k * cr)
+    a, b, c, d = (
+        k**2 * (variance + share * value**2)
+        for value, variance in zip(friction.values, friction.variances, strict=True)
+    )
+    return Friction(values, (a, b, c, d))

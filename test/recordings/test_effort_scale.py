@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`identify` on efforts of unknown scale: a weighed mass, a known load, and what contradicts.
+
+Recordings are of the ideal engine, 30 s, with encoders of 4096 counts, 1 % torque noise, friction.
+"""
+
+import json
+from contextlib import closing
+
+import numpy as np
+import pytest
+import yaml
+
+from diffbot_description import load_robot
+from diffbot_ident.recording.identify import main
+from diffbot_ident.recording.weighing import parse_mass
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import VirtualRobot
+from diffbot_study.recorded_runs import Setting, driver, next_torque
+
+CONSTANT, LOAD, PLACE = 0.35, 3.0, 0.05
+ROBOT = ("--robot", "twil")
+HEADER = "time,left_position,right_position,left_effort,right_effort"
+
+
+def driven(seed, load):
+    """Rows of a recording in ampere."""
+    setting = Setting()
+    robot = setting.make_robot()
+    source, actuator, encoders = driver(setting, robot, seed)
+    with closing(make_simulator("ideal", robot)) as engine:
+        if load:
+            engine.set_payload(load, PLACE, 0.1, 0.02)
+        virtual = VirtualRobot(engine, actuator, encoders, setting.period)
+        samples = [virtual.sample]
+        for _ in range(3000):
+            samples.append(virtual.advance(next_torque(source, samples, setting)))
+    return [(s.stamp, *s.position, *(t / CONSTANT for t in s.effort)) for s in samples]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Tables without and with the load, and without positions."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, load, seed in (("bare", 0.0, 5), ("loaded", LOAD, 6)):
+        rows = np.array(driven(seed, load))
+        np.savetxt(folder / f"{name}.csv", rows, delimiter=",", header=HEADER, comments="")
+    rows = np.column_stack((np.arange(0, 20, 0.02), *np.zeros((2, 1000))))
+    np.savetxt(folder / "axis.csv", rows, delimiter=",", header="time,command_v,v", comments="")
+    return folder
+
+
+def identify(tmp_path, *arguments):
+    output = tmp_path / "out"
+    status = main([*map(str, arguments), "--no-pictures", "--output", str(output)])
+    path = output / "summary.json"
+    return status, json.loads(path.read_text()) if path.exists() else None
+
+
+def weighed():
+    model = load_robot("twil").model
+    return model.mass_body + 2.0 * model.wheel_mass
+
+
+def holds(found, true, deviations=3.0):
+    return abs(found["value"] - true) < deviations * found["std"]
+
+
+def check(summary, path):
+    """The constant, K5..K8 and friction are those in N m."""
+    robot = Setting().make_robot()
+    scale = summary["torque_constant"]
+    assert holds(scale, CONSTANT)
+    assert scale["std"] < 0.02 * CONSTANT
+    with closing(make_simulator("ideal", robot)) as engine:
+        truth = engine.parameters()
+    for name, true in zip(("K5", "K6", "K7", "K8"), truth, strict=True):
+        assert holds(summary["parameters"][name], true), name
+    for side, true in zip(("left", "right"), robot.friction.coulomb, strict=True):
+        assert holds(summary["friction"][f"coulomb_{side}"], true)
+    drive = yaml.safe_load((path / "out" / "twil_identified.yaml").read_text())["drive"]
+    assert drive["effort_unit"] == "ampere"
+    assert drive["torque_constant"] == pytest.approx(scale["left_right"])
+
+
+def test_the_weighed_mass_tells_the_torque_of_an_ampere(tables, tmp_path, capsys):
+    mass = f"{weighed()}+-0.02"
+    status, summary = identify(
+        tmp_path, tables / "bare.csv", *ROBOT, "--effort-unit", "ampere", "--mass", mass
+    )
+    assert status == 0
+    check(summary, tmp_path)
+    said = capsys.readouterr().out
+    assert "drive: {effort_unit: ampere, torque_constant: [0.3" in said
+    assert "counts as exact" in said
+
+
+def test_a_known_load_tells_it_without_the_wheels_inertia(tables, tmp_path, capsys):
+    files = (tables / "bare.csv", tables / "loaded.csv")
+    words = ("--effort-unit", "ampere", "--load", LOAD, "--load-at", PLACE)
+    status, summary = identify(tmp_path, *files, *ROBOT, *words)
+    assert status == 0
+    check(summary, tmp_path)
+    mass = summary["torque_constant"]["effective_mass"]
+    assert holds(mass, load_robot("twil").model.equivalent_mass)
+    assert "by K5 the load lay" not in capsys.readouterr().out
+    # With the mass as well, the constant is no less sure.
+    _, both = identify(tmp_path, *files, *ROBOT, *words, "--mass", weighed())
+    assert both["torque_constant"]["std"] <= summary["torque_constant"]["std"]
+    assert holds(both["torque_constant"], CONSTANT)
+
+
+def test_a_load_elsewhere_is_told_by_k5(tables, tmp_path, capsys):
+    words = ("--effort-unit", "unknown", "--load", LOAD, "--load-at", -0.1)
+    identify(tmp_path, tables / "bare.csv", tables / "loaded.csv", *ROBOT, *words)
+    said = capsys.readouterr().out
+    assert "warning: by K5 the load lay 0.0" in said
+    assert "effort_unit: percent" in said
+
+
+@pytest.mark.parametrize(
+    ("files", "words", "said"),
+    [
+        ("bare", "--mass 20", "say what they are by --effort-unit"),
+        ("bare", "--mass 0 --effort-unit ampere", "must be kg above 0"),
+        ("bare", "--mass 20+-15 --effort-unit ampere", "less than half"),
+        ("bare", "--mass 20 --effort-unit volt", "have no torque of a unit"),
+        ("bare", "--mass 20 --effort-unit ampere --torque-constant 0.3", "give one"),
+        ("bare", "--load 3 --effort-unit ampere", "needs two recordings"),
+        ("bare", "--load-at 0.1 --effort-unit ampere", "only with --load"),
+        ("bare", "--wheel-inertia 0.1 --effort-unit ampere", "only with --mass"),
+        ("bare", "--effort-unit unknown", "--mass"),
+        ("axis", "--mass 20 --effort-unit ampere", "for torque robots"),
+        ("loaded bare", "--load 3 --effort-unit ampere", "without the load first"),
+        ("bare bare", "--load 3 --effort-unit ampere", "too little"),
+        ("bare loaded", "--load 3 --mass 40 --effort-unit ampere", "contradict each other"),
+    ],
+)
+def test_what_does_not_go_together_is_one_sentence(tables, tmp_path, capsys, files, words, said):
+    paths = [tables / f"{name}.csv" for name in files.split()]
+    try:
+        status, summary = identify(tmp_path, *paths, *ROBOT, *words.split())
+    except SystemExit as error:
+        status, summary = error.code, None
+    assert (status, summary) == (2, None)
+    message = capsys.readouterr().err
+    assert said in message
+    assert "Traceback" not in message
+
+
+def test_without_a_description_the_wheels_inertia_is_asked_for(tables, tmp_path, capsys):
+    robot = load_robot("twil")
+    wheels = ("--wheel-radius", robot.wheels.radius, "--track", robot.wheels.separation)
+    words = (*wheels, "--effort-unit", "ampere", "--mass", weighed())
+    assert identify(tmp_path, tables / "bare.csv", *words)[0] == 2
+    assert "--wheel-inertia" in capsys.readouterr().err
+    inertia = robot.model.wheel_inertia_spin
+    status, summary = identify(tmp_path, tables / "bare.csv", *words, "--wheel-inertia", inertia)
+    assert status == 0
+    assert holds(summary["torque_constant"], CONSTANT)
+
+
+@pytest.mark.parametrize("text", ["25", "25+-0.125", "25±0.125", "25 +/- 0.125"])
+def test_a_mass_is_read_with_its_interval(text):
+    found = parse_mass(text, "mass")
+    assert found.value == 25.0
+    assert found.interval95 == pytest.approx((24.875, 25.125), rel=1e-6)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`identify` on rosbag2 recordings of two motors: voltage, current and speed as people record them.
+
+Each is the same log of made motors, 1 kHz for 0.7 s, in another form.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from arc_odometry import JointSample
+from diffbot_ident.recording.identify import main
+from diffbot_study.motor_logs import FAULTS, drawn, make_log
+from diffbot_study.recorded_bag import RecordedBag
+
+NONE = (0.0, 0.0)
+RPM = 60.0 / (2.0 * np.pi)
+
+
+def log(fault=None):
+    """Motors, and rows of stamp and pairs of voltage, current and speed."""
+    rng = np.random.default_rng(12)
+    motors = drawn(rng)
+    columns = make_log(motors, rng, fault)
+    pairs = [
+        list(zip(columns[f"left_{name}"].tolist(), columns[f"right_{name}"].tolist(), strict=True))
+        for name in ("voltage", "current", "velocity")
+    ]
+    return motors, list(zip((columns["time"] + 1.0).tolist(), *pairs, strict=True))
+
+
+def joints(bag, topic, stamp, velocity=NONE, effort=NONE, position=NONE):
+    bag.joint_state(topic, JointSample(stamp, position, velocity, effort))
+
+
+def arrays(bag, stamp, volts, amps, speed):
+    bag.torques("/motor_voltages", stamp, volts)
+    bag.torques("/motor_currents", stamp, amps)
+    bag.joint_state("/joint_states", JointSample(stamp, NONE, speed, NONE), effort=False)
+
+
+def ros2_control(bag, stamp, volts, amps, speed):
+    values = {
+        f"{side}_wheel_joint": {"velocity": speed[i], "voltage": volts[i], "current": amps[i]}
+        for i, side in enumerate(("left", "right"))
+    }
+    bag.interfaces("/dynamic_joint_states", stamp, values)
+
+
+def joint_states_of_each(bag, stamp, volts, amps, speed):
+    joints(bag, "/motor/voltage_states", stamp, effort=volts)
+    joints(bag, "/motor/current_states", stamp, effort=amps)
+    bag.joint_state("/joint_states", JointSample(stamp, NONE, speed, NONE), effort=False)
+
+
+def numbers(bag, stamp, volts, amps, speed):
+    for i, side in enumerate(("left", "right")):
+        bag.number(f"/{side}_motor/voltage", stamp, volts[i])
+        bag.number(f"/{side}_motor/current", stamp, amps[i])
+        bag.number(f"/{side}_motor/speed", stamp, speed[i])
+
+
+def efforts_in_ampere(bag, stamp, volts, amps, speed):
+    bag.torques("/motor_voltages", stamp, volts)
+    joints(bag, "/joint_states", stamp, velocity=speed, effort=amps)
+
+
+def one_array(bag, stamp, volts, amps, speed):
+    """All in one, with names that say nothing; speeds in turns a minute."""
+    rpm = [RPM * value for value in speed]
+    bag.torques("/status", stamp, (*volts, *amps, *rpm))
+
+
+NAMED = (
+    "left_voltage=/status.data[0],right_voltage=status.data[1],left_current=/status.data[2],"
+    "right_current=/status.data[3],left_velocity=/status.data[4]*rpm,"
+    "right_velocity=/status.data[5]*rpm"
+)
+
+
+def recorded(folder, form, rows):
+    with RecordedBag(folder, "mcap") as bag:
+        for stamp, volts, amps, speed in rows:
+            form(bag, stamp, volts, amps, speed)
+    return folder
+
+
+def identify(tmp_path, *arguments):
+    output = tmp_path / "out"
+    status = main([*map(str, arguments), "--no-pictures", "--output", str(output)])
+    path = output / "summary.json"
+    return status, json.loads(path.read_text()) if path.exists() else None
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (arrays, ()),
+        (ros2_control, ()),
+        (joint_states_of_each, ()),
+        (numbers, ()),
+        (efforts_in_ampere, ("--effort-unit", "ampere")),
+        (one_array, ("--columns", NAMED)),
+    ],
+)
+def test_motors_are_found_in_what_people_record(tmp_path, capsys, form, words):
+    motors, rows = log()
+    status, summary = identify(tmp_path, recorded(tmp_path / "bag", form, rows), *words)
+    assert status == 0, summary["reason"]
+    for side, motor in zip(("left", "right"), motors, strict=True):
+        found = summary["motors"][f"{side} motor"]["parameters"]
+        for name, true in (("R", motor.resistance), ("Ke", motor.constant)):
+            assert abs(found[name]["value"] - true) < 4.0 * found[name]["std"] + 0.02 * true
+    said = capsys.readouterr().out
+    assert "left_voltage = " in said
+    assert "kind of robot: motor" in said
+
+
+def test_a_fault_is_named_in_a_bag_too(tmp_path):
+    fault = "three times the friction"
+    _, rows = log(fault)
+    status, summary = identify(tmp_path, recorded(tmp_path / "bag", arrays, rows))
+    assert status == 1
+    assert FAULTS[fault] in summary["reason"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--kind", "motor"), "name them by --columns"),
+        (("--columns", "left_voltage=/status.data[0]"), "right_voltage"),
+        (("--columns", NAMED.replace("/status.data[0]", "/state.data[0]")), "has no topic /state"),
+        (("--columns", NAMED.replace("/status.data[0]", "/status")), "must be TOPIC.FIELD"),
+        (("--columns", NAMED.replace("/status.data[0]", "/status.data[9]")), "no number there"),
+        (("--columns", NAMED.replace("/status.data[0]", "/status.date[0]")), "layout, data"),
+        (("--columns", "v=/status.data[0]"), "there is no channel 'v'"),
+        (("--columns", NAMED, "--kind", "torque"), "for tables"),
+        (("--where", "mode=1"), "for tables"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(tmp_path, capsys, words, said):
+    bag = recorded(tmp_path / "bag", one_array, log()[1][:20])
+    assert identify(tmp_path, bag, *words) == (2, None)
+    message = capsys.readouterr().err
+    assert said in message
+    assert "Traceback" not in message
+
+
+def test_two_topics_of_one_quantity_are_asked_about(tmp_path, capsys):
+    _, rows = log()
+    with RecordedBag(tmp_path / "bag", "mcap") as bag:
+        for row in rows[:20]:
+            arrays(bag, *row)
+            bag.torques("/battery_voltages", row[0], (12.0, 12.0))
+    assert identify(tmp_path, tmp_path / "bag")[0] == 2
+    message = capsys.readouterr().err
+    assert "which fields are the motors' voltage" in message
+    assert "/battery_voltages.data[0]" in message
+
+
+def test_torques_beside_voltages_stay_a_torque_robot(tmp_path, capsys):
+    """Efforts that act tell the robot's dynamics; --kind motor asks for the motors."""
+    _, rows = log()
+    with RecordedBag(tmp_path / "bag", "mcap") as bag:
+        for row in rows:
+            bag.torques("/motor_voltages", row[0], row[1])
+            bag.torques("/motor_currents", row[0], row[2])
+            joints(bag, "/joint_states", row[0], velocity=row[3], effort=row[2])
+    identify(tmp_path, tmp_path / "bag", "--robot", "twil")
+    assert "kind of robot: torque" in capsys.readouterr().out
+    status, _ = identify(tmp_path, tmp_path / "bag", "--kind", "motor")
+    assert status == 0
+    # Currents whose torque is known, or to be found, are a robot's efforts.
+    capsys.readouterr()
+    words = ("--robot", "twil", "--effort-unit", "ampere", "--torque-constant", "0.3")
+    identify(tmp_path, tmp_path / "bag", *words)
+    assert "kind of robot: torque" in capsys.readouterr().out
