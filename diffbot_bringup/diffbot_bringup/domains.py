@@ -159,6 +159,33 @@ def announce(domain: int, name: str, where: str = "", launch: bool = False) -> R
     return Registration(_run(domain, name, where, launch), record)
 
 
+def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registration:
+    """Be the one run that simulates a robot in a domain that its user has chosen.
+
+    Args:
+        domain: number of the domain.
+        name: of the run.
+        where: its results.
+        namespace: of the simulated robot's topics; robots in others are not met.
+
+    Raises:
+        DomainError: another run does, or there is no folder for the list.
+    """
+    words = "-".join(("simulated", *namespace.split("/")))
+    path = _own_folder() / f"{domain}-{words}"
+    record = _lock(path, wait=False)
+    if record is None:
+        other = "it has just begun"
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            other = str(Run(**json.loads(path.read_text())))
+        raise DomainError(
+            f"another run simulates a robot in {VARIABLE}={domain} ({other}), and both would be "
+            "one graph; end it, choose another domain, or leave the variable unset: then each run "
+            "has its own"
+        )
+    return Registration(_run(domain, name, where, launch=False), record)
+
+
 def runs() -> list[Run]:
     """Return the runs of this user that live, by domain and start."""
     folder = _folder()

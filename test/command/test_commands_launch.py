@@ -185,6 +185,25 @@ def test_a_chosen_domain_and_a_secured_graph_stay_where_they_are(
     assert json.loads(simulated.report.read_text())[0] == expected
 
 
+def test_a_second_simulator_in_a_chosen_domain_is_refused(
+    simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    with domains.simulate(7, "ident", "/there"):
+        assert main(["run.launch.xml"]) == 2
+        refusal = capfd.readouterr().err
+        assert refusal.startswith(
+            "diffbot launch: another run simulates a robot in ROS_DOMAIN_ID=7 (domain 7: ident, "
+        )
+        assert not simulated.report.exists()
+        assert main(["run.launch.xml", "--print"]) == 0
+        assert main(["run.launch.xml", "exec:=fault_injector"]) == 0
+    assert main(["run.launch.xml"]) == 0
+    with domains.simulate(8, "ident", "/there"):
+        assert main(["run.launch.xml"]) == 0
+    assert domains.runs() == []
+
+
 def test_a_domain_that_the_launch_file_sets_is_its_choice(
     simulated: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -158,6 +158,16 @@ def test_a_file_that_is_no_list_entry_is_passed_over(first_port, tmp_path):
             assert domains.runs() == []
 
 
+def test_one_run_simulates_a_robot_of_a_namespace_in_a_domain(first_port):
+    with domains.simulate(7, "ident", "/there"):
+        with pytest.raises(domains.DomainError, match="another run simulates a robot in .*=7"):
+            domains.simulate(7, "pose", "/here")
+        for domain, namespace in ((8, ""), (7, "first"), (7, "second/robot")):
+            domains.simulate(domain, "pose", "/here", namespace).release()
+    domains.simulate(7, "pose", "/here").release()
+    assert domains.runs() == []
+
+
 def test_joining(first_port):
     environment = {"ROS_DOMAIN_ID": ""}  # as good as unset
     with domains.claim("tests"):

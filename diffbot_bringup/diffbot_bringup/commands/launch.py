@@ -71,7 +71,7 @@ def _launch(request: Request) -> int:
 
 def _about_domain(run: domains.Registration | None) -> list[str]:
     """Say where the run is, where a person may expect it elsewhere."""
-    if run is None:
+    if run is None or not run.run.launch:
         return []
     if run.own:
         return [f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)"]
@@ -87,9 +87,18 @@ def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Regis
     """Resolve the launch file in the run's domain: its own one where it has a simulator.
 
     Where the user has not chosen the domain, others may look for the run, and it is in the list.
+    Where he has, a second simulator of the same robot in it is refused.
+
+    Raises:
+        DomainError: no domain is left, or a run simulates a robot in the chosen one.
     """
-    if os.environ.get(domains.VARIABLE):
-        return _resolve(request, os.environ), None
+    if chosen := os.environ.get(domains.VARIABLE):
+        resolver = _resolve(request, os.environ)
+        simulators = [p for p in resolver.processes if _simulates(p, chosen)]
+        if request.dry_run or not simulators or not chosen.isdecimal():
+            return resolver, None
+        where = _results(resolver)
+        return resolver, domains.simulate(int(chosen), name, where, _namespace(simulators[0]))
     # The keys of a secured graph are for one domain.
     secured = os.environ.get("ROS_SECURITY_ENABLE", "").lower() == "true"
     if request.given.get("sim") != "none" and not secured:
@@ -97,7 +106,7 @@ def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Regis
         own = domains.claim(name, launch=True)
         try:
             resolver = _resolve(request, {**os.environ, domains.VARIABLE: str(own.domain)})
-            if any(_simulates(process, own.domain) for process in resolver.processes):
+            if any(_simulates(process, str(own.domain)) for process in resolver.processes):
                 own.move(_results(resolver))
                 return resolver, own
         except BaseException:
@@ -125,11 +134,17 @@ def _results(resolver: Resolver) -> str:
     return os.path.abspath(str(resolver.scope.configurations.get("results", "")))
 
 
-def _simulates(process: ProcessDescription, domain: int) -> bool:
+def _simulates(process: ProcessDescription, domain: str) -> bool:
     """Whether a process is a simulator, in a domain that the launch file has not changed."""
-    package, executable = Path(str(process.command[0])).parts[-2:]
+    program = Path(str(process.command[0]))
     return (
-        package == "diffbot_sim"
-        and executable != "fault_injector"
-        and process.environment.get(domains.VARIABLE) == str(domain)
+        program.parent.name == "diffbot_sim"
+        and program.name != "fault_injector"
+        and process.environment.get(domains.VARIABLE) == domain
     )
+
+
+def _namespace(process: ProcessDescription) -> str:
+    """The namespace that a process is started in; empty for the root."""
+    words = (str(word).partition("__ns:=") for word in process.command)
+    return next((name.strip("/") for _, found, name in words if found), "")
