@@ -421,7 +421,8 @@ class _Regression:
         self.sums.add(rows, turning)
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
-        self._residuals.add(rows, turning, self.sums, self._delay)
+        extra = extra_columns(self._oddities)
+        self._residuals.add(rows, turning, self.sums, self._delay, extra)
         return True
 
     def _forget(self, rows: Array) -> None:
