@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wheels that are not alike: named as that, and residuals white again; other anomalies still found.
+"""Wheels that are not alike are named, and residuals are white again; other anomalies are found.
 
-What a robot is told takes both radii for the same. The difference moves v by the torques' difference
-and omega by their sum, so that residuals of neighbouring rows correlated by down to -0.5.
+The estimator takes both radii for the same. Their difference moves v by the torques' difference
+and omega by their sum: residuals of neighbouring rows correlated by down to -0.5.
 """
 
 import math
