@@ -5,7 +5,8 @@ Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithC
 PoseStamped or Odometry, by the parameter `pose_type`), and looks at who publishes `reference`: the
 drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
 which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is
-written into `results`; the calculations are diffbot_ident/calibration's.
+written into `results`; the calculations are diffbot_ident/calibration's. The page is written by who
+starts the node, diffbot_report/executables.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Quaternion
 from nav_msgs.msg import Odometry
@@ -37,6 +39,10 @@ from diffbot_node import (
 from diffbot_node.complaints import Complaints
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
+
+if TYPE_CHECKING:
+    from diffbot_ident.calibration.calibrate import Calibration
+    from diffbot_ident.calibration.results import WritePage
 
 IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC = "imu/data", "pose", "reference"
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
@@ -80,16 +86,28 @@ class CalibrateParameters(RobotParameters):
     )
 
 
+def _load() -> None:
+    """Load what the end of a drive needs while the robot drives: it takes seconds."""
+    import diffbot_ident.calibration.calibrate
+    import diffbot_ident.calibration.command
+    import diffbot_ident.calibration.pictures  # noqa: F401
+
+
 def yaw_of(q: Quaternion) -> float:
     """Heading of a quaternion, rad."""
     return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
 
 
 class CalibrateNode(Node):
-    """ROS side of a calibration."""
+    """ROS side of a calibration.
 
-    def __init__(self) -> None:
+    Args:
+        write_page: of what came of it, or that nothing did; None: there is no page.
+    """
+
+    def __init__(self, write_page: WritePage | None = None) -> None:
         super().__init__("calibrate_node")
+        self._write_page = write_page
         self.exit_code: int | None = None
         self.values = values = declare(self, CalibrateParameters)
         self._robot = load_robot(values.robot)
@@ -100,6 +118,7 @@ class CalibrateNode(Node):
         self._complaints = Complaints()
         self._drive = Presence(values.patience, PARTING)
         self._begun: float | None = None  # wall time of the first joint state, s
+        self._loading: Thread | None = None
         self._receipts: list[Receipts] = []
         if values.motion == MOTIONS[0]:
             self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
@@ -170,6 +189,9 @@ class CalibrateNode(Node):
             self.exit_code = self._fail(missing)
             return
         driven = self._published(REFERENCE_TOPIC)
+        if driven and self._loading is None and self.values.motion == MOTIONS[0]:
+            self._loading = Thread(target=_load)
+            self._loading.start()
         if not self._drive.have_left(driven):
             return
         if self._drive.met:
@@ -219,7 +241,12 @@ class CalibrateNode(Node):
                     f"{source.refused} readings of {source.name} left out, the first one: "
                     f"{source.reason}"
                 )
-        # Here, because SciPy and Matplotlib are slow to load and nobody waits for them before.
+        wheels, gyro, poses = (len(source.rows) for source in collected.sources)
+        self.get_logger().info(
+            f"the drive is over: fitting radii and track to {wheels} readings of the wheels, "
+            f"{gyro} of a gyro and {poses} of a pose source; that takes some seconds"
+        )
+        began = time.monotonic()
         from rich.console import Console
 
         from diffbot_ident.calibration.calibrate import calibrate
@@ -238,9 +265,11 @@ class CalibrateNode(Node):
             )
         except (ValueError, OSError) as error:
             return self._fail(f"no calibration: {error}")
+        self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
         show(Console(width=WIDTH), calibration)
         for path in paths:
             print(path, flush=True)
+        self._page(calibration)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:
@@ -256,6 +285,17 @@ class CalibrateNode(Node):
             write_summary(self._folder, {**self._about(outcome), "reason": reason})
         except OSError as error:
             self.get_logger().error(f"no summary.json: {error}")
+            return
+        self._page(None)
+
+    def _page(self, calibration: Calibration | None) -> None:
+        """Write the page; without one the calibration is as good."""
+        if self._write_page is None:
+            return
+        try:
+            print(self._write_page(calibration, self._folder), flush=True)
+        except (OSError, ModuleNotFoundError) as error:
+            self.get_logger().warning(f"no page: {error}")
 
     def _about(self, outcome: str) -> dict[str, object]:
         """What summary.json says of the run."""

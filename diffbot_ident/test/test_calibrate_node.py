@@ -23,9 +23,20 @@ TRUE = (0.0757, 0.0743, 0.28)
 
 
 @pytest.fixture
-def node(tmp_path, domain):
+def pages():
+    """What the node has had a page written of, and the keys that summary.json had then."""
+    return []
+
+
+@pytest.fixture
+def node(tmp_path, domain, pages):
+    def write_page(calibration, folder):
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        pages.append((calibration, summary["outcome"]))
+        return folder / "report.html"
+
     rclpy.init(args=["--ros-args", "-p", f"results:={tmp_path}", "-p", "sim:=test"])
-    made = calibrate_node.CalibrateNode()
+    made = calibrate_node.CalibrateNode(write_page)
     yield made
     made.close()
     made.destroy_node()
@@ -77,7 +88,7 @@ def found_of(calls):
     return calibrate
 
 
-def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch):
+def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch, pages):
     calls = []
     monkeypatch.setattr("diffbot_ident.calibration.calibrate.calibrate", found_of(calls))
     drive(node)
@@ -88,7 +99,10 @@ def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch):
     assert (TRUE[1] * right - TRUE[0] * left) / TRUE[2] == pytest.approx(turned, abs=0.05)
     assert math.remainder(poses.yaw[-1] - turned, math.tau) == pytest.approx(0.0, abs=0.1)
     assert len(poses.stamps) == 400
-    assert "left_radius" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "left_radius" in said and str(tmp_path / "report.html") in said
+    ((calibration, outcome),) = pages
+    assert calibration.geometry == WheelGeometry(*TRUE) and outcome == "completed"
     found = json.loads((tmp_path / "summary.json").read_text())
     assert (found["name"], found["sim"], found["outcome"]) == ("calibrate", "test", "completed")
     assert found["calibration"]["track"]["value"] == TRUE[2]
@@ -112,12 +126,26 @@ def test_a_drive_that_told_nothing_is_no_calibration(node, tmp_path):
     assert not (tmp_path / "calibration.yaml").exists()
 
 
-def test_what_cannot_be_calibrated_says_so_in_its_summary(node, tmp_path):
+def test_what_cannot_be_calibrated_says_so_in_its_summary(node, tmp_path, pages):
     drive(node, seconds=2.0, gyro=False, poses=False)
     assert node._finish() == 1
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["outcome"] == "failed"
     assert summary["reason"].startswith("nothing to calibrate from: ")
+    assert pages == [(None, "failed")]
+
+
+def test_what_the_end_needs_is_loaded_while_the_robot_drives(node, monkeypatch):
+    """Loading takes seconds, which nobody should wait for after the drive."""
+    loaded = []
+    monkeypatch.setattr(calibrate_node, "_load", lambda: loaded.append(True))
+    node._look_around()
+    assert not loaded
+    monkeypatch.setattr(node, "_published", lambda topic: True)
+    for _ in range(3):
+        node._look_around()
+    node._loading.join()
+    assert loaded == [True]
 
 
 def test_a_run_that_is_interrupted_says_so_in_its_summary(node, tmp_path):

@@ -23,7 +23,11 @@ from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_papers.page import Picture, Section, Table, matches
 from diffbot_papers.page import page as papers_page
-from diffbot_report.calibration_page import calibration_page, way_section
+from diffbot_report.calibration_page import (
+    calibration_page,
+    way_section,
+    write_calibration_page,
+)
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
 from diffbot_report.page import Chart, write_page
@@ -160,6 +164,19 @@ def test_the_page_of_a_torque_robot_has_the_numbers_of_its_summary(pages):
     assert len(numbers(measured["y"])) == len(numbers(predicted["y"])) > 100
     text = page.read_text(encoding="utf-8")
     assert "./diffbot identify" in text and "dynamic_parameters.yaml" in text
+
+
+def test_the_page_of_a_launched_calibration_repeats_the_launch(tmp_path):
+    """Of a run that found something, and of one that was stopped before it could."""
+    launched = {"robot": "twil", "sim": "ideal", "seed": 3, "arguments": "arena:=3.5 sense:="}
+    for number, found in enumerate((calibration(), {**calibration("stopped"), "calibration": {}})):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_summary({**found, **launched}, folder)
+        page = write_calibration_page(None, folder)
+        text = page.read_text(encoding="utf-8")
+        assert "./diffbot launch calibrate robot:=twil sim:=ideal seed:=3 arena:=3.5<" in text
+    assert verdict_of(page) == ("bad", "Stopped: the gyro fell silent.")
 
 
 def test_the_page_of_a_velocity_robot_says_each_axis_and_its_evidence(pages):

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from diffbot_ident.calibration.calibrate import (
 )
 from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
-from diffbot_ident.calibration.results import write_results
+from diffbot_ident.calibration.results import WritePage, write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
 
@@ -121,10 +121,6 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         "--no-pictures", dest="pictures", action="store_false", help="only numbers, no page"
     )
     return parser
-
-
-# Writes the page of a calibration into the folder of its results; its path.
-WritePage = Callable[[Calibration, Path], Path]
 
 
 def main(
