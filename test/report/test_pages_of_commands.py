@@ -294,6 +294,15 @@ def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsy
     assert "--port" in text and "--output" in text
 
 
+def test_each_comparison_has_a_folder_of_its_own(compared, tmp_path, capsys, monkeypatch):
+    """Started in the same second, too: the second must not overwrite the first."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        assert view.main([str(compared / "before"), str(compared / "after")]) == 0
+    pages = set(capsys.readouterr().out.split())
+    assert len(pages) == 3 and all(Path(page).is_file() for page in pages)
+
+
 @pytest.mark.parametrize(
     "summary",
     ["[]", "null", '{"parameters": {"K5": {"value": "x", "interval95": "ab", "closed_form": []}}}',

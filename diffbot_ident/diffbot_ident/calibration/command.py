@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -23,6 +22,7 @@ from rich.table import Table
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
+from diffbot_description.files import dated_folder
 from diffbot_ident.calibration.calibrate import (
     GYRO_SCALE_STD,
     Calibration,
@@ -179,8 +179,7 @@ def _run(found: argparse.Namespace, console: Console, write_page: WritePage | No
         calibration, _ = calibrate_umbmark(squares, geometry)
     else:
         calibration = _recorded(found, robot, geometry, console)
-    folder = found.output or Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-calibrate"
-    folder = folder.expanduser()
+    folder = dated_folder("calibrate") if found.output is None else found.output.expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     about = {
         "name": "calibrate",

@@ -17,13 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from diffbot_description.files import dated_folder
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
@@ -327,18 +327,17 @@ class _Identify:
 
     def _folder(self) -> tuple[Path, bool]:
         """The folder of the results, and whether it was made now: it is tried before the work."""
-        name = f"{datetime.now():%Y%m%d-%H%M%S}-identify"
-        directory = self._options.output or Path("results") / name
-        directory = directory.expanduser()
-        made = not directory.exists()
+        directory = self._options.output
+        made = directory is None or not directory.expanduser().exists()
         try:
+            directory = dated_folder("identify") if directory is None else directory.expanduser()
             directory.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=directory):
                 pass
         except OSError as error:
             raise RecordingError(
-                f"{directory}: results cannot be written there ({error.strerror}); choose another "
-                "folder with --output DIR"
+                f"{directory or 'results'}: results cannot be written there ({error.strerror}); "
+                "choose another folder with --output DIR"
             ) from None
         return directory, made
 
