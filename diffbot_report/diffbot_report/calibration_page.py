@@ -204,13 +204,14 @@ def _unit(name: str, entry: Mapping[str, Any]) -> str:
 
 def half_width(entry: Mapping[str, Any]) -> float | None:
     """Half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
-    low, high = _interval(entry)
+    low, high = interval_of(entry)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return 0.5 * (high - low)
     return None
 
 
-def _interval(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+def interval_of(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Both ends of the 95 % interval, as summary.json has them."""
     if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
         low, high = entry["interval95"]
         return low, high
@@ -235,7 +236,7 @@ def _ends(entry: Mapping[str, Any]) -> list[str]:
     value, half = entry["value"], half_width(entry)
     if not entry.get("identified") or half is None:
         return [MISSING if value is None else f"{value:.4g}", "not identified", MISSING]
-    return [f"{number:.6g}" for number in (value, *_interval(entry))]
+    return [f"{number:.6g}" for number in (value, *interval_of(entry))]
 
 
 def _before(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> list[Intervals]:

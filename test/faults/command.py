@@ -57,10 +57,8 @@ def main(argv: list[str]) -> int:
         options.output = options.output or dated_folder("faults")
         options.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(
-            where = options.output or "results"
-            print(f"diffbot faults: --output {where}: {error.strerror}", file=sys.stderr)
-        )
+        where = options.output or "results"
+        print(f"diffbot faults: --output {where}: {error.strerror}", file=sys.stderr)
         return 2
     return _run(runs, options.output, console, shlex.join(["./diffbot", "faults", *argv]))
 

@@ -271,6 +271,41 @@ def test_the_comparison_finds_what_differs_and_only_that(compared):
     assert {"curve_K5", "curve_v", "curve_torque_left"} <= curves
 
 
+def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(tmp_path):
+    """Friction by its deviation would; a noise level lies unlike far from its ends."""
+
+    def entry(value, low, high):
+        return {"value": value, "std": (high - low) / 3.92, "interval95": [low, high],
+                "unit": "N m", "identified": True}  # fmt: skip
+
+    runs = []
+    for name, more in (("a", 0.0), ("b", 0.5)):
+        (tmp_path / name).mkdir()
+        summary = {
+            "friction": {"coulomb_left": entry(1.0 + more, -2.0, 4.0)},
+            "calibration": {
+                "bias_walk": entry(8.0, 2.0, 30.0),
+                "gyro_delay": entry(0.1, -1.0, 1.2),
+            },
+        }
+        write_summary(summary, tmp_path / name)
+        runs.append(read_run(tmp_path / name))
+    page = compare_page(runs, "./diffbot view")
+    write_page(page, tmp_path / "report.html")
+    charts = list(charts_of(tmp_path / "report.html").values())
+    (friction,) = [c for c in charts if c["values"] == [1.0, 1.5]]
+    assert friction["below"] == [1.0, 1.5]
+    assert friction["half_widths"] == [3.0, 2.5]
+    (walk,) = [c for c in charts if c["values"] == [8.0, 8.0]]
+    assert walk["below"] == [6.0, 6.0]
+    assert walk["half_widths"] == [22.0, 22.0]
+    # A delay may be negative.
+    (delay,) = [c for c in charts if c["values"] == [0.1, 0.1]]
+    assert delay["below"] == pytest.approx([1.1, 1.1])
+    rows = {row[0]: row for row in page.answer.rows}
+    assert rows["calibration: bias walk"][2] == "8 (2.0 to 30)"
+
+
 def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
     pair = [str(compared / "before"), str(compared / "garbage"), "--output", str(tmp_path / "a")]
     assert view.main(pair) == 0

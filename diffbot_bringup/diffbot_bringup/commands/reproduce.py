@@ -52,11 +52,8 @@ def main(argv: list[str]) -> int:
             outcome = "stopped"
         _write(sections, options, shlex.join(["./diffbot", "reproduce", *argv]), outcome, console)
     except OSError as error:
-        print(
-            where = options.output or "results"
-            print(f"diffbot reproduce: --output {where}: {error.strerror}", file=sys.stderr)
-            file=sys.stderr,
-        )
+        where = options.output or "results"
+        print(f"diffbot reproduce: --output {where}: {error.strerror}", file=sys.stderr)
         return 2
     for line in missed_lines(sections):
         console.print(line, soft_wrap=True)
