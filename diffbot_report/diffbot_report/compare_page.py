@@ -339,7 +339,7 @@ def _text(entry: Mapping[str, Any] | None) -> str:
         return text
     low, high = interval_of(entry)
     if abs(high + low - 2.0 * value) > LOPSIDED * half:
-        return f"{text} ({significant(low, 2)} to {significant(high, 2)})"
+        return f"{value:.3g} ({low:.2g} to {high:.2g})"
     return f"{text} ± {spread}"
 
 

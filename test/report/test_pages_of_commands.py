@@ -303,7 +303,7 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
     (delay,) = [c for c in charts if c["values"] == [0.1, 0.1]]
     assert delay["below"] == pytest.approx([1.1, 1.1])
     rows = {row[0]: row for row in page.answer.rows}
-    assert rows["calibration: bias walk"][2] == "8 (2.0 to 30)"
+    assert rows["calibration: bias walk"][2] == "8 (2 to 30)"
 
 
 def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
