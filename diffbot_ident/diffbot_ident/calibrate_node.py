@@ -2,8 +2,8 @@
 """The calibrate_node: collects a drive, and calibrates radii and track from it at its end.
 
 Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
-PoseStamped or Odometry, by the parameter `pose_type`), and looks at who publishes `reference`: the
-drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
+PoseStamped or Odometry, by the parameter `pose_type`) or, by `tf`, `/tf`, and looks at who
+publishes `reference`: the drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
 which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is
 written into `results`; the calculations are diffbot_ident/calibration's. The page is written by who
 starts the node, diffbot_report/executables.py.
@@ -23,10 +23,12 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
+from tf2_msgs.msg import TFMessage
 
 from arc_odometry import JointReader
 from diffbot_description import load_robot
 from diffbot_ident.calibration.collected import Collected
+from diffbot_ident.calibration.transforms import Transforms, frames_of
 from diffbot_node import (
     KEPT,
     Receipts,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from diffbot_ident.calibration.calibrate import Calibration
     from diffbot_ident.calibration.results import WritePage
 
-IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC = "imu/data", "pose", "reference"
+IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC, TF_TOPIC = "imu/data", "pose", "reference", "/tf"
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
 # Sensors have so long to be found once the robot is there, s of wall time.
 DISCOVERY = 3.0
@@ -71,6 +73,11 @@ class CalibrateParameters(RobotParameters):
     )
     pose_type: str = parameter(
         "pose_with_covariance", "type of the messages on pose", choices=tuple(POSE_TYPES)
+    )
+    tf: str = parameter(
+        "",
+        "frames 'FIXED ROBOT' whose transform on /tf is the pose source, such as 'map base_link'; "
+        "empty: the topic pose",
     )
     lock_step: bool = parameter(
         False, "tell who publishes imu/data and pose what was taken, so that a simulator waits"
@@ -115,6 +122,7 @@ class CalibrateNode(Node):
         joints = self._robot.joints
         self._reader = JointReader(joints.left, joints.right, ("position",))
         self._collected = Collected()
+        self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
         self._complaints = Complaints()
         self._drive = Presence(values.patience, PARTING)
         self._begun: float | None = None  # wall time of the first joint state, s
@@ -123,7 +131,10 @@ class CalibrateNode(Node):
         if values.motion == MOTIONS[0]:
             self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
             self._listen(Imu, IMU_TOPIC, self._on_imu)
-            self._listen(POSE_TYPES[values.pose_type], POSE_TOPIC, self._on_pose)
+            if self._transforms is None:
+                self._listen(POSE_TYPES[values.pose_type], POSE_TOPIC, self._on_pose)
+            else:
+                self._listen(TFMessage, TF_TOPIC, self._on_transforms, kept=False)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
@@ -179,6 +190,11 @@ class CalibrateNode(Node):
         place = pose.position
         self._collected.add_pose(stamp, place.x, place.y, yaw_of(pose.orientation))
 
+    def _on_transforms(self, message: TFMessage) -> None:
+        if self._transforms is not None:
+            for stamp, x, y, yaw in self._transforms.read(message):
+                self._collected.add_pose(stamp, x, y, yaw)
+
     # The drive.
 
     def _look_around(self) -> None:
@@ -210,11 +226,12 @@ class CalibrateNode(Node):
         """That the robot is there and no sensor is, as soon as it can be known; else None."""
         if self._begun is None or time.monotonic() - self._begun < DISCOVERY:
             return None
-        if self._published(IMU_TOPIC) or self._published(POSE_TOPIC):
+        poses = POSE_TOPIC if self._transforms is None else TF_TOPIC
+        if self._published(IMU_TOPIC) or self._published(poses):
             return None
         if self._collected.gyro.rows or self._collected.poses.rows:
             return None
-        imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, POSE_TOPIC))
+        imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, poses))
         return (
             f"nobody publishes {imu} (a gyro) or {pose} (a pose source), and without one of them "
             "wheels cannot be calibrated: start the driver or remap the topic; in a simulation "
@@ -234,6 +251,11 @@ class CalibrateNode(Node):
         collected = self._collected
         missing = collected.missing()
         if missing is not None:
+            if self._transforms is not None and not collected.poses.rows:
+                missing += (
+                    f"; {TF_TOPIC} never held the transform between '{self.values.tf}', nor over "
+                    "one frame between them: look with ros2 run tf2_tools view_frames"
+                )
             return self._fail(f"nothing to calibrate from: {missing}")
         for source in collected.sources:
             if source.refused:
