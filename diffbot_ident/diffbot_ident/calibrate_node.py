@@ -3,10 +3,10 @@
 
 Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
 PoseStamped or Odometry, by the parameter `pose_type`) or, by `tf`, `/tf`, and looks at who
-publishes `reference`: the drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
-which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is
-written into `results`; the calculations are diffbot_ident/calibration's. The page is written by who
-starts the node, diffbot_report/executables.py.
+publishes `reference`: the drive ends when nobody does any more. It commands nothing and publishes
+nothing but receipts, by which a simulator in lock-step waits for it (diffbot_node/kept_topic.py).
+What comes of it is written into `results`; the calculations are diffbot_ident/calibration's. The
+page is written by who starts the node, diffbot_report/executables.py.
 """
 
 from __future__ import annotations
