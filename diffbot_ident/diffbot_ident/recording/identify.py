@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from diffbot_description.files import dated_folder
+from diffbot_description.robot import Uncertainty
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
@@ -49,7 +50,9 @@ from diffbot_ident.recording.verdict import show
 from diffbot_ident.recording.wpilog import read_wpilog
 
 if TYPE_CHECKING:
+    from arc_odometry import WheelGeometry
     from diffbot_ident.recording.findings import Findings
+    from diffbot_ident.recording.recorded_gyro import RecordedGyro
 
 
 # The command line of `identify`.
@@ -59,7 +62,8 @@ Identify a robot's dynamics from a recording: no robot, no ROS graph.
 
 FILE is a rosbag2 recording (folder, .mcap or .db3, any ROS 2 distribution), a table (.csv), or a
 SysId drivetrain log of WPILib (.json, .wpilog). Several files of one robot are one data set. Kinds:
-  torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
+  torque    K5..K8 and friction, from joint_states with efforts (or effort commands); the yaw rate
+            from a gyro (sensor_msgs/Imu), where the recording holds one
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
   motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed
@@ -379,7 +383,12 @@ class _Identify:
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
         segments = self._segments(recording, segmenter)
-        result = analyse_torque(segments, geometry, scale, nominal, recording.samples)
+        gyro = self._gyro(geometry)
+        beside = None if gyro is None else gyro.beside(geometry)
+        doubt = Uncertainty() if robot is None else robot.uncertainty
+        result = analyse_torque(
+            segments, geometry, scale, nominal, recording.samples, gyro=beside, uncertainty=doubt
+        )
         period = segmenter.period
         if period > JOINT_GAP:
             raise RecordingError(
@@ -394,6 +403,17 @@ class _Identify:
         )
         name = self._options.files[0].stem if robot is None else robot.name
         return torque_findings(result, robot, name, [slow] if period > SLOW_JOINTS else [])
+
+    def _gyro(self, geometry: WheelGeometry) -> RecordedGyro | None:
+        """The gyro of a rosbag2 recording, where it has one that can be used."""
+        if self._options.files[0].suffix.lower() in TABLES:
+            return None
+        from diffbot_ident.recording.recorded_gyro import recorded_gyro
+
+        gyro, said = recorded_gyro(self._options, geometry)
+        if said:
+            self._say(said)
+        return gyro
 
     def _velocity(self, recording: Recording) -> Findings:
         from diffbot_ident.recording.effective_track import effective_tracks
