@@ -23,7 +23,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"{name} = diffbot_ident.executables:{name}"
-            for name in ("ident", "dynamics_estimator", "identify", "calibrate", "calibrate_node")
+            for name in ("ident", "dynamics_estimator", "identify", "calibrate")
         ]
     },
 )

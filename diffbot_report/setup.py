@@ -23,7 +23,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"{name} = diffbot_report.executables:{name}"
-            for name in ("ident_report", "drive_report")
+            for name in ("ident_report", "drive_report", "calibrate_node")
         ]
     },
 )

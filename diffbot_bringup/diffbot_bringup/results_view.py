@@ -8,10 +8,10 @@ import shlex
 import sys
 import webbrowser
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 from diffbot_bringup.usage import UsageError
+from diffbot_description.files import dated_folder
 
 SUMMARY, REPORT, RECORDING = "summary.json", "report.html", "recording"
 
@@ -44,9 +44,11 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("results", metavar="RESULTS", nargs="+", type=Path, help="folders of runs")
-    default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-view"
     made.add_argument(
-        "--output", metavar="DIR", type=Path, default=default, help="folder, made if need be"
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder, made if need be (default: results/<date>-view)",
     )
     made.add_argument("--open", action="store_true", help="open the page in a browser")
     return made
@@ -61,10 +63,11 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     if len(runs) > 1 or not page.exists():
         command = shlex.join(["./diffbot", "view", *argv])
         try:
-            options.output.mkdir(parents=True, exist_ok=True)
-            page = write_page(compare_page(runs, command), options.output / REPORT)
+            folder = options.output or dated_folder("view")
+            folder.mkdir(parents=True, exist_ok=True)
+            page = write_page(compare_page(runs, command), folder / REPORT)
         except (OSError, ModuleNotFoundError) as error:
-            print(f"diffbot view: --output {options.output}: {error}", file=sys.stderr)
+            print(f"diffbot view: --output {options.output or 'results'}: {error}", file=sys.stderr)
             return 2
     print(page)
     if options.open:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from difflib import get_close_matches
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,26 @@ _VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticE
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known word that somebody may have meant; None where none is as close, from 0 to 1."""
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
+
+
+def dated_folder(kind: str, root: Path = Path("results")) -> Path:
+    """Make a folder of results that nobody else has: `root`/<date>-`kind`; returns its path.
+
+    Of those that begin in the same second the later ones get a number behind the date.
+
+    Raises:
+        OSError: it cannot be made; the error names the folder.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    date = f"{datetime.now():%Y%m%d-%H%M%S}"
+    for number in count(1):
+        folder = root / (f"{date}-{kind}" if number == 1 else f"{date}-{number}-{kind}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError("count ends")
 
 
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:

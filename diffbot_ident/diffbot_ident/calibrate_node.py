@@ -2,10 +2,11 @@
 """The calibrate_node: collects a drive, and calibrates radii and track from it at its end.
 
 Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
-PoseStamped or Odometry, by the parameter `pose_type`), and looks at who publishes `reference`: the
-drive ends when nobody does any more. It commands nothing and publishes nothing but receipts, by
-which a simulator in lock-step waits for it (diffbot_node/kept_topic.py). What comes of it is
-written into `results`; the calculations are diffbot_ident/calibration's.
+PoseStamped or Odometry, by the parameter `pose_type`) or, by `tf`, `/tf`, and looks at who
+publishes `reference`: the drive ends when nobody does any more. It commands nothing and publishes
+nothing but receipts, by which a simulator in lock-step waits for it (diffbot_node/kept_topic.py).
+What comes of it is written into `results`; the calculations are diffbot_ident/calibration's. The
+page is written by who starts the node, diffbot_report/executables.py.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Quaternion
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
+from tf2_msgs.msg import TFMessage
 
 from arc_odometry import JointReader
 from diffbot_description import load_robot
 from diffbot_ident.calibration.collected import Collected
+from diffbot_ident.calibration.transforms import Transforms, frames_of
 from diffbot_node import (
     KEPT,
     Receipts,
@@ -38,7 +42,11 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 
-IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC = "imu/data", "pose", "reference"
+if TYPE_CHECKING:
+    from diffbot_ident.calibration.calibrate import Calibration
+    from diffbot_ident.calibration.results import WritePage
+
+IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC, TF_TOPIC = "imu/data", "pose", "reference", "/tf"
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
 # Sensors have so long to be found once the robot is there, s of wall time.
 DISCOVERY = 3.0
@@ -66,6 +74,11 @@ class CalibrateParameters(RobotParameters):
     pose_type: str = parameter(
         "pose_with_covariance", "type of the messages on pose", choices=tuple(POSE_TYPES)
     )
+    tf: str = parameter(
+        "",
+        "frames 'FIXED ROBOT' whose transform on /tf is the pose source, such as 'map base_link'; "
+        "empty: the topic pose",
+    )
     lock_step: bool = parameter(
         False, "tell who publishes imu/data and pose what was taken, so that a simulator waits"
     )
@@ -80,16 +93,28 @@ class CalibrateParameters(RobotParameters):
     )
 
 
+def _load() -> None:
+    """Load what the end of a drive needs while the robot drives: it takes seconds."""
+    import diffbot_ident.calibration.calibrate
+    import diffbot_ident.calibration.command
+    import diffbot_ident.calibration.pictures  # noqa: F401
+
+
 def yaw_of(q: Quaternion) -> float:
     """Heading of a quaternion, rad."""
     return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
 
 
 class CalibrateNode(Node):
-    """ROS side of a calibration."""
+    """ROS side of a calibration.
 
-    def __init__(self) -> None:
+    Args:
+        write_page: of what came of it, or that nothing did; None: there is no page.
+    """
+
+    def __init__(self, write_page: WritePage | None = None) -> None:
         super().__init__("calibrate_node")
+        self._write_page = write_page
         self.exit_code: int | None = None
         self.values = values = declare(self, CalibrateParameters)
         self._robot = load_robot(values.robot)
@@ -97,14 +122,19 @@ class CalibrateNode(Node):
         joints = self._robot.joints
         self._reader = JointReader(joints.left, joints.right, ("position",))
         self._collected = Collected()
+        self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
         self._complaints = Complaints()
         self._drive = Presence(values.patience, PARTING)
         self._begun: float | None = None  # wall time of the first joint state, s
+        self._loading: Thread | None = None
         self._receipts: list[Receipts] = []
         if values.motion == MOTIONS[0]:
             self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
             self._listen(Imu, IMU_TOPIC, self._on_imu)
-            self._listen(POSE_TYPES[values.pose_type], POSE_TOPIC, self._on_pose)
+            if self._transforms is None:
+                self._listen(POSE_TYPES[values.pose_type], POSE_TOPIC, self._on_pose)
+            else:
+                self._listen(TFMessage, TF_TOPIC, self._on_transforms, kept=False)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
@@ -160,6 +190,11 @@ class CalibrateNode(Node):
         place = pose.position
         self._collected.add_pose(stamp, place.x, place.y, yaw_of(pose.orientation))
 
+    def _on_transforms(self, message: TFMessage) -> None:
+        if self._transforms is not None:
+            for stamp, x, y, yaw in self._transforms.read(message):
+                self._collected.add_pose(stamp, x, y, yaw)
+
     # The drive.
 
     def _look_around(self) -> None:
@@ -170,6 +205,9 @@ class CalibrateNode(Node):
             self.exit_code = self._fail(missing)
             return
         driven = self._published(REFERENCE_TOPIC)
+        if driven and self._loading is None and self.values.motion == MOTIONS[0]:
+            self._loading = Thread(target=_load)
+            self._loading.start()
         if not self._drive.have_left(driven):
             return
         if self._drive.met:
@@ -188,11 +226,12 @@ class CalibrateNode(Node):
         """That the robot is there and no sensor is, as soon as it can be known; else None."""
         if self._begun is None or time.monotonic() - self._begun < DISCOVERY:
             return None
-        if self._published(IMU_TOPIC) or self._published(POSE_TOPIC):
+        poses = POSE_TOPIC if self._transforms is None else TF_TOPIC
+        if self._published(IMU_TOPIC) or self._published(poses):
             return None
         if self._collected.gyro.rows or self._collected.poses.rows:
             return None
-        imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, POSE_TOPIC))
+        imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, poses))
         return (
             f"nobody publishes {imu} (a gyro) or {pose} (a pose source), and without one of them "
             "wheels cannot be calibrated: start the driver or remap the topic; in a simulation "
@@ -212,6 +251,11 @@ class CalibrateNode(Node):
         collected = self._collected
         missing = collected.missing()
         if missing is not None:
+            if self._transforms is not None and not collected.poses.rows:
+                missing += (
+                    f"; {TF_TOPIC} never held the transform between '{self.values.tf}', nor over "
+                    "one frame between them: look with ros2 run tf2_tools view_frames"
+                )
             return self._fail(f"nothing to calibrate from: {missing}")
         for source in collected.sources:
             if source.refused:
@@ -219,7 +263,12 @@ class CalibrateNode(Node):
                     f"{source.refused} readings of {source.name} left out, the first one: "
                     f"{source.reason}"
                 )
-        # Here, because SciPy and Matplotlib are slow to load and nobody waits for them before.
+        wheels, gyro, poses = (len(source.rows) for source in collected.sources)
+        self.get_logger().info(
+            f"the drive is over: fitting radii and track to {wheels} readings of the wheels, "
+            f"{gyro} of a gyro and {poses} of a pose source; that takes some seconds"
+        )
+        began = time.monotonic()
         from rich.console import Console
 
         from diffbot_ident.calibration.calibrate import calibrate
@@ -238,9 +287,11 @@ class CalibrateNode(Node):
             )
         except (ValueError, OSError) as error:
             return self._fail(f"no calibration: {error}")
+        self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
         show(Console(width=WIDTH), calibration)
         for path in paths:
             print(path, flush=True)
+        self._page(calibration)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:
@@ -256,6 +307,17 @@ class CalibrateNode(Node):
             write_summary(self._folder, {**self._about(outcome), "reason": reason})
         except OSError as error:
             self.get_logger().error(f"no summary.json: {error}")
+            return
+        self._page(None)
+
+    def _page(self, calibration: Calibration | None) -> None:
+        """Write the page; without one the calibration is as good."""
+        if self._write_page is None:
+            return
+        try:
+            print(self._write_page(calibration, self._folder), flush=True)
+        except (OSError, ModuleNotFoundError) as error:
+            self.get_logger().warning(f"no page: {error}")
 
     def _about(self, outcome: str) -> dict[str, object]:
         """What summary.json says of the run."""

@@ -8,7 +8,6 @@ import signal
 from diffbot_node.executables import executable
 
 ident = executable("diffbot_ident.ident_node", "IdentNode")
-calibrate_node = executable("diffbot_ident.calibrate_node", "CalibrateNode")
 dynamics_estimator = executable("diffbot_ident.estimator_node", "EstimatorNode")
 
 

@@ -8,13 +8,15 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from geometry_msgs.msg import PoseWithCovarianceStamped  # noqa: E402
+from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from arc_odometry import WheelGeometry  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident import calibrate_node  # noqa: E402
 from diffbot_ident.calibration.calibrate import Calibration, Outcome, Quantity  # noqa: E402
+from diffbot_ident.calibration.transforms import frames_of  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 
 TWIL = load_robot("twil")
@@ -23,9 +25,27 @@ TRUE = (0.0757, 0.0743, 0.28)
 
 
 @pytest.fixture
-def node(tmp_path, domain):
-    rclpy.init(args=["--ros-args", "-p", f"results:={tmp_path}", "-p", "sim:=test"])
-    made = calibrate_node.CalibrateNode()
+def pages():
+    """What the node has had a page written of, and the keys that summary.json had then."""
+    return []
+
+
+@pytest.fixture
+def frames():
+    """Of a pose source in tf, for the parameter; empty: the topic."""
+    return ""
+
+
+@pytest.fixture
+def node(tmp_path, domain, pages, frames):
+    def write_page(calibration, folder):
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        pages.append((calibration, summary["outcome"]))
+        return folder / "report.html"
+
+    given = [f"results:={tmp_path}", "sim:=test", *([f"tf:={frames}"] if frames else [])]
+    rclpy.init(args=["--ros-args", *(word for text in given for word in ("-p", text))])
+    made = calibrate_node.CalibrateNode(write_page)
     yield made
     made.close()
     made.destroy_node()
@@ -77,7 +97,7 @@ def found_of(calls):
     return calibrate
 
 
-def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch):
+def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch, pages):
     calls = []
     monkeypatch.setattr("diffbot_ident.calibration.calibrate.calibrate", found_of(calls))
     drive(node)
@@ -88,7 +108,10 @@ def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch):
     assert (TRUE[1] * right - TRUE[0] * left) / TRUE[2] == pytest.approx(turned, abs=0.05)
     assert math.remainder(poses.yaw[-1] - turned, math.tau) == pytest.approx(0.0, abs=0.1)
     assert len(poses.stamps) == 400
-    assert "left_radius" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "left_radius" in said and str(tmp_path / "report.html") in said
+    ((calibration, outcome),) = pages
+    assert calibration.geometry == WheelGeometry(*TRUE) and outcome == "completed"
     found = json.loads((tmp_path / "summary.json").read_text())
     assert (found["name"], found["sim"], found["outcome"]) == ("calibrate", "test", "completed")
     assert found["calibration"]["track"]["value"] == TRUE[2]
@@ -112,12 +135,72 @@ def test_a_drive_that_told_nothing_is_no_calibration(node, tmp_path):
     assert not (tmp_path / "calibration.yaml").exists()
 
 
-def test_what_cannot_be_calibrated_says_so_in_its_summary(node, tmp_path):
+def test_what_cannot_be_calibrated_says_so_in_its_summary(node, tmp_path, pages):
     drive(node, seconds=2.0, gyro=False, poses=False)
     assert node._finish() == 1
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["outcome"] == "failed"
     assert summary["reason"].startswith("nothing to calibrate from: ")
+    assert pages == [(None, "failed")]
+
+
+def test_what_the_end_needs_is_loaded_while_the_robot_drives(node, monkeypatch):
+    """Loading takes seconds, which nobody should wait for after the drive."""
+    loaded = []
+    monkeypatch.setattr(calibrate_node, "_load", lambda: loaded.append(True))
+    node._look_around()
+    assert not loaded
+    monkeypatch.setattr(node, "_published", lambda topic: True)
+    for _ in range(3):
+        node._look_around()
+    node._loading.join()
+    assert loaded == [True]
+
+
+def transform(parent, child, t, x, y, yaw):
+    found = TransformStamped(child_frame_id=child)
+    found.header.frame_id, found.header.stamp = parent, to_stamp(t)
+    found.transform.translation.x, found.transform.translation.y = x, y
+    found.transform.rotation.z, found.transform.rotation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+    return TFMessage(transforms=[found])
+
+
+@pytest.mark.parametrize("frames", ["map base_link"])
+def test_poses_come_from_tf_where_the_localisation_has_spoken(node, monkeypatch):
+    """map -> odom each 0.1 s, said twice, and odom -> base_link each 0.01 s: 10 poses in 1 s."""
+    assert node.count_subscribers("/tf") == 1 and node.count_subscribers("/pose") == 0
+    for k in range(100):
+        t = 1.0 + 0.01 * k
+        if k % 10 == 0:
+            correction = transform("map", "odom", t, 5.0, 1e-3 * k, math.pi / 2)
+            node._on_transforms(correction)
+            node._on_transforms(correction)
+        node._on_transforms(transform("odom", "base_link", t, 0.01 * k, 0.0, 0.1))
+        node._on_transforms(transform("odom", "camera", t, 9.0, 9.0, 9.0))
+    stamps, x, y, yaw = node._collected.poses.columns()
+    assert stamps == pytest.approx([1.0 + 0.1 * i for i in range(10)])
+    assert x == pytest.approx([5.0] * 10)
+    assert y == pytest.approx([0.11 * i for i in range(10)])
+    assert yaw == pytest.approx([math.pi / 2 + 0.1] * 10)
+    monkeypatch.setattr(calibrate_node, "DISCOVERY", 0.0)
+    node._collected.poses.rows.clear()
+    drive(node, 1.0, gyro=False, poses=False)
+    assert "nobody publishes /imu/data (a gyro) or /tf (a pose source)" in node._no_sensor()
+
+
+@pytest.mark.parametrize("frames", ["map base_link"])
+def test_frames_that_tf_never_held_are_named(node, tmp_path):
+    drive(node, 2.0, gyro=False, poses=False)
+    node._on_transforms(transform("map", "odometry", 1.0, 0.0, 0.0, 0.0))
+    assert node._finish() == 1
+    reason = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["reason"]
+    assert "/tf never held the transform between 'map base_link'" in reason
+
+
+@pytest.mark.parametrize("text", ["map", "map map", "a b c"])
+def test_frames_are_two(text):
+    with pytest.raises(ValueError, match="must be two frames"):
+        frames_of(text)
 
 
 def test_a_run_that_is_interrupted_says_so_in_its_summary(node, tmp_path):

@@ -53,7 +53,7 @@ def sums(seed, pattern=(), size=0.2, count=4000):
 
 
 def test_nothing_is_found_where_nothing_is():
-    """20 seeds; each of three patterns is named by chance once in more than 10 000 runs."""
+    """20 seeds; each of four patterns is named by chance once in more than 10 000 runs."""
     assert [likely_oddities(sums(seed)) for seed in range(20)] == [()] * 20
 
 

@@ -3,16 +3,32 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from diffbot_report.page import Chart, Curve, Intervals, Page, Role, Section, Table, Tone
+from diffbot_report.page import (
+    REPORT,
+    Chart,
+    Curve,
+    Intervals,
+    Page,
+    Role,
+    Section,
+    Table,
+    Tone,
+    write_page,
+)
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import yaml_texts
+
+if TYPE_CHECKING:
+    from diffbot_ident.calibration.calibrate import Calibration
 
 # Units of what has none of its own in summary.json, by the ends of names.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
@@ -21,6 +37,40 @@ SIZES = ("left_radius", "right_radius", "track")
 READINGS = ("pose source", "left out")
 # Units of the proof's figures, by the ends of their names.
 PROOF_UNITS = {"window": "s", "distance": "m", "heading": "rad", "position": "m"}
+
+
+def write_calibration_page(
+    calibration: Calibration | None, folder: Path, command: str | None = None
+) -> Path:
+    """Write report.html beside the summary.json of a calibration; its path.
+
+    Args:
+        calibration: the result, for its ways; None: there is none.
+        folder: of the results, with summary.json.
+        command: that repeats it; None: the launch that summary.json tells of.
+
+    Raises:
+        OSError: the folder cannot be read or written.
+        ModuleNotFoundError: Plotly is not there.
+    """
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    sections = []
+    fit = None if calibration is None else calibration.fit
+    if calibration is not None and fit is not None and fit.drive.poses is not None:
+        from diffbot_ident.calibration.pictures import ways  # Matplotlib loads for long
+
+        sections.append(way_section(ways(calibration, fit)))
+    page = calibration_page(summary, folder, command or _launch_of(summary), sections)
+    return write_page(page, folder / REPORT)
+
+
+def _launch_of(summary: Mapping[str, Any]) -> str:
+    """The launch that a calibrate_node was part of."""
+    words = [f"{key}:={summary[key]}" for key in ("robot", "sim", "seed") if key in summary]
+    said = shlex.split(str(summary.get("arguments") or ""))
+    # What is empty was not given.
+    words += [word for word in said if not word.endswith(":=")]
+    return " ".join(["./diffbot launch calibrate", *map(shlex.quote, words)])
 
 
 def calibration_page(
@@ -112,6 +162,8 @@ def _verdict(
         return Tone.BAD, f"The calibration failed: {reason}", "Mend that, and run it again."
     if about.get("outcome") == "refused":
         return Tone.BAD, f"Refused: {reason}", "Nothing of this may be used; see the figures below."
+    if summary.get("outcome") == "stopped" and not found:
+        return Tone.BAD, f"Stopped: {reason}.", "Run it again, or calibrate from its recording."
     unknown = [_words(name) for name, entry in found.items() if not entry.get("identified")]
     if not found or len(unknown) == len(found):
         return Tone.BAD, "Nothing was calibrated.", "See the reasons below, and record that motion."
@@ -152,13 +204,14 @@ def _unit(name: str, entry: Mapping[str, Any]) -> str:
 
 def half_width(entry: Mapping[str, Any]) -> float | None:
     """Half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
-    low, high = _interval(entry)
+    low, high = interval_of(entry)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return 0.5 * (high - low)
     return None
 
 
-def _interval(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+def interval_of(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Both ends of the 95 % interval, as summary.json has them."""
     if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
         low, high = entry["interval95"]
         return low, high
@@ -183,7 +236,7 @@ def _ends(entry: Mapping[str, Any]) -> list[str]:
     value, half = entry["value"], half_width(entry)
     if not entry.get("identified") or half is None:
         return [MISSING if value is None else f"{value:.4g}", "not identified", MISSING]
-    return [f"{number:.6g}" for number in (value, *_interval(entry))]
+    return [f"{number:.6g}" for number in (value, *interval_of(entry))]
 
 
 def _before(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> list[Intervals]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_report.calibration_page import half_width, quantities
+from diffbot_report.calibration_page import half_width, interval_of, quantities
 from diffbot_report.packed_numbers import unpacked
 from diffbot_report.page import (
     REPORT,
@@ -51,6 +51,14 @@ FIGURES = (
 )  # fmt: skip
 FAMILY_ERROR = 0.05
 ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
+# Distance of a value from the middle of its interval, as a share of half of it, from which on both
+# ends are said.
+LOPSIDED = 0.1
+# Words in names of what cannot be negative: its intervals end at 0.
+NEVER_NEGATIVE = frozenset(
+    ("constant", "dead", "friction", "inertia", "mass", "noise")
+    + ("radius", "torque", "track", "walk")
+)
 # What charts show of the world, or of what was asked for: of one run is enough.
 SHARED = ("wanted", "truth", "quiet")
 
@@ -240,9 +248,9 @@ class _Quantities:
         parts: list[Part] = []
         for i, name in enumerate(self.names):
             entries = [found.get(name) for found in self._found]
-            halves = [math.nan if e is None else half_width(e) for e in entries]
             values = [_number(None if e is None else e.get("value")) for e in entries]
-            if not any(half is not None and math.isfinite(half) for half in halves):
+            reach = [_reach(name, e) for e in entries]
+            if not any(math.isfinite(above) for _, above in reach):
                 continue
             unit = _unit(entries)
             truths = {_known(e.get("closed_form")) for e in entries if e is not None} - {None}
@@ -250,7 +258,8 @@ class _Quantities:
                 Intervals(
                     f"interval_{i}", name, unit,
                     [run.label for run in self._runs], values,
-                    [math.nan if half is None else half for half in halves],
+                    [above for _, above in reach],
+                    below=[below for below, _ in reach],
                     # Robots of their own have truths of their own.
                     truth=truths.pop() if len(truths) == 1 else None,
                     note="differs" if any(self.differs(name)) else "",
@@ -298,6 +307,17 @@ def _value(entry: Mapping[str, Any] | None) -> tuple[float, float] | None:
     return None if half is None or value is None else (value, half / NORMAL_95)
 
 
+def _reach(name: str, entry: Mapping[str, Any] | None) -> tuple[float, float]:
+    """How far an interval reaches below its value and above it; NaN where there is none."""
+    found = None if entry is None else _value(entry)
+    if entry is None or found is None:
+        return math.nan, math.nan
+    value, (low, high) = found[0], interval_of(entry)
+    if value >= 0.0 and NEVER_NEGATIVE & set(name.replace(":", " ").split()):
+        low = max(low, 0.0)
+    return value - low, high - value
+
+
 def _deviation(
     first: tuple[float, float] | None, other: tuple[float, float] | None
 ) -> float | None:
@@ -315,7 +335,12 @@ def _text(entry: Mapping[str, Any] | None) -> str:
         return MISSING
     value, half = _known(entry.get("value")), half_width(entry)
     text, spread = with_uncertainty(value, half)
-    return text if half is None else f"{text} ± {spread}"
+    if half is None or value is None:
+        return text
+    low, high = interval_of(entry)
+    if abs(high + low - 2.0 * value) > LOPSIDED * half:
+        return f"{value:.3g} ({low:.2g} to {high:.2g})"
+    return f"{text} ± {spread}"
 
 
 def _runs(runs: Sequence[RunResults]) -> Table:

@@ -3,7 +3,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from functools import partial
+
 from diffbot_node.executables import executable
 
 ident_report = executable("diffbot_report.ident_report_node", "IdentReport")
 drive_report = executable("diffbot_report.drive_report_node", "DriveReport")
+
+
+def calibrate_node() -> int:
+    """Run diffbot_ident's calibrate_node with this package's page; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # The fit's matrices are small: threads would wait for each other most of the time. It is read
+    # when NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from diffbot_ident.calibrate_node import CalibrateNode
+    from diffbot_node.running import run_node
+    from diffbot_report.calibration_page import write_calibration_page
+
+    return run_node(partial(CalibrateNode, write_calibration_page))

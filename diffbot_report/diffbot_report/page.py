@@ -135,6 +135,8 @@ class Intervals:
         names: whose values they are, n of them.
         values: shape (n,); NaN is left out.
         half_widths: of the intervals, shape (n,); NaN: none is drawn.
+        below: how far they reach below the values where that is another length than above, shape
+            (n,); None: as far as above.
         truth: the true value, or what is promised; None: not known.
         note: said beside the title.
     """
@@ -147,6 +149,7 @@ class Intervals:
     half_widths: ArrayLike
     truth: float | None = None
     note: str = ""
+    below: ArrayLike | None = None
 
 
 @dataclass(frozen=True)
@@ -497,7 +500,8 @@ def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[
         }  # fmt: skip
     if isinstance(part, Intervals):
         return {**about, "unit": part.unit, "names": list(part.names), "truth": part.truth,
-                "values": _cells(part.values), "half_widths": _cells(part.half_widths)}  # fmt: skip
+                "values": _cells(part.values), "half_widths": _cells(part.half_widths),
+                "below": None if part.below is None else _cells(part.below)}  # fmt: skip
     if isinstance(part, Matrix):
         cells = [_cells(row) for row in np.asarray(part.values, float)]
         return {**about, "columns": list(part.columns), "rows": list(part.rows),

@@ -7,11 +7,11 @@ import argparse
 import shlex
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
 
+from diffbot_description.files import dated_folder
 from diffbot_ident.progress import Progress
 from diffbot_sim.engines import ENGINES
 from diffbot_sim.gazebo.installation import MISSING, find_installation
@@ -54,9 +54,11 @@ def main(argv: list[str]) -> int:
         print(f"diffbot faults: --engine gazebo: {MISSING}", file=sys.stderr)
         return 2
     try:
+        options.output = options.output or dated_folder("faults")
         options.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(f"diffbot faults: --output {options.output}: {error.strerror}", file=sys.stderr)
+        where = options.output or "results"
+        print(f"diffbot faults: --output {where}: {error.strerror}", file=sys.stderr)
         return 2
     return _run(runs, options.output, console, shlex.join(["./diffbot", "faults", *argv]))
 
@@ -82,8 +84,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"robot that --only {IN_ONE} is run with; default: {DEFAULT}",
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the rows and run none")
-    default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-faults"
-    parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder, made if need be (default: results/<date>-faults)",
+    )
     return parser
 
 

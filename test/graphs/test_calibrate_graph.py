@@ -26,6 +26,9 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     assert status == 0, output
     found = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     assert found["outcome"] == "completed"
+    for name in ("report.html", "calibration.png", "way.png", "drift.png"):
+        assert (results / name).is_file()
+        assert str(results / name) in output
     g = moved.geometry
     true = {"left_radius": g.left_radius, "right_radius": g.right_radius, "track": g.separation}
     for name, value in true.items():

@@ -23,7 +23,11 @@ from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_papers.page import Picture, Section, Table, matches
 from diffbot_papers.page import page as papers_page
-from diffbot_report.calibration_page import calibration_page, way_section
+from diffbot_report.calibration_page import (
+    calibration_page,
+    way_section,
+    write_calibration_page,
+)
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
 from diffbot_report.page import Chart, write_page
@@ -162,6 +166,19 @@ def test_the_page_of_a_torque_robot_has_the_numbers_of_its_summary(pages):
     assert "./diffbot identify" in text and "dynamic_parameters.yaml" in text
 
 
+def test_the_page_of_a_launched_calibration_repeats_the_launch(tmp_path):
+    """Of a run that found something, and of one that was stopped before it could."""
+    launched = {"robot": "twil", "sim": "ideal", "seed": 3, "arguments": "arena:=3.5 sense:="}
+    for number, found in enumerate((calibration(), {**calibration("stopped"), "calibration": {}})):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_summary({**found, **launched}, folder)
+        page = write_calibration_page(None, folder)
+        text = page.read_text(encoding="utf-8")
+        assert "./diffbot launch calibrate robot:=twil sim:=ideal seed:=3 arena:=3.5<" in text
+    assert verdict_of(page) == ("bad", "Stopped: the gyro fell silent.")
+
+
 def test_the_page_of_a_velocity_robot_says_each_axis_and_its_evidence(pages):
     page, summary = pages["velocity"]
     found = summary["verdicts"]["forward axis"]
@@ -254,6 +271,41 @@ def test_the_comparison_finds_what_differs_and_only_that(compared):
     assert {"curve_K5", "curve_v", "curve_torque_left"} <= curves
 
 
+def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(tmp_path):
+    """Friction by its deviation would; a noise level lies unlike far from its ends."""
+
+    def entry(value, low, high):
+        return {"value": value, "std": (high - low) / 3.92, "interval95": [low, high],
+                "unit": "N m", "identified": True}  # fmt: skip
+
+    runs = []
+    for name, more in (("a", 0.0), ("b", 0.5)):
+        (tmp_path / name).mkdir()
+        summary = {
+            "friction": {"coulomb_left": entry(1.0 + more, -2.0, 4.0)},
+            "calibration": {
+                "bias_walk": entry(8.0, 2.0, 30.0),
+                "gyro_delay": entry(0.1, -1.0, 1.2),
+            },
+        }
+        write_summary(summary, tmp_path / name)
+        runs.append(read_run(tmp_path / name))
+    page = compare_page(runs, "./diffbot view")
+    write_page(page, tmp_path / "report.html")
+    charts = list(charts_of(tmp_path / "report.html").values())
+    (friction,) = [c for c in charts if c["values"] == [1.0, 1.5]]
+    assert friction["below"] == [1.0, 1.5]
+    assert friction["half_widths"] == [3.0, 2.5]
+    (walk,) = [c for c in charts if c["values"] == [8.0, 8.0]]
+    assert walk["below"] == [6.0, 6.0]
+    assert walk["half_widths"] == [22.0, 22.0]
+    # A delay may be negative.
+    (delay,) = [c for c in charts if c["values"] == [0.1, 0.1]]
+    assert delay["below"] == pytest.approx([1.1, 1.1])
+    rows = {row[0]: row for row in page.answer.rows}
+    assert rows["calibration: bias walk"][2] == "8 (2 to 30)"
+
+
 def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
     pair = [str(compared / "before"), str(compared / "garbage"), "--output", str(tmp_path / "a")]
     assert view.main(pair) == 0
@@ -275,6 +327,15 @@ def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsy
     assert view.main(["--help"]) == 0
     text = capsys.readouterr().out
     assert "--port" in text and "--output" in text
+
+
+def test_each_comparison_has_a_folder_of_its_own(compared, tmp_path, capsys, monkeypatch):
+    """Started in the same second, too: the second must not overwrite the first."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        assert view.main([str(compared / "before"), str(compared / "after")]) == 0
+    pages = set(capsys.readouterr().out.split())
+    assert len(pages) == 3 and all(Path(page).is_file() for page in pages)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import os
 import pytest
 
 from diffbot_bringup.usage import UsageError
+from diffbot_bringup.workspace import entry
 from diffbot_bringup.workspace.entry import choose
 from diffbot_bringup.workspace.environment import SystemEnvironment, with_defaults
 from diffbot_bringup.workspace.process import SetupError
+from diffbot_bringup.workspace.study_packages import StudyPackages
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 
@@ -121,3 +123,24 @@ def test_wheels_need_no_second_start_of_python(machine, tmp_path):
     ]
     assert variables["RMW_IMPLEMENTATION"] == "rmw_fastrtps_cpp"
     assert variables["PATH"].startswith(str(environment.prefix / "bin"))
+
+
+def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monkeypatch, tmp_path):
+    """It neither gets them nor waits for them: `study`, `fleet` and `test` do."""
+    machine({"rclpy"})
+    (tmp_path / "requirements-study.txt").write_text("dask\n")
+    given = []
+    monkeypatch.setattr(entry, "set_up", lambda root, environment: None)
+    monkeypatch.setattr(entry, "set_up_study", lambda *_: pytest.fail("asked to get them"))
+    monkeypatch.setattr(entry.locks, "hold", lambda folder: True)
+    monkeypatch.setattr(entry, "_replace", lambda *words: given.append(words[-1]))
+    entry.main(tmp_path, ["python", "-c", "pass"])
+    assert given == [None]
+    environment = WheelsEnvironment(tmp_path)
+    packages = StudyPackages(tmp_path, environment.directory, environment.python)
+    packages.folder.mkdir(parents=True)
+    packages._stamps.set("study", packages._key)
+    entry.main(tmp_path, ["python", "-c", "pass"])
+    assert given[1].added({"PYTHONPATH": "a"})["PYTHONPATH"] == f"a{os.pathsep}{packages.folder}"
+    entry.main(tmp_path, ["reproduce"])
+    assert given[2] is None

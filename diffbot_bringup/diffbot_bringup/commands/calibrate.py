@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +16,11 @@ if TYPE_CHECKING:
 def main(argv: list[str]) -> int:
     """Calibrate; returns the exit status, see diffbot_ident.calibration.command."""
 
-    def write(calibration: Calibration, folder: Path) -> Path:
+    def write(calibration: Calibration | None, folder: Path) -> Path:
         # Here, as it loads for long and --help needs none of it.
-        from diffbot_ident.calibration.pictures import ways
-        from diffbot_report.calibration_page import calibration_page, way_section
-        from diffbot_report.page import REPORT, write_page
+        from diffbot_report.calibration_page import write_calibration_page
 
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        fit, sections = calibration.fit, []
-        if fit is not None and fit.drive.poses is not None:
-            sections.append(way_section(ways(calibration, fit)))
         command = shlex.join(["./diffbot", "calibrate", *argv])
-        return write_page(calibration_page(summary, folder, command, sections), folder / REPORT)
+        return write_calibration_page(calibration, folder, command)
 
     return calibrate(argv, "diffbot calibrate", write)

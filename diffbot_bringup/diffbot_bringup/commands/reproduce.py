@@ -10,11 +10,11 @@ import sys
 import time
 from collections import Counter
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
 
+from diffbot_description.files import dated_folder
 from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
     PAPERS,
@@ -42,6 +42,7 @@ def main(argv: list[str]) -> int:
     papers = list(dict.fromkeys(options.papers or PAPERS))
     outcome = "completed"
     try:
+        options.output = options.output or dated_folder("reproduce")
         options.output.mkdir(parents=True, exist_ok=True)
         try:
             with Progress("reproduce", len(papers), console) as progress:
@@ -51,7 +52,8 @@ def main(argv: list[str]) -> int:
             outcome = "stopped"
         _write(sections, options, shlex.join(["./diffbot", "reproduce", *argv]), outcome, console)
     except OSError as error:
-        print(f"diffbot reproduce: --output {options.output}: {error.strerror}", file=sys.stderr)
+        where = options.output or "results"
+        print(f"diffbot reproduce: --output {where}: {error.strerror}", file=sys.stderr)
         return 2
     for line in missed_lines(sections):
         console.print(line, soft_wrap=True)
@@ -75,8 +77,12 @@ def _parser() -> argparse.ArgumentParser:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--html", action="store_true", help="report.html alone, without PNGs")
     shown.add_argument("--png", action="store_true", help="PNGs alone, without report.html")
-    default = Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-reproduce"
-    parser.add_argument("--output", type=Path, default=default, help="folder, made if need be")
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder, made if need be (default: results/<date>-reproduce)",
+    )
     return parser
 
 

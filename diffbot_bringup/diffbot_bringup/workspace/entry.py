@@ -74,16 +74,7 @@ def _main(root: Path, argv: list[str]) -> int:
             if command != "test":
                 raise
             say(f"the tests with Gazebo are left out: {error}")
-    study = None
-    # A ROS 2 install has its own way to get them; the command says which.
-    wheels = isinstance(environment, WheelsEnvironment)
-    if wheels and command in STUDY_COMMANDS and wants_study_packages(command, words):
-        try:
-            study = set_up_study(root, environment)
-        except SetupError as error:
-            if command != "test":
-                raise
-            say(f"the tests with Dask and pyarrow are left out: {error}")
+    study = _study(root, environment, command, words)
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
@@ -144,6 +135,27 @@ def set_up_study(root: Path, environment: Environment) -> StudyPackages:
         with _setting_up(root) as lock, locks.alone(environment.directory):
             packages.prepare(lock.descriptor)
     return packages
+
+
+def _study(
+    root: Path, environment: Environment, command: str, words: list[str]
+) -> StudyPackages | None:
+    """What the command gets of the packages of studies; Python gets them where they are there."""
+    # A ROS 2 install has its own way to get them; the command says which.
+    if not isinstance(environment, WheelsEnvironment):
+        return None
+    if command == "python":
+        packages = StudyPackages(root, environment.directory, environment.python)
+        return packages if packages.is_ready() else None
+    if command not in STUDY_COMMANDS or not wants_study_packages(command, words):
+        return None
+    try:
+        return set_up_study(root, environment)
+    except SetupError as error:
+        if command != "test":
+            raise
+        say(f"the tests with Dask and pyarrow are left out: {error}")
+        return None
 
 
 @contextmanager

@@ -120,6 +120,13 @@ def _room(text: str) -> str | None:
     return "not length x width such as 3x3"
 
 
+def _frames(text: str) -> str | None:
+    words = text.split()
+    if not words or len(words) == 2 and words[0] != words[1]:
+        return None
+    return "not two frames, one that stands still and the robot's, such as 'map base_link'"
+
+
 def _file(instead: Sequence[str], text: str) -> str | None:
     if text in instead or Path(text).expanduser().is_file():
         return None
@@ -160,6 +167,7 @@ _NAMED: dict[str, Form] = {
     "payload": _payload,
     "until": _precision,
     "arena": _room,
+    "tf": _frames,
 }
 
 

@@ -13,8 +13,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -23,6 +22,7 @@ from rich.table import Table
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
+from diffbot_description.files import dated_folder
 from diffbot_ident.calibration.calibrate import (
     GYRO_SCALE_STD,
     Calibration,
@@ -31,7 +31,7 @@ from diffbot_ident.calibration.calibrate import (
 )
 from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
-from diffbot_ident.calibration.results import write_results
+from diffbot_ident.calibration.results import WritePage, write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
 
@@ -123,10 +123,6 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-# Writes the page of a calibration into the folder of its results; its path.
-WritePage = Callable[[Calibration, Path], Path]
-
-
 def main(
     argv: Sequence[str] | None = None,
     program: str = "calibrate",
@@ -183,8 +179,7 @@ def _run(found: argparse.Namespace, console: Console, write_page: WritePage | No
         calibration, _ = calibrate_umbmark(squares, geometry)
     else:
         calibration = _recorded(found, robot, geometry, console)
-    folder = found.output or Path("results") / f"{datetime.now():%Y%m%d-%H%M%S}-calibrate"
-    folder = folder.expanduser()
+    folder = dated_folder("calibrate") if found.output is None else found.output.expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     about = {
         "name": "calibrate",

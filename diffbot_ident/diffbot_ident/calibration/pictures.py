@@ -39,6 +39,8 @@ BEFORE, AFTER = "odometry before", "odometry after"
 POSES, LEFT_OUT = "pose source", "left out"
 # Characters of a reason below a title.
 MOST = 118
+# How far below the top the legend begins, inch: below the reason, which may fill the width.
+LEGEND = 0.62
 
 
 def draw(calibration: Calibration, folder: Path) -> list[Path]:
@@ -60,13 +62,13 @@ def sizes_figure(calibration: Calibration) -> Figure:
     figure = new_figure(
         f"Calibration by {calibration.source}: {calibration.outcome.value}",
         _cut(calibration.reason),
-        3.3,
+        3.5,
     )
     before = sizes_of(calibration.given)
     panels = figure.subplots(
         1,
         5,
-        gridspec_kw={"left": 0.06, "right": 0.985, "top": 0.68, "bottom": 0.12, "wspace": 0.55},
+        gridspec_kw={"left": 0.06, "right": 0.985, "top": 0.68, "bottom": 0.11, "wspace": 0.55},
     )
     for axes, (name, (label, factor)) in zip(panels, SIZES.items(), strict=True):
         quantity = calibration.quantities[name]
@@ -82,7 +84,7 @@ def sizes_figure(calibration: Calibration) -> Figure:
             say(axes, "not\nidentified")
         axes.ticklabel_format(useOffset=False)
         axes.set_title(label, fontsize=10, color=INK)
-    legend(figure)
+    legend(figure, LEGEND)
     return figure
 
 
@@ -149,9 +151,9 @@ def _in_frame(fit: Fit, geometry: WheelGeometry, taken: Array) -> tuple[Array, A
 
 def drift_figure(calibration: Calibration, fit: Fit) -> Figure:
     """Drift on held-out windows, and residuals of the fit."""
-    figure = new_figure("Drift of odometry on held-out motion", _cut(calibration.reason), 3.6)
+    figure = new_figure("Drift of odometry on held-out motion", _cut(calibration.reason), 3.8)
     panels = figure.subplots(
-        1, 3, gridspec_kw={"left": 0.07, "right": 0.985, "top": 0.68, "bottom": 0.15, "wspace": 0.3}
+        1, 3, gridspec_kw={"left": 0.07, "right": 0.985, "top": 0.69, "bottom": 0.14, "wspace": 0.3}
     )
     found = calibration.held_out
     for axes, (label, unit, size) in zip(
@@ -175,7 +177,7 @@ def drift_figure(calibration: Calibration, fit: Fit) -> Figure:
             )
         axes.set_xlabel(f"window of {found.window:g} s")
     _residuals(panels[2], fit)
-    legend(figure)
+    legend(figure, LEGEND)
     return figure
 
 
@@ -189,6 +191,8 @@ def _residuals(axes: Axes, fit: Fit) -> None:
             axes.plot(
                 time[used], 1e3 * fit.residuals[used, column], ".", color=colour, markersize=2
             )
+            # Larger in the legend, where a dot stands alone.
+            axes.plot([], [], ".", color=colour, label=f"residual in {'xy'[column]}")
     else:
         panel_title(axes, "residual of the gyro", "mrad")
         axes.plot(time, 1e3 * fit.residuals[:, -1], ".", color=GREEN, markersize=2)

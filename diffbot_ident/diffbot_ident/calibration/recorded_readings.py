@@ -21,6 +21,7 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.transforms import Transforms, upright_yaw
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
     NEVER,
@@ -53,8 +54,6 @@ TF_TOPICS, TF_TYPE = ("/tf", "tf"), "tf2_msgs/msg/TFMessage"
 AXES = ("x", "y", "z")
 # Messages that are looked at for the names of joints, and for the frame of odometry.
 LOOKED_AT = 200
-# Least z component of a pose's own z axis: its sensor stands upright.
-UPRIGHT = 0.9
 # Time between recordings that are put one after another, s; longer than a gap of the wheels.
 BETWEEN = 2.0
 # A wheel's step, rad/s, that no wheel makes: its encoder was set anew.
@@ -225,7 +224,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
         topic = next((bag.topics[n] for n in TF_TOPICS if n in bag.topics), None)
         if topic is None:
             raise RecordingError(f"--tf: {path} holds no /tf; record it, or name --pose TOPIC")
-        feeds[topic.name] = _Transforms(*options.tf).read, rows.poses
+        feeds[topic.name] = Transforms(*options.tf).read, rows.poses
         listed.append(f"poses {options.tf[0]} -> {options.tf[1]} of {topic.name}")
     elif (pose := _pose_topic(bag, options)) is not None:
         feeds[pose.name] = _stamped(_planar, pose), rows.poses
@@ -313,61 +312,7 @@ def _planar(message: Any) -> tuple[float, float, float]:
     pose = message.pose
     while hasattr(pose, "pose"):
         pose = pose.pose
-    return float(pose.position.x), float(pose.position.y), _yaw(pose.orientation)
-
-
-def _yaw(q: Any) -> float:
-    """Yaw of a quaternion, rad; NaN where it does not stand upright, or is none."""
-    if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
-        return math.nan
-    if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
-        return math.nan
-    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
-
-
-class _Transforms:
-    """Poses of tf: direct, or over one frame between, as map -> odom -> base_link.
-
-    Over a frame between, only the moments count at which the first transform changes: there the
-    localisation has spoken, and in between the wheels' own odometry carries it on.
-
-    Args:
-        fixed: frame that stands still.
-        robot: frame of the robot.
-    """
-
-    def __init__(self, fixed: str, robot: str) -> None:
-        self._fixed, self._robot = fixed.strip("/"), robot.strip("/")
-        self._corrections: dict[str, tuple[float, float, float]] = {}
-        self._due: dict[str, bool] = {}
-
-    def read(self, message: Any) -> Iterable[tuple[float, ...]]:
-        """Rows [stamp, x, y, yaw] that a message gives."""
-        rows: list[tuple[float, ...]] = []
-        for transform in message.transforms:
-            stamp = stamp_of(transform)
-            parent = transform.header.frame_id.strip("/")
-            child = transform.child_frame_id.strip("/")
-            moved = transform.transform
-            pose = (
-                float(moved.translation.x),
-                float(moved.translation.y),
-                _yaw(moved.rotation),
-            )
-            if stamp is None:
-                continue
-            if (parent, child) == (self._fixed, self._robot):
-                rows.append((stamp, *pose))
-            elif parent == self._fixed:
-                self._due[child] = self._corrections.get(child) != pose
-                self._corrections[child] = pose
-            elif child == self._robot and self._due.get(parent):
-                x, y, yaw = self._corrections[parent]
-                cos, sin = math.cos(yaw), math.sin(yaw)
-                place = x + cos * pose[0] - sin * pose[1], y + sin * pose[0] + cos * pose[1]
-                rows.append((stamp, *place, yaw + pose[2]))
-                self._due[parent] = False
-        return rows
+    return float(pose.position.x), float(pose.position.y), upright_yaw(pose.orientation)
 
 
 # Both.

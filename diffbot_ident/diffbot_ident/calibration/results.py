@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,10 @@ HEADER = """\
 """
 # Decimals that no calibration has.
 DIGITS = 7
+
+WritePage = Callable[[Calibration | None, Path], Path]
+"""Writes the page of a calibration, or of none, into the folder with its summary.json; its path.
+It belongs to packages above this one."""
 
 
 def summary_of(calibration: Calibration) -> dict[str, Any]:

@@ -21,6 +21,7 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 ARRAY = "std_msgs/msg/Float64MultiArray"
 ODOMETRY = "nav_msgs/msg/Odometry"
 TWIST = "geometry_msgs/msg/Twist"
+IMU = "sensor_msgs/msg/Imu"
 TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
 # Names of the sides in those of joints.
@@ -53,6 +54,7 @@ ROLES: Mapping[str, Role] = {
     "commands": Role("--commands", (ARRAY,), "wheel torque commands"),
     "odom": Role("--odom", (ODOMETRY,), "odometry"),
     "cmd_vel": Role("--cmd-vel", (TWIST, TWIST_STAMPED), "velocity commands"),
+    "imu": Role("--imu", (IMU,), "gyro of a torque robot; none: do not use it"),
 }
 
 

@@ -19,7 +19,8 @@ Identify a robot's dynamics from a recording: no robot, no ROS graph.
 
 FILE is a rosbag2 recording (folder, .mcap or .db3, any ROS 2 distribution), a table (.csv), or a
 SysId drivetrain log of WPILib (.json, .wpilog). Several files of one robot are one data set. Kinds:
-  torque    K5..K8 and friction, from joint_states with efforts (or effort commands)
+  torque    K5..K8 and friction, from joint_states with efforts (or effort commands); the yaw rate
+            from a gyro (sensor_msgs/Imu), where the recording holds one
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
   motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed

@@ -15,13 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from diffbot_description.files import dated_folder
+from diffbot_description.robot import Uncertainty
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.command_line import parse
 from diffbot_ident.recording.options import (
@@ -43,7 +44,9 @@ from diffbot_ident.recording.verdict import show
 from diffbot_ident.recording.wpilog import read_wpilog
 
 if TYPE_CHECKING:
+    from arc_odometry import WheelGeometry
     from diffbot_ident.recording.findings import Findings
+    from diffbot_ident.recording.recorded_gyro import RecordedGyro
 
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
@@ -186,18 +189,17 @@ class _Identify:
 
     def _folder(self) -> tuple[Path, bool]:
         """The folder of the results, and whether it was made now: it is tried before the work."""
-        name = f"{datetime.now():%Y%m%d-%H%M%S}-identify"
-        directory = self._options.output or Path("results") / name
-        directory = directory.expanduser()
-        made = not directory.exists()
+        directory = self._options.output
+        made = directory is None or not directory.expanduser().exists()
         try:
+            directory = dated_folder("identify") if directory is None else directory.expanduser()
             directory.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=directory):
                 pass
         except OSError as error:
             raise RecordingError(
-                f"{directory}: results cannot be written there ({error.strerror}); choose another "
-                "folder with --output DIR"
+                f"{directory or 'results'}: results cannot be written there ({error.strerror}); "
+                "choose another folder with --output DIR"
             ) from None
         return directory, made
 
@@ -256,7 +258,16 @@ class _Identify:
         segments = self._segments(recording, segmenter)
         result, loaded = None, None
         if weighing is None or weighing.load is None:
-            result = analyse_torque(segments, geometry, scale, nominal, recording.samples)
+            gyro = self._gyro(geometry)
+            result = analyse_torque(
+                segments,
+                geometry,
+                scale,
+                nominal,
+                recording.samples,
+                gyro=None if gyro is None else gyro.beside(geometry),
+                uncertainty=Uncertainty() if robot is None else robot.uncertainty,
+            )
         else:
             result, loaded = without_and_with_load(segments, recording, geometry)
         period = segmenter.period
@@ -274,6 +285,17 @@ class _Identify:
         name = self._options.files[0].stem if robot is None else robot.name
         warnings = [slow] if period > SLOW_JOINTS else []
         return torque_findings(result, robot, name, warnings, weighing, loaded)
+
+    def _gyro(self, geometry: WheelGeometry) -> RecordedGyro | None:
+        """The gyro of a rosbag2 recording, where it has one that can be used."""
+        if self._options.files[0].suffix.lower() in TABLES:
+            return None
+        from diffbot_ident.recording.recorded_gyro import recorded_gyro
+
+        gyro, said = recorded_gyro(self._options, geometry)
+        if said:
+            self._say(said)
+        return gyro
 
     def _velocity(self, recording: Recording) -> Findings:
         from diffbot_ident.recording.effective_track import effective_tracks

@@ -15,6 +15,7 @@ from itertools import groupby
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_description.robot import Uncertainty
 from diffbot_ident.recording.samples import (
     EFFORTS,
     POSITIONS,
@@ -26,10 +27,12 @@ from diffbot_ident.recording.samples import (
     body_velocity,
 )
 from diffbot_ident.recording.segments import Segment
+from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale, turns
 from diffbot_ident.torque.torque_delay import delayed
+from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
 # Share of the largest motion of a segment that counts as the size of the motion.
@@ -75,6 +78,9 @@ def analyse_torque(
     scale: MotionScale | None = None,
     nominal: Model | None = None,
     samples: int = 0,
+    *,
+    gyro: YawGyro | None = None,
+    uncertainty: Uncertainty = EXACT,
 ) -> TorqueResult | None:
     """Learn from segments with left and right position and effort (or command), and verify.
 
@@ -84,6 +90,9 @@ def analyse_torque(
         scale: of the motion; None: as the first segment has it.
         nominal: model of the robot's description, to compare with; None: there is none.
         samples: of the recording as far as they are known; 0 where they are not.
+        gyro: that the yaw rate comes from, with all readings, of a recording that is one run;
+            None: there is none.
+        uncertainty: of radius and gyro, which the intervals hold with a gyro.
 
     Returns:
         what was learnt; None where there was no segment.
@@ -94,7 +103,7 @@ def analyse_torque(
         if learner is None:
             cycle = _cycle(samples * segment.period)
             scale = scale or motion_scale(segment, geometry)
-            learner = _Learner(geometry, scale, cycle)
+            learner = _Learner(geometry, scale, cycle, gyro, uncertainty)
         learner.add(segment)
         if segment.run is not None and scale is not None:
             if segment.run not in own:
@@ -143,11 +152,22 @@ class _Learner:
         geometry: of the wheels.
         scale: of the motion.
         cycle: time from one part held out to the next, s.
+        gyro: with all readings; None: there is none.
+        uncertainty: of radius and gyro.
     """
 
-    def __init__(self, geometry: WheelGeometry, scale: MotionScale, cycle: float) -> None:
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        scale: MotionScale,
+        cycle: float,
+        gyro: YawGyro | None = None,
+        uncertainty: Uncertainty = EXACT,
+    ) -> None:
         self._geometry = geometry
         self._estimator = make_estimator("integral", geometry, scale)
+        if gyro is not None:
+            self._estimator = DimensionedEstimator(self._estimator, geometry, uncertainty, gyro)
         self._cycle = cycle
         self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
         self._held_out = HeldOutMotion(geometry)
@@ -202,7 +222,7 @@ class _Learner:
         )
 
     def _verify(self, estimate: Estimate, nominal: Model | None) -> Verification:
-        model = Model.of(estimate)
+        model = _of_wheels(estimate)
         # Without a description, the model is compared with itself, and no figure is shown.
         found = self._held_out.verify(model, nominal or model)
         if nominal is None:
@@ -211,6 +231,11 @@ class _Learner:
             text = found.reason.replace("raise verification", "give a longer recording")
             found = replace(found, reason=text)
         return found
+
+
+def _of_wheels(estimate: Estimate) -> Model:
+    """The model that predicts what the wheels show, whatever yaw rate the estimate rests on."""
+    return replace(Model.of(estimate), values=as_wheels_see(estimate))
 
 
 def joint_samples(segment: Segment) -> list[JointSample]:
@@ -268,7 +293,7 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
     kernel = np.ones(AVERAGE) / AVERAGE
     measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
-    model = Model.of(estimate)
+    model = _of_wheels(estimate)
     torque = delayed(motion[1:, 3:5].T, model.delay)
     middle = AVERAGE // 2
     period = float(np.median(np.diff(motion[:, 0])))

@@ -30,6 +30,7 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_LEFT,
     SIGN_RIGHT,
     SUM,
+    TORQUES,
     V_OMEGA,
     Flags,
     RowSums,
@@ -47,6 +48,10 @@ WEAK_PRIOR = 1e-9
 # Share of a product of two squares below which their determinant is rounding.
 MIN_DETERMINANT = 1e-12
 TINY = float(np.finfo(float).tiny)
+
+
+ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
+"""Columns of regressors beside those of the axes, of the linear and of the angular one."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,13 @@ class Axis:
         """[product, torque, v, omega, sign left, sign right] of what has one torque."""
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
-    def seen(self, rows: Array, weights: Array) -> Array:
-        """The regressors in rows (n, columns), shape (n, 6), with the torque's delay_weights."""
-        found = rows[:, self.regressors]
-        found[:, 1] = rows[:, self.torque] @ weights
+    def seen(self, rows: Array, weights: Array, extra: Sequence[int] = ()) -> Array:
+        """The regressors in rows (n, columns), with the torque's delay_weights, (n, 6 + extra)."""
+        columns = [*self.regressors, *extra]
+        found = rows[:, columns]
+        for i, column in enumerate(columns):
+            if column >= TORQUES:
+                found[:, i] = rows[:, column::2] @ weights
         return found
 
 
@@ -156,9 +164,9 @@ def _block(columns: tuple[int, ...]) -> tuple[Any, ...]:
     return np.ix_(columns, columns)
 
 
-def solution(sums: RowSums, axis: Axis) -> Array:
-    """Parameters of an axis as of `fit`, without their covariance, shape (6,)."""
-    found: Array = solutions(sums.moments, axis, (0,))[0]
+def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
+    """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
+    found: Array = solutions(sums.moments, axis, (0,), extra)[0]
     return found
 
 
@@ -169,10 +177,10 @@ def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[
         moments: as of `RowSums.moments_at`.
         axis: LINEAR or ANGULAR.
         which: of the delays.
-        extra: columns of regressors beside those of the axis.
+        extra: columns of regressors beside those of the axis; of torques those without a delay.
     """
     columns = np.array([[*axis.regressors, *extra]] * len(which))
-    columns[:, 1] += 2 * np.array(which)
+    columns += np.where(columns >= TORQUES, 2 * np.array(which)[:, None], 0)
     information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
     b = moments[columns, axis.output] / scale
     found: Array = np.linalg.solve(information, b[:, :, None])[:, :, 0] / scale
@@ -387,6 +395,7 @@ class ResidualCorrelation:
         self._sums = np.zeros((3, len(LAGS), 2))
         self._pairs = np.zeros(len(LAGS))
         self._theta: tuple[Array, Array] | None = None
+        self._extra: ExtraColumns = ((), ())
         self._weights = np.empty(0)
         self._unfitted = 0
         self._length = 1
@@ -402,20 +411,40 @@ class ResidualCorrelation:
         self._last = np.empty((0, 2))
         self._clear = np.empty(0)
 
-    def add(self, rows: Array, turning: Flags, sums: RowSums, delay: float) -> None:
-        """Take in new rows; sums hold them already."""
+    def add(
+        self,
+        rows: Array,
+        turning: Flags,
+        sums: RowSums,
+        delay: float,
+        extra: ExtraColumns = ((), ()),
+    ) -> None:
+        """Take in new rows; sums hold them already.
+
+        Args:
+            rows: from IntegralRows.
+            turning: whether both wheels keep turning one way, shape (n,).
+            sums: of all rows.
+            delay: of the torque, control periods.
+            extra: columns that the model knows of beside those of the axes. Residuals of a model
+                that knew of others tell nothing of this one, and are forgotten.
+        """
         self._length = sums.window + sums.smoothing + 1
+        if extra != self._extra:
+            self.forget(0.0)
+            self._theta, self._extra = None, extra
+            self._unfitted = max(self._unfitted, int(sums.rows))
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
             seen = sums.delayed(delay)
-            self._theta = (solution(seen, LINEAR), solution(seen, ANGULAR))
+            self._theta = (solution(seen, LINEAR, extra[0]), solution(seen, ANGULAR, extra[1]))
             self._unfitted, self._weights = 0, delay_weights(delay, sums.fine)
         if self._theta is None:
             return
         errors = np.column_stack(
             [
-                rows[:, axis.output] - axis.seen(rows, self._weights) @ theta
-                for axis, theta in zip((LINEAR, ANGULAR), self._theta, strict=True)
+                rows[:, axis.output] - axis.seen(rows, self._weights, own) @ theta
+                for axis, theta, own in zip((LINEAR, ANGULAR), self._theta, extra, strict=True)
             ]
         )
         clear = turning.astype(float)

@@ -421,7 +421,8 @@ class _Regression:
         self.sums.add(rows, turning)
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
-        self._residuals.add(rows, turning, self.sums, self._delay)
+        extra = extra_columns(self._oddities)
+        self._residuals.add(rows, turning, self.sums, self._delay, extra)
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -563,9 +564,11 @@ class _Regression:
         """Test anew which frictions are there that the model does not know of.
 
         Always at the same samples, whoever asks in between. What is known beforehand knows nothing
-        of such frictions: with a prior there are none.
+        of such frictions: with a prior there are none. Nor are there where the past is forgotten:
+        they would come and go.
         """
-        if self._priors[0] is None and self.windows >= ODDITY_WINDOWS:
+        remembers = self._priors[0] is None and self._forgetting == 1.0
+        if remembers and self.windows >= ODDITY_WINDOWS:
             self._oddities = likely_oddities(self.sums.delayed(delay))
 
     def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:

@@ -53,9 +53,10 @@ Flags = NDArray[np.bool_]
 # Columns of a row: regressors, which are integrals over the window, and the two outputs.
 OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
 # What a friction would add that the model does not know of, see integral_estimator: duration, the
-# signs of the wheels' speeds at low speed, and the direction of the motion over the floor.
-ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA = range(8, 13)
-TORQUES = 13
+# signs of the wheels' speeds at low speed, and the direction of the motion over the floor; and v^2,
+# which wheels that differ bring into domega/dt.
+ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED = range(8, 14)
+TORQUES = 14
 # Torques of the wheels that acted some time earlier, late ones last; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
@@ -149,6 +150,7 @@ class IntegralRows:
         inner = slice(first - 1, last - 1)
         steps[:, OMEGA_SQUARED] = gap * _mean_product(omega, omega)[inner]
         steps[:, V_OMEGA] = gap * _mean_product(v, omega)[inner]
+        steps[:, V_SQUARED] = gap * _mean_product(v, v)[inner]
         steps[:, V] = _halves(length)[at]
         steps[:, OMEGA] = _halves(angle)[at]
         steps[:, ONE] = gap

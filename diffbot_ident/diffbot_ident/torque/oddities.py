@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frictions that K5..K8, viscous and Coulomb friction cannot explain: seen, named, taken out.
+"""What K5..K8, viscous and Coulomb friction cannot explain: seen, named, taken out.
 
 Each leaves a pattern in the residuals that some columns of the rows would explain:
 
@@ -7,6 +7,19 @@ direction    the duration: a friction that is larger forward than backward, or a
              always there
 breakaway    the signs of the wheels' speeds at low speed: static friction and its Stribeck fall
 drag         the direction of the motion over the floor: casters that drag
+uneven       the other axis' torque and products of velocities: wheels that are not alike
+
+The last one follows from (41) of Lages (2017). Let the right radius be larger than the left one by
+the share delta. By odometry that takes both for r, to first order,
+
+    dv/dt     = K5 omega^2 + K7 S + delta [(K5 / b - b K6 / 2) v omega + (K7 - b K8) / 2 D]
+    domega/dt = K6 v omega + K8 D
+                + delta [(b K6 / 2 - K5 / (2 b)) omega^2 + K6 v^2 / (2 b) - (K7 - b K8) / (2 b) S]
+
+with S and D the torques' sum and difference. A motor that gives another torque than it reports, and
+a centre of mass beside the middle, bring in the same columns. Left out, D moves v by a share of
+what it moves omega by, and the yaw rate of a robot that is kept in its room turns back: residuals
+of rows that follow each other correlate like differences of it, down to -1/2.
 
 A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
 together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
@@ -19,13 +32,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisFit, fit
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisFit, ExtraColumns, fit
 from diffbot_ident.torque.integral_rows import (
+    DIFFERENCE,
     DRAG_OMEGA,
     DRAG_V,
+    OMEGA_SQUARED,
     ONE,
     SLOW_LEFT,
     SLOW_RIGHT,
+    SUM,
+    V_OMEGA,
+    V_SQUARED,
     RowSums,
 )
 
@@ -35,7 +53,7 @@ class Oddity:
     """A pattern in the residuals.
 
     Attributes:
-        linear: columns that explain it in dv/dt.
+        linear: columns that explain it in dv/dt; of torques those of a single delay.
         angular: the same in domega/dt.
         warning: what it is and what to do.
         floor: relative standard deviation that it leaves in K5..K8, as its columns describe it
@@ -68,13 +86,20 @@ DRAG = Oddity(
     "the casters, and describe them by contact.caster_friction",
     floor=1.5e-3,
 )
-ODDITIES = (DIRECTION, BREAKAWAY, DRAG)
+UNEVEN = Oddity(
+    (DIFFERENCE.start, V_OMEGA),
+    (SUM.start, OMEGA_SQUARED, V_SQUARED),
+    "the wheels are not alike: their radii or the scales of their torques differ, or the centre of "
+    "mass lies beside the middle; the estimate takes it into account; compare the radii (diffbot "
+    "calibrate) and the torques of both motors",
+)
+ODDITIES = (DIRECTION, BREAKAWAY, DRAG, UNEVEN)
 # Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
 # chance that happens in fewer than one of 10 000 runs.
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
 
 
-def extra_columns(found: tuple[Oddity, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def extra_columns(found: tuple[Oddity, ...]) -> ExtraColumns:
     """Columns of these patterns, of the linear and of the angular axis."""
     linear = tuple(column for oddity in found for column in oddity.linear)
     return linear, tuple(column for oddity in found for column in oddity.angular)

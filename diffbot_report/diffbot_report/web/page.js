@@ -86,7 +86,8 @@
     }
     Plotly.react(place, [{ type: "scatter", mode: "markers", x: chart.values, y: chart.names,
       name: chart.unit, marker: { color: colour("first"), size: 9 },
-      error_x: { type: "data", array: chart.half_widths, color: colour("first"), width: 6 } }],
+      error_x: { type: "data", array: chart.half_widths, symmetric: chart.below === null,
+        arrayminus: chart.below, color: colour("first"), width: 6 } }],
       plan, settings);
   }
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Poses of a robot in tf, such as map -> odom -> base_link of a localisation.
+
+Messages are taken as they are, of ROS or of a recording: only their fields are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from diffbot_ident.recording.bag_topics import stamp_of
+
+# Least z component of a pose's own z axis: its sensor stands upright.
+UPRIGHT = 0.9
+
+
+def frames_of(text: str) -> tuple[str, str]:
+    """Frames (fixed, of the robot) in words such as "map base_link".
+
+    Raises:
+        ValueError: they are not two.
+    """
+    words = text.split()
+    if len(words) != 2 or words[0].strip("/") == words[1].strip("/"):
+        raise ValueError(
+            f"tf = {text!r}: must be two frames, one that stands still and the robot's, such as "
+            "'map base_link'"
+        )
+    return words[0], words[1]
+
+
+def upright_yaw(q: Any) -> float:
+    """Yaw of a quaternion, rad; NaN where it does not stand upright, or is none."""
+    if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
+        return math.nan
+    if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
+        return math.nan
+    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
+
+
+class Transforms:
+    """Poses of tf: direct, or over one frame between, as map -> odom -> base_link.
+
+    Over a frame between, only the moments count at which the first transform changes: there the
+    localisation has spoken, and in between the wheels' own odometry carries it on.
+
+    Args:
+        fixed: frame that stands still.
+        robot: frame of the robot.
+    """
+
+    def __init__(self, fixed: str, robot: str) -> None:
+        self._fixed, self._robot = fixed.strip("/"), robot.strip("/")
+        self._corrections: dict[str, tuple[float, float, float]] = {}
+        self._due: dict[str, bool] = {}
+
+    def read(self, message: Any) -> Iterable[tuple[float, ...]]:
+        """Rows [stamp, x, y, yaw] that a message gives."""
+        rows: list[tuple[float, ...]] = []
+        for transform in message.transforms:
+            stamp = stamp_of(transform)
+            if stamp is None:
+                continue
+            parent = transform.header.frame_id.strip("/")
+            child = transform.child_frame_id.strip("/")
+            moved = transform.transform
+            pose = (
+                float(moved.translation.x),
+                float(moved.translation.y),
+                upright_yaw(moved.rotation),
+            )
+            if (parent, child) == (self._fixed, self._robot):
+                rows.append((stamp, *pose))
+            elif parent == self._fixed:
+                # Said again before the robot's own came, a correction is still a new one.
+                changed = self._corrections.get(child) != pose
+                self._due[child] = changed or self._due.get(child, False)
+                self._corrections[child] = pose
+            elif child == self._robot and self._due.get(parent):
+                x, y, yaw = self._corrections[parent]
+                cos, sin = math.cos(yaw), math.sin(yaw)
+                place = x + cos * pose[0] - sin * pose[1], y + sin * pose[0] + cos * pose[1]
+                rows.append((stamp, *place, yaw + pose[2]))
+                self._due[parent] = False
+        return rows

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gyro of a torque robot's recording, compared with its wheels before anything rests on it.
+
+The yaw rate then comes from it, as in `ident imu:=true`: K5 and K8 no longer hang on the track
+(diffbot_ident/torque/dimensions.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.recording.bag_topics import ROLES, candidates
+from diffbot_ident.recording.options import Options, robot_of
+from diffbot_ident.recording.samples import Array, RecordingError
+from diffbot_ident.torque.dimensions import effective_track
+from diffbot_ident.torque.yaw_gyro import YawGyro
+
+if TYPE_CHECKING:
+    from diffbot_ident.calibration.recorded_readings import RecordedReadings
+
+NO_TOPIC = "none"  # do not use a gyro
+
+
+@dataclass(frozen=True)
+class RecordedGyro:
+    """Readings of a gyro that follows the wheels.
+
+    Attributes:
+        stamps: of the clock of the joint states, (n,), s.
+        rates: about the vertical axis, counter-clockwise, (n,), rad/s.
+    """
+
+    stamps: Array
+    rates: Array
+
+    def beside(self, geometry: WheelGeometry) -> YawGyro:
+        """An estimator's gyro that holds all readings."""
+        found = YawGyro(geometry)
+        for stamp, rate in zip(self.stamps.tolist(), self.rates.tolist(), strict=True):
+            found.add(stamp, rate)
+        return found
+
+
+def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[RecordedGyro | None, str]:
+    """The gyro of a recording, and what was decided about it, in words; empty: nothing to say.
+
+    One that was not asked for is left out, with the reason, where it cannot be used.
+
+    Args:
+        options: files, of which the first is a rosbag2 recording of a torque robot, and topics.
+        geometry: of the wheels.
+
+    Raises:
+        RecordingError: the gyro that was asked for cannot be used; says what to change.
+    """
+    role, chosen = ROLES["imu"], options.topics.get("imu")
+    if chosen == NO_TOPIC:
+        return None, ""
+    from diffbot_ident.recording.bag import Bag
+
+    topics = Bag(options.files[0]).topics
+    names = [topic.name for topic in candidates(topics, role)] if chosen is None else [chosen]
+    if not names:
+        return None, ""
+    listed = ", ".join(names)
+    try:
+        if len(options.files) > 1:
+            raise RecordingError("of several recordings the wheels alone are used")
+        if len(names) > 1:
+            raise RecordingError("there are several; choose with --imu TOPIC")
+        return _followed(options, names[0], geometry)
+    except ValueError as error:
+        if chosen is not None:
+            raise RecordingError(f"--imu {chosen}: {error}; or go without it: --imu none") from None
+        return None, f"gyro {listed} is not used: {error}"
+
+
+def _followed(
+    options: Options, topic: str, geometry: WheelGeometry
+) -> tuple[RecordedGyro | None, str]:
+    """The gyro of a topic, which has to follow the wheels.
+
+    Raises:
+        ValueError: it does not, or there is nothing to compare.
+    """
+    readings = _read(options, topic, geometry)
+    if readings.gyro is None:
+        raise RecordingError("no reading has a stamp and is finite")
+    found = RecordedGyro(readings.gyro.stamps, readings.gyro.rate)
+    compared = found.beside(geometry)
+    wheels = readings.wheels
+    for stamp, left, right in zip(wheels.stamps, wheels.left, wheels.right, strict=True):
+        angles = float(left), float(right)
+        compared.add_wheels(JointSample(float(stamp), angles, (0.0, 0.0), (0.0, 0.0)))
+    fit = compared.fit()
+    if fit is None:
+        raise RecordingError("the robot did not turn enough to compare it with the wheels")
+    track = effective_track(fit, geometry)
+    return found, (
+        f"gyro: {topic}, {1e3 * fit.delay:.0f} ms late; the yaw rate comes from it, as if the "
+        f"track were {track:.4g} m (--imu none: from the wheels alone)"
+    )
+
+
+def _read(options: Options, topic: str, geometry: WheelGeometry) -> RecordedReadings:
+    # Here, as SciPy loads for long and most recordings hold no gyro.
+    from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+
+    robot = robot_of(options)
+    return read_readings(
+        [Path(options.files[0])],
+        ReadingOptions(
+            joint_states=options.topics["joint_states"],
+            left=options.left_joint,
+            right=options.right_joint,
+            imu=topic,
+            pose=NO_TOPIC,
+            described=None if robot is None else (robot.joints.left, robot.joints.right),
+        ),
+        geometry,
+    )

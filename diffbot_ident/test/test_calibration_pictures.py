@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of a calibration: every colour is explained, and nothing is written over the reason."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.calibrate import calibrate
+from diffbot_ident.calibration.pictures import drift_figure, sizes_figure
+from diffbot_ident.calibration.simulated_readings import (
+    SimulatedPoses,
+    calibration_legs,
+    simulated_drive,
+)
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    """By a pose source, with a reason that is as long as any."""
+    rng = np.random.default_rng(1)
+    run = simulated_drive(WheelGeometry(0.1, 0.101, 0.42), calibration_legs(60.0), rng)
+    poses = run.poses(SimulatedPoses(), rng)
+    found = calibrate(run.wheels, geometry=WheelGeometry(0.1, 0.1, 0.4), poses=poses)
+    return replace(found, reason=10 * "a reason of many words ")
+
+
+@pytest.mark.parametrize("picture", ["sizes", "drift"])
+def test_the_legend_lies_below_the_reason_and_above_the_panels(calibration, picture):
+    if picture == "sizes":
+        figure = sizes_figure(calibration)
+    else:
+        figure = drift_figure(calibration, calibration.fit)
+    figure.canvas.draw()
+    _, reason = figure.texts
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.y1 < reason.get_window_extent().y0
+    for axes in figure.axes:
+        assert box.y0 > axes.get_tightbbox().y1
+
+
+def test_every_colour_of_the_drift_is_in_the_legend(calibration):
+    figure = drift_figure(calibration, calibration.fit)
+    shown = {axes.lines[i].get_color() for axes in figure.axes for i in range(len(axes.lines))}
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["before", "after", "residual in x", "residual in y"]
+    assert shown == {handle.get_color() for handle in legend.legend_handles[2:]}
