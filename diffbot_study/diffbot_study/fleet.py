@@ -19,8 +19,22 @@ from rich.table import Table
 
 from diffbot_description import load_robot
 from diffbot_description.files import write_atomically
-from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, Fleet, analyse_fleet
-from diffbot_study.fleet_rows import COLUMNS, Names, Recording, find_recordings, read_recordings
+from diffbot_study.fleet_analysis import (
+    FEWEST,
+    RECORDINGS,
+    Fleet,
+    RobotFinding,
+    analyse_fleet,
+)
+from diffbot_study.fleet_rows import (
+    COLUMNS,
+    CONTENT,
+    Names,
+    Recording,
+    find_recordings,
+    read_recordings,
+)
+from diffbot_study.fleet_trends import Trend, said
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import (
     INTERRUPTED,
@@ -76,23 +90,36 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     store = ParquetStore(options.output / "recordings", COLUMNS)
     store.compact()
     known = store.keys()
-    new: dict[str, Recording] = {}
-    copies = 0
+    contents: dict[str, Recording] = {}
     for recording in recordings:
-        key = recording.key
-        copies += key in new
-        if key not in known:
-            new.setdefault(key, recording)
+        contents.setdefault(recording.content, recording)
+    wanted = {recording.key: recording for recording in contents.values()}
+    new = {key: recording for key, recording in wanted.items() if key not in known}
     console.print(
-        f"{len(recordings)} recordings, {len(new)} of them new, {copies} copies of others; "
-        f"{others} other files"
+        f"{len(recordings)} recordings, {len(new)} of them new, "
+        f"{len(recordings) - len(wanted)} copies of others; {others} other files"
     )
     lost, interrupted = _take_in(list(new.items()), store, options, console)
-    rows = store.rows()
-    _conclude(rows, options, console)
+    _conclude(_one_of_each(store.rows(), wanted), options, console)
     if interrupted:
         return INTERRUPTED
     return SOME if lost else 0
+
+
+def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, Recording]) -> list[Row]:
+    """A row of each recording: read as this call says, or, of others, as it was read last.
+
+    Whose it is is what this call says, too.
+    """
+    newest: dict[str, Row] = {}
+    asked = {key[:CONTENT] for key in wanted}
+    for row in rows:
+        content, recording = row["key"][:CONTENT], wanted.get(row["key"])
+        if recording is not None:
+            newest[content] = {**row, "robot": recording.robot, "type": recording.type}
+        elif content not in asked:
+            newest[content] = row
+    return list(newest.values())
 
 
 def _check_descriptions(recordings: Sequence[Recording], sizes: Mapping[str, float]) -> None:
@@ -164,17 +191,28 @@ def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console
 
 
 def _print(fleet: Fleet, console: Console) -> None:
-    if not fleet.types:
+    chance = (
+        f"(a fleet without a fault would have any alarm with a chance of {fleet.false_alarms:g})"
+    )
+    if fleet.types:
+        alarms = [robot for robot in fleet.robots if robot.alarm]
+        console.print(
+            f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
+            f"others {chance}"
+        )
+        _print_deviations(alarms, console)
+    else:
         console.print(
             f"no type has {FEWEST} robots with {RECORDINGS} usable recordings each: none is "
             "compared"
         )
-        return
-    alarms = [robot for robot in fleet.robots if robot.alarm]
-    console.print(
-        f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
-        f"others (a fleet without a fault would have any with a chance of {fleet.false_alarms:g})"
-    )
+    if fleet.trends:
+        changed = [trend for trend in fleet.trends if trend.alarm]
+        console.print(f"{len(fleet.trends)} robots over time; {len(changed)} have changed {chance}")
+        _print_changes(changed, console)
+
+
+def _print_deviations(alarms: Sequence[RobotFinding], console: Console) -> None:
     if not alarms:
         return
     table = Table(title="unlike the others")
@@ -182,4 +220,15 @@ def _print(fleet: Fleet, console: Console) -> None:
         table.add_column(name, overflow="fold")
     for robot in alarms[:SHOWN]:
         table.add_row(robot.name, robot.type, f"{robot.p:.1e}", robot.cause, robot.evidence)
+    console.print(table)
+
+
+def _print_changes(changed: Sequence[Trend], console: Console) -> None:
+    if not changed:
+        return
+    table = Table(title="changed over time")
+    for name in ("robot", "type", "p", "change", "cause"):
+        table.add_column(name, overflow="fold")
+    for trend in changed[:SHOWN]:
+        table.add_row(trend.name, trend.type, f"{trend.p:.1e}", said(trend), trend.cause)
     console.print(table)

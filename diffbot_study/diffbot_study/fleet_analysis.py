@@ -12,21 +12,29 @@ Sidak's correction for the number of quantities and for the number of robots in 
 fleet without a fault gets any alarm at all with the chance that was asked for, where its robots
 spread normally.
 
+A change: fleet_trends says whether a robot has changed over its recordings, by the same rule for
+the whole fleet. Deviations and changes get half of the chance of a false alarm each, where there
+are recordings at enough times. After a step a robot is compared with others by its later recordings
+only.
+
 A cause is the signature that explains a robot's deviations with the least Akaike criterion, chi^2
-+ 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2).
++ 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2). A change is
+evidence of its own: where a robot both deviates and changed, the criteria are added, unless no
+cause explains both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from diffbot_study.fleet_trends import STEP, Track, Trend, find_trends, said
 from diffbot_study.parquet_store import Row
 
 Array = NDArray[np.float64]
@@ -44,6 +52,8 @@ MEDIAN, MAD = 1.2533, 1.4826
 EFFICIENCY = 0.37
 # Largest chi^2 per degree of freedom that a cause may leave.
 UNEXPLAINED = 20.0
+# Least that robots of a type are taken to differ by, relative.
+ALIKE = 0.01
 # In SI units; smaller medians are no scale.
 SMALLEST = 1e-9
 NO_CAUSE = "no known cause"
@@ -104,12 +114,14 @@ class Fleet:
         robots: the least likely first.
         false_alarms: chance of any alarm in a fleet without a fault.
         left_out: robots that were not compared, and why.
+        trends: of robots with recordings at enough times, the least likely first.
     """
 
     types: Mapping[str, TypePrior]
     robots: Sequence[RobotFinding]
     false_alarms: float
     left_out: Mapping[str, str] = field(default_factory=dict)
+    trends: Sequence[Trend] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -117,18 +129,20 @@ class Fleet:
 
 
 def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
-    """Compare the robots of each type.
+    """Compare the robots of each type, and each robot with its own past.
 
     Args:
         rows: of the table of recordings.
         false_alarms: chance of any alarm in a fleet without a fault, 0 to 1.
     """
     members: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
+    for row in sorted(rows, key=_moment):
         if row["k7"] is not None and row["std_k7"] is not None and row["k7"] > 0.0 > row["k8"]:
             members.setdefault(row["type"] or "unknown", {}).setdefault(row["robot"], []).append(
                 row
             )
+    trends = _changes(members, 0.5 * false_alarms)
+    changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     types: dict[str, TypePrior] = {}
     found: list[tuple[RobotFinding, Array]] = []
     left_out: dict[str, str] = {}
@@ -139,12 +153,78 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         if len(full) < FEWEST:
             left_out |= {name: f"type {kind_name} has {len(full)} robots" for name in full}
             continue
-        prior, own = _compare(kind_name, full)
-        types[kind_name] = prior
+        newest = {name: _after(changed.get((kind_name, name)), own) for name, own in full.items()}
+        types[kind_name], own = _compare(kind_name, newest)
         found += own
-    limit = 1.0 - (1.0 - false_alarms) ** (1.0 / max(len(found), 1))
-    judged = [_judged(robot, errors, limit) for robot, errors in found]
-    return Fleet(types, sorted(judged, key=lambda each: each.p), false_alarms, left_out)
+    share = 0.5 * false_alarms if trends else false_alarms
+    limit = _each(share, len(found))
+    trends = [_explained(trend, types.get(trend.type)) for trend in trends]
+    changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
+    judged = [
+        _judged(robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type])
+        for robot, errors in found
+    ]
+    return Fleet(
+        types,
+        sorted(judged, key=lambda each: each.p),
+        false_alarms,
+        left_out,
+        sorted(trends, key=lambda each: each.p),
+    )
+
+
+def _each(share: float, robots: int) -> float:
+    """The p of one robot below which there is an alarm, by Sidak."""
+    return -math.expm1(math.log1p(-share) / max(robots, 1))
+
+
+def _moment(row: Row) -> tuple[float, str]:
+    """Order of recordings; at the same time, that of their names."""
+    return _number(row.get("time")), str(row.get("path"))
+
+
+def _changes(
+    members: Mapping[str, Mapping[str, Sequence[Row]]], false_alarms: float
+) -> list[Trend]:
+    """Trends of all robots, with alarms by the rate of the whole fleet."""
+    found = []
+    for kind, robots in sorted(members.items()):
+        scale = _scale([row for own in robots.values() for row in own])
+        tracks = {}
+        for name, own in robots.items():
+            timed = [row for row in own if row.get("time") is not None]
+            if timed:
+                times = np.array([row["time"] for row in timed])
+                tracks[name] = Track(times, *_quantities(timed, scale))
+        found += find_trends(kind, tracks, QUANTITIES)
+    limit = _each(false_alarms, len(found))
+    return [replace(trend, alarm=trend.p <= limit) for trend in found]
+
+
+def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
+    """A robot's recordings since its last step."""
+    if change is None or change.kind != STEP:
+        return rows
+    later = [row for row in rows if _number(row["time"]) >= change.between[1]]
+    return later if len(later) >= RECORDINGS else rows
+
+
+def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
+    """A change with its cause."""
+    if not trend.alarm:
+        return trend
+    cause, confidence = name_cause(*_change(trend, prior))
+    return replace(trend, cause=cause, confidence=confidence)
+
+
+def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
+    """A change and the errors that its cause is told by, by QUANTITIES.
+
+    A signature is good to what robots of a type differ by.
+    """
+    spread = np.array([0.0 if prior is None else prior.spread[name] for name in QUANTITIES])
+    own = np.array([*trend.change_std.values()])
+    return np.array([*trend.change.values()]), np.hypot(own, np.maximum(spread, ALIKE))
 
 
 def _compare(
@@ -201,18 +281,15 @@ def _number(value: float | None) -> float:
     return 0.0 if value is None or not math.isfinite(value) else value
 
 
-def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
-    """Medians of the quantities over a robot's recordings, and their standard errors."""
+def _quantities(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
+    """QUANTITIES of recordings, and their standard deviations, shape (rows, quantities)."""
     values, own = [], []
     for row in rows:
-        relative = {name: _number(row[name]) / size for name, size in scale.items()}
-        deviation = {name: _number(row[f"std_{name}"]) / abs(size) for name, size in scale.items()}
-        names = ("k5", "k6", "coulomb_left", "coulomb_right")
         values.append(
             [
                 math.log(row["k7"]),
                 math.log(-row["k8"]),
-                *(relative[name] for name in names),
+                *(_number(row[name]) / size for name, size in scale.items()),
                 math.log(max(_number(row["residual_v"]), 1e-12)),
             ]
         )
@@ -220,27 +297,38 @@ def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, A
             [
                 _number(row["std_k7"]) / row["k7"],
                 _number(row["std_k8"]) / -row["k8"],
-                *(deviation[name] for name in names),
+                *(_number(row[f"std_{name}"]) / abs(size) for name, size in scale.items()),
                 0.0,
             ]
         )
-    table, intervals = np.array(values), np.array(own)
+    return np.array(values), np.array(own)
+
+
+def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
+    """Medians of the quantities over a robot's recordings, and their standard errors."""
+    table, intervals = _quantities(rows, scale)
     centre = np.median(table, axis=0)
     scatter = MAD * np.median(np.abs(table - centre), axis=0)
     each = np.maximum(scatter, np.median(intervals, axis=0))
     return centre, MEDIAN * each / math.sqrt(len(rows))
 
 
-def _judged(robot: RobotFinding, errors: Array, limit: float) -> RobotFinding:
+def _judged(
+    robot: RobotFinding, errors: Array, limit: float, change: Trend | None, prior: TypePrior
+) -> RobotFinding:
     if robot.p > limit:
         return robot
     ordered = sorted(robot.scores.items(), key=lambda item: -abs(item[1]))
     evidence = ", ".join(
         f"{name} {robot.deviations[name]:+.1%} ({score:+.1f} sigma)" for name, score in ordered[:4]
     )
-    cause, confidence = name_cause(np.array([*robot.deviations.values()]), errors)
-    values = {**vars(robot), "alarm": True, "cause": cause, "confidence": confidence}
-    return RobotFinding(**{**values, "evidence": evidence})
+    deviations = np.array([*robot.deviations.values()])
+    cause, confidence = name_cause(deviations, errors)
+    if change is not None:
+        evidence += f"; {said(change)}"
+        both = name_cause(deviations, errors, *_change(change, prior))
+        cause, confidence = both if both[0] != NO_CAUSE else (cause, confidence)
+    return replace(robot, alarm=True, cause=cause, confidence=confidence, evidence=evidence)
 
 
 # Signatures: directions in which QUANTITIES move together, each with an amplitude of its own, and
@@ -278,21 +366,26 @@ CAUSES: Mapping[str, _Directions] = {
 }
 
 
-def name_cause(deviation: Array, errors: Array) -> tuple[str, float]:
+def name_cause(deviation: Array, errors: Array, *change: Array) -> tuple[str, float]:
     """The cause that explains deviations best, and its weight among all, 0 to 1.
 
     Args:
         deviation: by QUANTITIES.
         errors: standard deviations, likewise.
+        change: a second deviation of the same cause, and its errors.
     """
+    wholes = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
     criteria: dict[str, float] = {}
     leftovers: dict[str, float] = {}
-    wanted = deviation / errors
     for cause, directions in CAUSES.items():
         columns = [sign * way for way, free in directions for sign in ((1, -1) if free else (1,))]
-        left = float(optimize.nnls(np.array(columns).T / errors[:, None], wanted)[1] ** 2)
-        criteria[cause] = left + 2.0 * len(directions)
-        leftovers[cause] = left / (len(QUANTITIES) - len(directions))
+        ways = np.array(columns).T
+        left = [
+            float(optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
+            for moved, spread in wholes
+        ]
+        criteria[cause] = sum(left) + 2.0 * len(directions) * len(wholes)
+        leftovers[cause] = max(left) / (len(QUANTITIES) - len(directions))
     best = min(criteria, key=lambda cause: criteria[cause])
     if leftovers[best] > UNEXPLAINED:
         return NO_CAUSE, 0.0
