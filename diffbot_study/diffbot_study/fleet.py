@@ -12,6 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
@@ -19,9 +20,11 @@ from rich.table import Table
 
 from diffbot_description import load_robot
 from diffbot_description.files import write_atomically
+from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
 from diffbot_study.fleet_analysis import (
     FEWEST,
     RECORDINGS,
+    UNKNOWN,
     Fleet,
     RobotFinding,
     analyse_fleet,
@@ -187,7 +190,35 @@ def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console
         options.output / "fleet.json", json.dumps(summary, indent=1, allow_nan=False) + "\n"
     )
     _print(fleet, console)
+    for path in write_priors(fleet, options.output):
+        console.print(f"prior for launch ident and adaptive: prior:={path}", soft_wrap=True)
     console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
+
+
+def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
+    """Write prior_TYPE.yaml of each type whose robots have a description; returns the files."""
+    paths: list[Path] = []
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for kind, found in fleet.types.items():
+        if kind == UNKNOWN:
+            continue
+        robot = load_robot(kind)
+        path = folder / f"prior_{robot.name}.yaml"
+        if path in paths:
+            # Files of the same robot's name: a type each.
+            path = folder / f"prior_{robot.name}-{len(paths) + 1}.yaml"
+        prior = FleetPrior(
+            robot=robot.name,
+            values=found.k,
+            covariance=found.k_covariance,
+            robots=found.robots,
+            wheel_radius=robot.wheels.radius,
+            track=robot.wheels.separation,
+            date=date,
+        )
+        write_prior(path, prior)
+        paths.append(path)
+    return paths
 
 
 def _print(fleet: Fleet, console: Console) -> None:

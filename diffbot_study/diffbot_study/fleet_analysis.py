@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from diffbot_ident.torque.estimate import NORMAL_95, Four
 from diffbot_study.fleet_trends import STEP, Track, Trend, find_trends, said
 from diffbot_study.parquet_store import Row
 
@@ -50,6 +51,8 @@ FEWEST, RECORDINGS = 5, 2
 MEDIAN, MAD = 1.2533, 1.4826
 # Of a median absolute deviation, against a standard deviation of normal numbers.
 EFFICIENCY = 0.37
+# Where deviations are cut for correlations, and least relative spread of a prior.
+CUT, LEAST_SPREAD = 2.5, 1e-4
 # Largest chi^2 per degree of freedom that a cause may leave.
 UNEXPLAINED = 20.0
 # Least that robots of a type are taken to differ by, relative.
@@ -57,6 +60,7 @@ ALIKE = 0.01
 # In SI units; smaller medians are no scale.
 SMALLEST = 1e-9
 NO_CAUSE = "no known cause"
+UNKNOWN = "unknown"  # type of robots without a description
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,16 @@ class TypePrior:
         centre: median, by quantity.
         spread: tau, the standard deviation between robots, by quantity.
         relative_to: what K5, K6 and friction are relative to, by quantity, in SI units.
+        k: centre of K5..K8.
+        k_covariance: of K5..K8 of a robot that nobody has seen yet around it, 4 rows of 4.
     """
 
     robots: int
     centre: Mapping[str, float]
     spread: Mapping[str, float]
     relative_to: Mapping[str, float]
+    k: Four
+    k_covariance: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -138,9 +146,7 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
     members: dict[str, dict[str, list[Row]]] = {}
     for row in sorted(rows, key=_moment):
         if row["k7"] is not None and row["std_k7"] is not None and row["k7"] > 0.0 > row["k8"]:
-            members.setdefault(row["type"] or "unknown", {}).setdefault(row["robot"], []).append(
-                row
-            )
+            members.setdefault(row["type"] or UNKNOWN, {}).setdefault(row["robot"], []).append(row)
     trends = _changes(members, 0.5 * false_alarms)
     changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     types: dict[str, TypePrior] = {}
@@ -264,8 +270,47 @@ def _compare(
         centre=dict(zip(QUANTITIES, centre.tolist(), strict=True)),
         spread=dict(zip(QUANTITIES, spread.tolist(), strict=True)),
         relative_to=scale,
+        k=_k(centre, scale),
+        k_covariance=_k_covariance(centre, scale, deviation, np.sqrt(total**2 + known)),
     )
     return prior, found
+
+
+def _k(centre: Array, scale: Mapping[str, float]) -> Four:
+    k7, k8, k5, k6 = centre[:4].tolist()
+    return k5 * scale["k5"], k6 * scale["k6"], math.exp(k7), -math.exp(k8)
+
+
+def _k_covariance(
+    centre: Array, scale: Mapping[str, float], deviation: Array, spread: Array
+) -> tuple[tuple[float, ...], ...]:
+    """Covariance of K5..K8 of a further robot of the type.
+
+    Of the robots' spread as it was seen, their own errors with it: taken off, they would leave next
+    to nothing where they are the larger part, and a prior that is too sure of itself. As wide as
+    Student's t for a spread that comes of so few robots; correlations are those of deviations that
+    are cut where a faulty robot's begin, a little towards none.
+
+    Args:
+        centre: by QUANTITIES, shape (quantities,).
+        scale: what K5 and K6 are relative to.
+        deviation: of the robots, shape (robots, quantities).
+        spread: standard deviations of a further robot, shape (quantities,).
+    """
+    order = [QUANTITIES.index(name) for name in ("k5", "k6", "log_k7", "log_k8")]
+    robots = len(deviation)
+    size = MAD * np.median(np.abs(deviation[:, order]), axis=0)
+    cut = np.clip(deviation[:, order] / np.maximum(size, SMALLEST), -CUT, CUT)
+    power = np.maximum(np.sqrt(np.mean(cut**2, axis=0)), SMALLEST)
+    correlation = (cut.T @ cut) / robots / np.outer(power, power)
+    kept = robots / (robots + 4.0)
+    correlation = kept * correlation + (1.0 - kept) * np.eye(4)
+    np.fill_diagonal(correlation, 1.0)
+    k5, k6, k7, k8 = _k(centre, scale)
+    units = np.abs([scale["k5"], scale["k6"], k7, k8])
+    wide = float(stats.t.ppf(0.975, EFFICIENCY * (robots - 1))) / NORMAL_95
+    std = wide * units * np.maximum(spread[order], LEAST_SPREAD)
+    return tuple(map(tuple, (correlation * np.outer(std, std)).tolist()))
 
 
 def _scale(rows: Sequence[Row]) -> dict[str, float]:

@@ -61,13 +61,13 @@ def make_fleet(
     for place, kind in enumerate(types):
         generator = np.random.default_rng([seed, place])
         nominal = load_robot(kind)
-        fleet = [_spread(nominal, generator) for _ in range(robots)]
+        fleet = [spread_robot(nominal, generator) for _ in range(robots)]
         names = [f"{kind}-{number:03d}" for number in range(robots)]
         for number, fault in (faults or {}).items():
             planted[names[number]] = fault
         for run in range(recordings):
             active = (faults or {}) if run >= since else {}
-            real = [_faulty(robot, active.get(i, "")) for i, robot in enumerate(fleet)]
+            real = [faulty_robot(robot, active.get(i, "")) for i, robot in enumerate(fleet)]
             day = FIRST_DAY + timedelta(days=run)
             seeds = [1000 * (seed + 1) + 100_000 * place + 500 * run + i for i in range(robots)]
             made = record_block(real, seeds, seconds, torque_noise=0.02)
@@ -78,8 +78,8 @@ def make_fleet(
     return planted
 
 
-def _spread(robot: Robot, generator: np.random.Generator) -> Robot:
-    """A robot of the type of this one."""
+def spread_robot(robot: Robot, generator: np.random.Generator) -> Robot:
+    """A robot of the type of this one, as the module says."""
     mass, yaw = 1.0 + 0.01 * generator.standard_normal(2)
     left, right = 1.0 + 0.1 * generator.standard_normal(2)
     amplitude = robot.excitation.amplitude
@@ -100,8 +100,8 @@ def _spread(robot: Robot, generator: np.random.Generator) -> Robot:
     )
 
 
-def _faulty(robot: Robot, fault: str) -> Robot:
-    """The robot with a fault that changes its motion."""
+def faulty_robot(robot: Robot, fault: str) -> Robot:
+    """The robot with a fault of FAULTS; some change what is recorded only, and leave it."""
     if fault == "load":
         return replace(robot, body=replace(robot.body, mass=1.1 * robot.body.mass))
     if fault == "tyre":
