@@ -306,8 +306,8 @@ def _k_covariance(
     kept = robots / (robots + 4.0)
     correlation = kept * correlation + (1.0 - kept) * np.eye(4)
     np.fill_diagonal(correlation, 1.0)
-    k5, k6, k7, k8 = _k(centre, scale)
-    units = np.abs([scale["k5"], scale["k6"], k7, k8])
+    _, _, k7, k8 = _k(centre, scale)
+    units = np.array([scale["k5"], scale["k6"], k7, k8])  # with their signs
     wide = float(stats.t.ppf(0.975, EFFICIENCY * (robots - 1))) / NORMAL_95
     std = wide * units * np.maximum(spread[order], LEAST_SPREAD)
     return tuple(map(tuple, (correlation * np.outer(std, std)).tolist()))

@@ -36,7 +36,7 @@ from arc_odometry import JointSample
 from diffbot_description import Robot
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
 from diffbot_ident.torque.estimate import NAMES, UNITS, Array, Estimate, Estimator, Four, State
-from diffbot_ident.torque.judgement import judge
+from diffbot_ident.torque.judgement import with_states
 
 VERSION = 1  # of the file
 FEWEST = 5  # robots that a prior may rest on
@@ -232,7 +232,8 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
     # As a whole there is one reason for all: too few samples, however good the prior is.
     if found.state is State.UNESTIMATED and set(found.parameter_reasons) == {found.reason}:
         return fused
-    judged = judge(fused, half_track, problem=None, min_samples=0)
+    # Data that were judged are consistent; to ask it of them twice would divide by next to nothing.
+    judged = with_states(fused, half_track)
     resting = [
         name.upper()
         for name, variance, before in zip(NAMES, judged.variances, np.diag(spread), strict=True)
