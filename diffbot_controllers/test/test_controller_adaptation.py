@@ -2,7 +2,6 @@
 """Controllers' nodes with live parameters: what they follow, tell, keep and wait for."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,19 +185,15 @@ def test_kept_parameters_outside_the_band_are_refused(make, tmp_path, capfd):
     assert "last_good refused: k7 = 0.9: outside the band" in capfd.readouterr().err
 
 
-def test_a_prior_is_begun_with_and_one_of_another_robot_is_refused(make, tmp_path):
+def test_a_prior_is_begun_with(make, tmp_path):
     path = tmp_path / "prior_twil.yaml"
     mean = tuple(1.1 * value for value in NOMINAL)
     rows = np.diag([(0.05 * value) ** 2 for value in mean]).tolist()
     robot = load_robot("twil").wheels
     about = {"wheel_radius": robot.radius, "track": robot.separation, "date": "2031-05-04"}
-    prior = FleetPrior("twil", mean, tuple(map(tuple, rows)), 40, **about)
-    write_prior(path, prior)
+    write_prior(path, FleetPrior("twil", mean, tuple(map(tuple, rows)), 40, **about))
     graph = make(BackstepNode, parameters="adaptive", prior=path)
     assert tuple(graph.node.dynamics) == pytest.approx(mean)
-    write_prior(path, replace(prior, robot="agv"))
-    with pytest.raises(ValueError, match="robot = 'agv': must be 'twil'"):
-        make(BackstepNode, parameters="adaptive", prior=path)
 
 
 def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(make):

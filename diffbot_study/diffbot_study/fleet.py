@@ -11,9 +11,10 @@ import argparse
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -46,6 +47,7 @@ from diffbot_study.study import (
     add_cluster_options,
     progress_bar,
     status_of,
+    write_page,
 )
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
@@ -57,10 +59,24 @@ SHOWN = 30
 REASONED = ("none", "unreadable")
 
 
-def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
-    """Take recordings in; returns the exit status."""
+WritePages = Callable[[Mapping[str, Any], Sequence[Row], Path], Path]
+"""Writes pages of fleet.json's content and the rows into a folder; returns the first."""
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "diffbot fleet",
+    write_pages: WritePages | None = None,
+) -> int:
+    """Take recordings in; returns the exit status.
+
+    Args:
+        argv: arguments; None: of the process.
+        program: for messages.
+        write_pages: None: there are no pages.
+    """
     options = _parser(program).parse_args(argv)
-    return status_of(lambda: _run(options, Console(highlight=False)), program)
+    return status_of(lambda: _run(options, Console(highlight=False), write_pages), program)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
@@ -82,7 +98,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, console: Console) -> int:
+def _run(options: argparse.Namespace, console: Console, write_pages: WritePages | None) -> int:
     if not 0.0 < options.false_alarms < 1.0:
         raise ValueError(f"--false-alarms {options.false_alarms}: must be between 0 and 1")
     names = Names(options.names, options.robot)
@@ -103,7 +119,10 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         f"{len(recordings) - len(wanted)} copies of others; {others} other files"
     )
     lost, interrupted = _take_in(list(new.items()), store, options, console)
-    _conclude(_one_of_each(store.rows(), wanted), options, console)
+    rows = _one_of_each(store.rows(), wanted)
+    summary = _conclude(rows, options, console)
+    if write_pages is not None:
+        write_page(lambda: write_pages(summary, rows, options.output), console)
     if interrupted:
         return INTERRUPTED
     return SOME if lost else 0
@@ -176,7 +195,8 @@ def _take_in(
     return lost, False
 
 
-def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> None:
+def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Say and write what the rows say; returns the content of fleet.json."""
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
     console.print(f"rows by what may be used of them: {said or 'there is none'}")
@@ -193,6 +213,7 @@ def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console
     for path in write_priors(fleet, options.output):
         console.print(f"prior for launch ident and adaptive: prior:={path}", soft_wrap=True)
     console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
+    return summary
 
 
 def write_priors(fleet: Fleet, folder: Path) -> list[Path]:

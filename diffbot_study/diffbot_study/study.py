@@ -65,6 +65,14 @@ def status_of(work: Callable[[], int], program: str) -> int:
         return USAGE
 
 
+def write_page(write: Callable[[], Path], console: Console) -> None:
+    """Write a page and say where it is, or what it needs."""
+    try:
+        console.print(f"page: {write()}", soft_wrap=True)
+    except ModuleNotFoundError as error:
+        console.print(f"no page: {error}; install {error.name}", soft_wrap=True)
+
+
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         program, description="Run a study: many robots, settings and seeds; see docs/studies.md."
