@@ -163,7 +163,7 @@ def _advice(
 ) -> str:
     first = next(iter(unlike.values()), None) or next(iter(changed.values()), None)
     if first is not None:
-        return f"Begin with {first['name']}: {first['cause']} ({first['confidence']:.0%} sure)."
+        return f"Begin with {first['name']}: {first['cause']} ({sure(first)} sure)."
     if not summary["robots"] and not summary["trends"]:
         return "Record more: five robots of a type, and several recordings of each."
     return "Nothing to do: record again."
@@ -198,7 +198,7 @@ def _findings(
                 robot[1],
                 Path(robot[0]).stem,
                 about["cause"],
-                f"{about['confidence']:.0%}",
+                sure(about),
                 MISSING if change is None else change_text(change),
                 MISSING if level is None else level["evidence"].partition(";")[0],
             ]
@@ -211,10 +211,23 @@ def _findings(
 def change_text(change: Mapping[str, Any]) -> str:
     """A change in words."""
     name = change["quantity"]
-    size, half = change["change"][name], NORMAL_95 * change["change_std"][name]
+    size, half = relative(name, change["change"][name], NORMAL_95 * change["change_std"][name])
     begin, end = map(day, change["between"])
     when = f"between {begin} and {end}" if change["kind"] == "step" else f"from {begin} to {end}"
     return f"{change['kind']} of {COLUMNS[name][1]} by {size:+.1%} ± {half:.1%} {when}"
+
+
+def relative(quantity: str, change: float, half: float) -> tuple[float, float]:
+    """A change and its half width as shares of the value, also of a logarithm's."""
+    if not quantity.startswith("log_"):
+        return change, half
+    return math.expm1(change), math.exp(change) * half
+
+
+def sure(finding: Mapping[str, Any]) -> str:
+    """How sure the cause is, in words."""
+    share = 100.0 * finding["confidence"]
+    return f"{share:.0f} %" if share < 99.0 else "> 99 %"
 
 
 def day(time: float) -> str:
@@ -229,12 +242,11 @@ def _fleet_sections(
     charts: list[Part] = []
     for i, (robot, change) in enumerate(list(_changed(summary).items())[:DRAWN]):
         charts.append(_trend_chart(f"trend_{i}", robots[robot], change, robot[1]))
-    text = "Of the robots that changed, the quantity that changed most surely; bars: 95 %."
+    text = "Of the robots that changed, the quantity that changed most surely; bands: 95 %."
     yield Section("Changes over time", text, charts)
-    yield Section(
-        "Types", "What robots of a type are like: centre, and where 95 % of them are.",
-        [*_priors(summary), *_spreads(summary, robots)],
-    )  # fmt: skip
+    text = "What robots of a type are like: centre, and where 95 % of further robots would be."
+    yield Section("Types", text, _priors(summary), wide=True)
+    yield Section("Robots side by side", "", _spreads(summary, robots))
     yield Section(
         "All robots", "The least likely first; a name leads to the robot's recordings.",
         [_ranking(summary, robots, files)], wide=True,
@@ -349,13 +361,8 @@ def _trend_chart(
     days = np.array([(row["time"] - begin) / DAY for row in known])
     values = np.array([row[column] for row in known], float)
     halves = np.array([NORMAL_95 * (row.get(f"std_{column}") or 0.0) for row in known])
-    curves = [
-        Curve("recordings", days, values, dots=True),
-        Curve("95 %", days, values + halves, Role.QUIET, dashed=True),
-        Curve("95 %, lower", days, values - halves, Role.QUIET, dashed=True),
-    ]
-    if column == "residual_v":
-        curves = curves[:1]
+    band = None if column == "residual_v" else halves
+    curves = [Curve("recordings", days, values, half_width=band)]
     events = []
     if change.get("quantity") == quantity and change["alarm"]:
         events = [((time - begin) / DAY, "") for time in change["between"]]
@@ -401,7 +408,7 @@ def robot_page(
     trend = next((t for t in summary["trends"] if (t["type"], t["name"]) == robot), None)
     alarms = [part for part in (level, trend) if part is not None and part["alarm"]]
     if alarms:
-        verdict = f"{name} stands out: {alarms[0]['cause']} ({alarms[0]['confidence']:.0%} sure)."
+        verdict = f"{name} stands out: {alarms[0]['cause']} ({sure(alarms[0])} sure)."
         parts = [change_text(trend)] if trend is not None and trend["alarm"] else []
         parts += [level["evidence"].partition(";")[0]] if level is not None else []
         advice = "; ".join(part for part in parts if part) + "."
@@ -416,14 +423,15 @@ def robot_page(
     ]  # fmt: skip
     if drawn:
         charts = [_trend_chart(f"q_{q}", rows, trend or {}, quantity=q) for q in COLUMNS]
-        sections.insert(0, Section("Over time", "Dashed: 95 % of each recording itself.", charts))
+        sections.insert(0, Section("Over time", "Bands: 95 % by each recording itself.", charts))
+    back = Table([""], [["all robots"]], links=[f"../{FLEET}"])
+    sections.append(Section("Fleet", "", [back]))
     return Page(
         title=f"{name} ({Path(kind).stem}): {len(rows)} recordings",
         tone=Tone.CAUTION if alarms else Tone.GOOD,
         verdict=verdict,
         advice=advice,
         answer=_quantities(level, trend),
-        notes=[f"The fleet: ../{FLEET}"],
         sections=sections,
         summary={"robot": name, "type": kind},
     )
@@ -432,7 +440,9 @@ def robot_page(
 def _quantities(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None) -> Table:
     rows = []
     for name, (_, label, _) in COLUMNS.items():
-        deviation = MISSING if level is None else f"{level['deviations'][name]:+.2%}"
+        deviation = MISSING
+        if level is not None:
+            deviation = f"{relative(name, level['deviations'][name], 0.0)[0]:+.2%}"
         score = MISSING if level is None else f"{level['scores'][name]:+.1f}"
         slope = MISSING
         if trend is not None:

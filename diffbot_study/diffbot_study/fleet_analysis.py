@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from diffbot_ident.torque.estimate import NORMAL_95, Four
-from diffbot_study.fleet_trends import STEP, Track, Trend, find_trends, said
+from diffbot_study.fleet_trends import LOG, STEP, Track, Trend, find_trends, said, share
 from diffbot_study.parquet_store import Row
 
 Array = NDArray[np.float64]
@@ -162,8 +162,8 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         newest = {name: _after(changed.get((kind_name, name)), own) for name, own in full.items()}
         types[kind_name], own = _compare(kind_name, newest)
         found += own
-    share = 0.5 * false_alarms if trends else false_alarms
-    limit = _each(share, len(found))
+    chance = 0.5 * false_alarms if trends else false_alarms
+    limit = _each(chance, len(found))
     trends = [_explained(trend, types.get(trend.type)) for trend in trends]
     changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     judged = [
@@ -365,7 +365,8 @@ def _judged(
         return robot
     ordered = sorted(robot.scores.items(), key=lambda item: -abs(item[1]))
     evidence = ", ".join(
-        f"{name} {robot.deviations[name]:+.1%} ({score:+.1f} sigma)" for name, score in ordered[:4]
+        f"{name.removeprefix(LOG)} {share(name, robot.deviations[name]):+.1%} ({score:+.1f} sigma)"
+        for name, score in ordered[:4]
     )
     deviations = np.array([*robot.deviations.values()])
     cause, confidence = name_cause(deviations, errors)

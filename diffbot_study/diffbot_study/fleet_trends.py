@@ -29,6 +29,7 @@ expression in microarray experiments, Stat. Appl. Genet. Mol. Biol. 3 (2004), ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -53,6 +54,7 @@ LEAST = 1e-9
 CHI2_95 = 3.84
 DAY = 86400.0
 STEP, DRIFT = "step", "drift"
+LOG = "log_"  # what names of logarithms begin with
 
 
 @dataclass(frozen=True)
@@ -270,10 +272,16 @@ def _place(
 def said(trend: Trend) -> str:
     """A trend in words: what changed, by how much, when."""
     name = trend.quantity
-    change, half = trend.change[name], NORMAL_95 * trend.change_std[name]
+    change, half = share(name, trend.change[name]), NORMAL_95 * trend.change_std[name]
+    half *= 1.0 + change if name.startswith(LOG) else 1.0
     begin, end = (day(time) for time in trend.between)
     when = f"between {begin} and {end}" if trend.kind == STEP else f"from {begin} to {end}"
-    return f"{trend.kind} of {name} by {change:+.1%} ± {half:.1%} {when}"
+    return f"{trend.kind} of {name.removeprefix(LOG)} by {change:+.1%} ± {half:.1%} {when}"
+
+
+def share(quantity: str, change: float) -> float:
+    """A change of a quantity as a share of its value, also of one that is a logarithm."""
+    return math.expm1(change) if quantity.startswith(LOG) else change
 
 
 def day(time: float) -> str:

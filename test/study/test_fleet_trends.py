@@ -56,7 +56,7 @@ def test_steps_and_drifts_are_found_dated_and_named():
     # Against others a robot is told by what it is now, and its change is evidence, too.
     load = next(robot for robot in fleet.robots if robot.name == "r05")
     assert load.alarm and load.cause == "load" and load.recordings == 5
-    assert "step of log_k7" in load.evidence
+    assert "step of k7" in load.evidence
 
 
 def test_one_odd_recording_is_no_change():
