@@ -93,7 +93,7 @@ def _files(robots: Mapping[Robot, object]) -> dict[Robot, str]:
     files: dict[Robot, str] = {}
     taken: set[str] = set()
     for kind, name in robots:
-        stem = plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name).strip(".") or "robot"
+        stem = plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name).strip("._") or "robot"
         number = 1
         while stem.lower() in taken:
             number += 1
@@ -279,10 +279,11 @@ def _spreads(summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]) 
     for i, kind in enumerate(summary["types"]):
         own = [robot for robot in summary["robots"] if robot["type"] == kind]
         curves = []
+        notable = {*_unlike(summary), *_changed(summary)}
         for name, role, alarm in (
-            ("like the others", Role.FIRST, False), ("unlike them", Role.SECOND, True),
+            ("like the others", Role.FIRST, False), ("standing out", Role.SECOND, True),
         ):  # fmt: skip
-            some = [robot["deviations"] for robot in own if robot["alarm"] is alarm]
+            some = [r["deviations"] for r in own if ((r["type"], r["name"]) in notable) is alarm]
             x, y = ([100.0 * d[name] for d in some] for name in ("log_k7", "log_k8"))
             curves.append(Curve(name, x, y, role, dots=True))
         parts.append(

@@ -113,9 +113,8 @@ def _maps(summary: Mapping[str, Any]) -> Iterator[Part]:
             note = ", ".join(f"{_plain(a)} {_text(v)}" for a, v in zip(others, rest, strict=True))
             yield Matrix(
                 f"map_{name}_{number}", _title(label),
-                # With the axis's name: a number alone would be a place on an axis of numbers.
-                [f"{_plain(first)} {_text(value)}" for value in columns],
-                [_text(value) + " " for value in rows],
+                [_text(value) for value in columns],
+                [_text(value) for value in rows],
                 values, (0.0, max(known, default=1.0) or 1.0), note,
             )  # fmt: skip
 

@@ -182,6 +182,9 @@ def draw_study(study: Study, found: Sequence[Cell], path: Path) -> None:
         plot.set_title(LABELS[name].text, fontsize="medium")
         plot.set_ylim(bottom=0.0)
     if others:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns,
+            fontsize="small",
+        )  # fmt: skip
     figure.suptitle(study.description or study.name)
     figure.savefig(path, dpi=110)

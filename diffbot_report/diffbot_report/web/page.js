@@ -94,6 +94,7 @@
     const plan = layout(chart);
     plan.hovermode = "closest";
     plan.yaxis.autorange = "reversed";
+    plan.xaxis.type = plan.yaxis.type = "category"; // names may be numbers
     plan.margin.l = 80;
     const [low, high] = chart.limits;
     const scale = low < 0
