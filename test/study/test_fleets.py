@@ -14,7 +14,9 @@ import pytest
 from test_studies import InProcess
 
 from diffbot_description import load_robot
+from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
+from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet, name_cause
 from diffbot_study.fleet_rows import Names, Recording, find_recordings, read_recording
 from diffbot_study.made_fleet import make_fleet
@@ -74,6 +76,30 @@ def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for():
         for seed in range(100)
     )
     assert alarmed < 20
+
+
+def test_the_prior_of_a_type_is_written_as_wide_as_its_robots_are_apart(tmp_path):
+    generator = np.random.default_rng(8)
+    heavier = 1.0 + 0.03 * generator.standard_normal(60)
+    # More mass: K7 and |K8| fall together; three robots are faulty.
+    changes = {robot: {"k7": 1.0 / f, "k8": 1.0 / f} for robot, f in enumerate(heavier)}
+    changes |= {robot: {"k7": 0.5, "residual_v": 9.0} for robot in (4, 9, 14)}
+    rows = [{**row, "type": "twil"} for row in made_rows(changes, 60)]
+    (path,) = write_priors(analyse_fleet(rows, 0.01), tmp_path)
+    assert path.name == "prior_twil.yaml"
+    prior = read_prior(str(path), load_robot("twil"))
+    assert prior.robots == 60
+    wanted = [HEALTHY[name] for name in ("k5", "k6", "k7", "k8")]
+    assert prior.values == pytest.approx(wanted, rel=0.02)
+    relative = np.array(prior.deviations) / np.abs(wanted)
+    # 1 % of each, and 3 % of mass; of 60 robots, and as wide as 60 robots allow.
+    assert (relative[:2] > 0.008).all() and (relative[:2] < 0.02).all()
+    assert (relative[2:] > 0.024).all() and (relative[2:] < 0.06).all()
+    covariance = np.array(prior.covariance)
+    assert covariance[2, 3] < -0.6 * prior.deviations[2] * prior.deviations[3]
+    # A type without a description has none.
+    unknown = analyse_fleet([{**row, "type": None} for row in rows], 0.01)
+    assert list(unknown.types) == ["unknown"] and write_priors(unknown, tmp_path) == []
 
 
 def test_a_cause_needs_the_sign_of_its_signature():
