@@ -13,8 +13,9 @@ fleet without a fault gets any alarm at all with the chance that was asked for, 
 spread normally.
 
 A change: fleet_trends says whether a robot has changed over its recordings, by the same rule for
-the whole fleet. Deviations and changes get half of the chance of a false alarm each, where there
-are recordings at enough times. After a step a robot is compared with others by its later recordings
+the whole fleet. Where there are recordings at enough times, changes get a tenth of the chance of a
+false alarm, and deviations the rest: a robot is told far better from its own past than from others,
+so that a change loses nothing by it. After a step a robot is compared with others by its later recordings
 only.
 
 A cause is the signature that explains a robot's deviations with the least Akaike criterion, chi^2
@@ -55,6 +56,8 @@ EFFICIENCY = 0.37
 CUT, LEAST_SPREAD = 2.5, 1e-4
 # Largest chi^2 per degree of freedom that a cause may leave.
 UNEXPLAINED = 20.0
+# Share of the chance of a false alarm that changes over time get.
+CHANGES = 0.1
 # Least that robots of a type are taken to differ by, relative.
 ALIKE = 0.01
 # In SI units; smaller medians are no scale.
@@ -147,7 +150,7 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
     for row in sorted(rows, key=_moment):
         if row["k7"] is not None and row["std_k7"] is not None and row["k7"] > 0.0 > row["k8"]:
             members.setdefault(row["type"] or UNKNOWN, {}).setdefault(row["robot"], []).append(row)
-    trends = _changes(members, 0.5 * false_alarms)
+    trends = _changes(members, CHANGES * false_alarms)
     changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     types: dict[str, TypePrior] = {}
     found: list[tuple[RobotFinding, Array]] = []
@@ -162,7 +165,7 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         newest = {name: _after(changed.get((kind_name, name)), own) for name, own in full.items()}
         types[kind_name], own = _compare(kind_name, newest)
         found += own
-    chance = 0.5 * false_alarms if trends else false_alarms
+    chance = (1.0 - CHANGES) * false_alarms if trends else false_alarms
     limit = _each(chance, len(found))
     trends = [_explained(trend, types.get(trend.type)) for trend in trends]
     changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
