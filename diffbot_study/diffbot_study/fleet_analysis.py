@@ -15,8 +15,8 @@ spread normally.
 A change: fleet_trends says whether a robot has changed over its recordings, by the same rule for
 the whole fleet. Where there are recordings at enough times, changes get a tenth of the chance of a
 false alarm, and deviations the rest: a robot is told far better from its own past than from others,
-so that a change loses nothing by it. After a step a robot is compared with others by its later recordings
-only.
+so that a change loses nothing by it. After a step a robot is compared with others by its later
+recordings only.
 
 A cause is the signature that explains a robot's deviations with the least Akaike criterion, chi^2
 + 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2). A change is
