@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_analysis import Fleet, analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
+from diffbot_study.fleet_trends import said
 from diffbot_study.made_fleet import FAULTS, make_fleet
 
 
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument("--robots", type=int, default=60, help="of each type")
     parser.add_argument("--recordings", type=int, default=4, help="of each robot")
     parser.add_argument("--each", type=int, default=1, help="robots of a type with each fault")
+    parser.add_argument("--since", type=int, default=0, help="recording that has faults first")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--false-alarms", type=float, default=0.01)
     options = parser.parse_args()
@@ -34,7 +37,7 @@ def main() -> None:
         begun = time.process_time()
         planted = make_fleet(
             Path(folder), options.types, options.robots, options.recordings,
-            faults=faults, seed=options.seed,
+            faults=faults, since=options.since, seed=options.seed,
         )  # fmt: skip
         made = time.process_time() - begun
         table = Path(folder) / "names.csv"
@@ -66,8 +69,22 @@ def main() -> None:
         if name not in named:
             said = alarms[name].cause if name in alarms else "nothing"
             print(f"  {name}: {fault}, said: {said}")
+    if fleet.trends:
+        _print_changes(fleet, planted)
     for name in blamed:
         print(f"  {name}: healthy, said: {alarms[name].cause}: {alarms[name].evidence}")
+
+
+def _print_changes(fleet: Fleet, planted: Mapping[str, str]) -> None:
+    changes = {trend.name: trend for trend in fleet.trends if trend.alarm}
+    named = [name for name, fault in planted.items()
+             if name in changes and changes[name].cause == fault]  # fmt: skip
+    others = [name for name in changes if name not in planted]
+    found = len(planted.keys() & changes.keys())
+    print(f"changes over time: {found} of {len(planted)} faulty robots, ", end="")
+    print(f"{len(named)} named rightly; {len(others)} of the others blamed")
+    for name, change in changes.items():
+        print(f"  {name}: {planted.get(name, 'healthy')}: {said(change)}: {change.cause}")
 
 
 if __name__ == "__main__":

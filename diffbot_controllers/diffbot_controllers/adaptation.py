@@ -17,6 +17,7 @@ from arc_odometry.geometry import check_positive
 from diffbot_controllers.parameter_file import NAMES, usable_dynamics
 from diffbot_description import DynamicParameters
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.torque.fleet_prior import FleetPrior
 
 Four = tuple[float, float, float, float]
 
@@ -79,6 +80,8 @@ class AdaptationSettings:
                 raise ValueError(f"adaptation: {name} = {value}: must be finite and {limit}")
 
 
+# Standard deviations of a type's robots around their mean that parameters in use may be at.
+PRIOR_STDS = 4.0
 # What stands for a parameter that is not identifiable when the others' signs are looked at.
 UNKNOWN = (0.0, 0.0, 1.0, -1.0)
 
@@ -150,6 +153,26 @@ class Band:
         for value, more in zip(nominal, (margin, turned, 0.0, 0.0), strict=True):
             low, high = sorted((value / settings.band, value * settings.band))
             rows.append((low - more, high + more, max(abs(value), more, 1e-12)))
+        lower, upper, scale = zip(*rows, strict=True)
+        return Band(lower, upper, scale)
+
+    @staticmethod
+    def of_prior(prior: FleetPrior, settings: AdaptationSettings) -> Band:
+        """What robots of a type are like: PRIOR_STDS standard deviations around their mean.
+
+        Nowhere wider than the factor `band` around the mean, but for K5 and K6, which may be 0.
+
+        Args:
+            prior: of the robot's type.
+            settings: `band`.
+        """
+        rows = []
+        for name, value, std in zip(NAMES, prior.values, prior.deviations, strict=True):
+            low, high = value - PRIOR_STDS * std, value + PRIOR_STDS * std
+            if name in ("k7", "k8"):
+                nearest, farthest = sorted((value / settings.band, value * settings.band))
+                low, high = max(low, nearest), min(high, farthest)
+            rows.append((low, high, max(abs(value), std)))
         lower, upper, scale = zip(*rows, strict=True)
         return Band(lower, upper, scale)
 
@@ -300,6 +323,7 @@ class Adaptation:
         start: parameters in use at the beginning, such as the last good ones; None: the nominal.
         started: whether those may be driven with; else the first estimate that fixes K7 and K8
             is taken at once.
+        prior: of the robot's type, which then says the band; None: `Band.around` the nominal.
 
     Attributes:
         in_use: K5..K8 for the law.
@@ -310,7 +334,7 @@ class Adaptation:
         elapsed: time between the newest two, as it counts for the rate, s.
 
     Raises:
-        ValueError: `start` is outside the band.
+        ValueError: `start`, or with a prior the nominal ones, are outside the band.
     """
 
     def __init__(
@@ -320,10 +344,16 @@ class Adaptation:
         settings: AdaptationSettings = AdaptationSettings(),
         start: DynamicParameters | None = None,
         started: bool = True,
+        prior: FleetPrior | None = None,
     ) -> None:
         self._settings = settings
         self.is_started = started
-        self.band = Band.around(nominal, half_track, settings)
+        self._centre = "the nominal parameters" if prior is None else prior.about
+        if prior is None:
+            self.band = Band.around(nominal, half_track, settings)
+        else:
+            self.band = Band.of_prior(prior, settings)
+            self._inside(nominal)
         self.in_use = nominal if start is None else self._inside(start)
         self._before = (self.in_use, started)  # the newest judgement
         self.refused = 0
@@ -341,8 +371,8 @@ class Adaptation:
             value, (low, high) = start[index], self._bounds(index)
             if not low <= value <= high:
                 raise ValueError(
-                    f"{name} = {value}: outside the band from {low:.4g} to {high:.4g} around the "
-                    "nominal parameters; identify the robot anew, or widen the band"
+                    f"{name} = {value}: outside the band from {low:.4g} to {high:.4g} around "
+                    f"{self._centre}; identify the robot anew, or widen the band"
                 )
         return start
 

@@ -17,6 +17,7 @@ from diffbot_controllers.adaptation import (
     LiveEstimate,
 )
 from diffbot_description import DynamicParameters
+from diffbot_ident.torque.fleet_prior import FleetPrior
 
 NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 HALF_TRACK = 0.136
@@ -241,3 +242,31 @@ def test_wrong_settings_are_named(change, says):
 def test_a_start_outside_the_band_is_refused():
     with pytest.raises(ValueError, match=r"k7 = 10: outside the band from 1.323 to 5.294"):
         Adaptation(NOMINAL, HALF_TRACK, start=NOMINAL._replace(k7=10))
+
+
+def fleet(spread):
+    """Robots with these relative standard deviations."""
+    rows = tuple(
+        tuple((s * value) ** 2 if i == j else 0.0 for j in range(4))
+        for i, (s, value) in enumerate(zip(spread, VALUES, strict=True))
+    )
+    return FleetPrior("twil", VALUES, rows, 40, 0.075, 0.272, "2031-05-04")
+
+
+def test_a_prior_keeps_the_parameters_among_robots_of_the_type():
+    prior = fleet((0.02, 0.02, 0.02, 0.3))
+    adaptation = Adaptation(NOMINAL, HALF_TRACK, prior=prior)
+    follow(adaptation, LOADED, 20.0)
+    judgement = adaptation.judge(offer(20.0, LOADED))
+    for value, known, share in zip(adaptation.in_use, VALUES, (0.92, 0.92, 0.92), strict=False):
+        assert value == pytest.approx(share * known)
+    # The factor `band` is the widest.
+    assert adaptation.band.lower[3] == pytest.approx(2.0 * NOMINAL.k8)
+    assert adaptation.in_use.k8 == pytest.approx(LOADED[3], rel=0.01)
+    assert "k7" in judgement.reason and "band" in judgement.reason
+
+
+def test_nominal_parameters_that_no_robot_of_the_type_has_are_refused():
+    other = NOMINAL._replace(k7=1.3 * NOMINAL.k7)
+    with pytest.raises(ValueError, match="k7 = .* outside the band .* the prior of 40 robots"):
+        Adaptation(other, HALF_TRACK, prior=fleet((0.02,) * 4))

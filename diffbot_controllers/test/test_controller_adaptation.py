@@ -3,6 +3,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import yaml
 
@@ -16,6 +17,8 @@ from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: 
 from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
 from diffbot_controllers.parameter_file import ParameterCheckpoint  # noqa: E402
 from diffbot_description import DynamicParameters as InUse  # noqa: E402
+from diffbot_description import load_robot  # noqa: E402
+from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior  # noqa: E402
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
 from diffbot_node import seconds, to_stamp  # noqa: E402
 
@@ -180,6 +183,17 @@ def test_kept_parameters_outside_the_band_are_refused(make, tmp_path, capfd):
     graph = make(BackstepNode, parameters="adaptive", last_good=path)
     assert graph.node.dynamics.k7 == pytest.approx(NOMINAL[2], rel=1e-4)
     assert "last_good refused: k7 = 0.9: outside the band" in capfd.readouterr().err
+
+
+def test_a_prior_is_begun_with(make, tmp_path):
+    path = tmp_path / "prior_twil.yaml"
+    mean = tuple(1.1 * value for value in NOMINAL)
+    rows = np.diag([(0.05 * value) ** 2 for value in mean]).tolist()
+    robot = load_robot("twil").wheels
+    about = {"wheel_radius": robot.radius, "track": robot.separation, "date": "2031-05-04"}
+    write_prior(path, FleetPrior("twil", mean, tuple(map(tuple, rows)), 40, **about))
+    graph = make(BackstepNode, parameters="adaptive", prior=path)
+    assert tuple(graph.node.dynamics) == pytest.approx(mean)
 
 
 def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(make):

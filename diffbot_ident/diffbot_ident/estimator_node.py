@@ -11,6 +11,7 @@ any more.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from arc_odometry import JointReader
 from diffbot_description import closed_form, load_robot
 from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
+from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
@@ -72,6 +74,11 @@ class EstimatorParameters(RobotParameters):
         above=0.0,
         maximum=100.0,
     )
+    prior: str = parameter(
+        NONE,
+        "file prior_TYPE.yaml of `diffbot fleet`: the estimate begins with the mean of robots of "
+        "this type, and forgets down to it, instead of the robot's description; none: it does not",
+    )
     velocity: float = parameter(DEFAULT.velocity, "size of motion that excites, m/s", above=0.0)
     yaw_rate: float = parameter(DEFAULT.yaw_rate, "size of motion that excites, rad/s", above=0.0)
     torque: float = parameter(
@@ -105,9 +112,12 @@ class EstimatorNode(Node):
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
         left, right = robot.joints.left, robot.joints.right
+        nominal: Sequence[float] = closed_form(robot.model)
+        if values.prior not in ("", NONE):
+            nominal = read_prior(values.prior, robot).values
         self._estimator = make_live_estimator(
             robot.geometry,
-            closed_form(robot.model),
+            nominal,
             (*robot.friction.viscous, *robot.friction.coulomb),
             LiveSettings(
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}

@@ -27,6 +27,7 @@ from diffbot_ident.parameters_message import diagnostics, fill, verification_mes
 from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
+from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import Model, VerificationState
@@ -70,6 +71,11 @@ class IdentParameters(EffortParameters):
     )
     window: float = parameter(
         0.1, "length of the integral estimator's windows, s", above=0.0, maximum=1.0
+    )
+    prior: str = parameter(
+        NONE,
+        "file prior_TYPE.yaml of `diffbot fleet` that the estimate begins with: what robots of "
+        "this type are like; dropped, with a warning, where the data contradict it; not with rls",
     )
     excitation: str = parameter(
         "prbs",
@@ -178,6 +184,16 @@ class IdentNode(EffortNode[IdentParameters]):
             window=values.window,
             velocity_source=values.velocity_source,
         )
+        if values.prior not in ("", NONE):
+            if values.estimator == "rls":
+                raise ValueError(
+                    f"parameter 'prior' = '{values.prior}': estimator rls has no honest intervals "
+                    "to weigh it by; use integral or kalman"
+                )
+            fleet = read_prior(values.prior, self.robot)
+            self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
+            # Before gyro and dimensions: the fleet's robots were seen by their wheels, too.
+            estimator = PriorEstimator(estimator, fleet, self.geometry.half_track)
         uncertainty = self.robot.uncertainty
         if wants_dimensions(uncertainty, gyro=values.imu):
             estimator = DimensionedEstimator(estimator, self.geometry, uncertainty, self._gyro)

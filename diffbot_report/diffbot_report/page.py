@@ -24,6 +24,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -236,6 +237,8 @@ class Table:
         note: a sentence below it.
         filtered: whether a field above it leaves rows with a text only.
         marks: a tone for each row, or None; empty: none has one.
+        links: where the name of each row leads, a path relative to the page, or None; empty: none
+            leads anywhere.
     """
 
     head: Sequence[str]
@@ -244,6 +247,7 @@ class Table:
     note: str = ""
     filtered: bool = False
     marks: Sequence[Tone | None] = ()
+    links: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True)
@@ -412,7 +416,10 @@ def _table(table: Table) -> str:
         for kind, cell in zip(kinds, table.head, strict=True)
     )
     marks = table.marks or [None] * len(table.rows)
-    rows = "".join(_row(table.head, kinds, *row) for row in zip(table.rows, marks, strict=True))
+    links = table.links or [None] * len(table.rows)
+    rows = "".join(
+        _row(table.head, kinds, *row) for row in zip(table.rows, marks, links, strict=True)
+    )
     title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
     note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
     field = (
@@ -424,7 +431,13 @@ def _table(table: Table) -> str:
     return f"{title}{field}<div class='table'>{text}</div>{note}"
 
 
-def _row(head: Sequence[str], kinds: Sequence[str], row: Sequence[str], mark: Tone | None) -> str:
+def _row(
+    head: Sequence[str],
+    kinds: Sequence[str],
+    row: Sequence[str],
+    mark: Tone | None,
+    link: str | None,
+) -> str:
     """A row; each cell knows its column's name, which a phone shows beside it."""
     cells = "".join(
         f"<td data-name='{html.escape(name)}' class='{'none' if cell == MISSING else kind}'>"
@@ -432,7 +445,10 @@ def _row(head: Sequence[str], kinds: Sequence[str], row: Sequence[str], mark: To
         for name, kind, cell in zip(head[1:], kinds[1:], row[1:], strict=True)
     )
     tone = "" if mark is None else f" class='{mark.value}'"
-    name = f"<th scope='row' class='{kinds[0]}'>{html.escape(row[0])}</th>"
+    text = html.escape(row[0])
+    if link is not None:
+        text = f"<a href='{html.escape(quote(link))}'>{text}</a>"
+    name = f"<th scope='row' class='{kinds[0]}'>{text}</th>"
     return f"<tr{tone}>{name}{cells}</tr>"
 
 

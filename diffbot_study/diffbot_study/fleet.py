@@ -11,16 +11,34 @@ import argparse
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from diffbot_description import load_robot
 from diffbot_description.files import write_atomically
-from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, Fleet, analyse_fleet
-from diffbot_study.fleet_rows import COLUMNS, Names, Recording, find_recordings, read_recordings
+from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
+from diffbot_study.fleet_analysis import (
+    FEWEST,
+    RECORDINGS,
+    UNKNOWN,
+    Fleet,
+    RobotFinding,
+    analyse_fleet,
+)
+from diffbot_study.fleet_rows import (
+    COLUMNS,
+    CONTENT,
+    Names,
+    Recording,
+    find_recordings,
+    read_recordings,
+)
+from diffbot_study.fleet_trends import Trend, said
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import (
     INTERRUPTED,
@@ -29,6 +47,7 @@ from diffbot_study.study import (
     add_cluster_options,
     progress_bar,
     status_of,
+    write_page,
 )
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
@@ -40,10 +59,24 @@ SHOWN = 30
 REASONED = ("none", "unreadable")
 
 
-def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
-    """Take recordings in; returns the exit status."""
+WritePages = Callable[[Mapping[str, Any], Sequence[Row], Path], Path]
+"""Writes pages of fleet.json's content and the rows into a folder; returns the first."""
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "diffbot fleet",
+    write_pages: WritePages | None = None,
+) -> int:
+    """Take recordings in; returns the exit status.
+
+    Args:
+        argv: arguments; None: of the process.
+        program: for messages.
+        write_pages: None: there are no pages.
+    """
     options = _parser(program).parse_args(argv)
-    return status_of(lambda: _run(options, Console(highlight=False)), program)
+    return status_of(lambda: _run(options, Console(highlight=False), write_pages), program)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
@@ -65,7 +98,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, console: Console) -> int:
+def _run(options: argparse.Namespace, console: Console, write_pages: WritePages | None) -> int:
     if not 0.0 < options.false_alarms < 1.0:
         raise ValueError(f"--false-alarms {options.false_alarms}: must be between 0 and 1")
     names = Names(options.names, options.robot)
@@ -76,23 +109,39 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     store = ParquetStore(options.output / "recordings", COLUMNS)
     store.compact()
     known = store.keys()
-    new: dict[str, Recording] = {}
-    copies = 0
+    contents: dict[str, Recording] = {}
     for recording in recordings:
-        key = recording.key
-        copies += key in new
-        if key not in known:
-            new.setdefault(key, recording)
+        contents.setdefault(recording.content, recording)
+    wanted = {recording.key: recording for recording in contents.values()}
+    new = {key: recording for key, recording in wanted.items() if key not in known}
     console.print(
-        f"{len(recordings)} recordings, {len(new)} of them new, {copies} copies of others; "
-        f"{others} other files"
+        f"{len(recordings)} recordings, {len(new)} of them new, "
+        f"{len(recordings) - len(wanted)} copies of others; {others} other files"
     )
     lost, interrupted = _take_in(list(new.items()), store, options, console)
-    rows = store.rows()
-    _conclude(rows, options, console)
+    rows = _one_of_each(store.rows(), wanted)
+    summary = _conclude(rows, options, console)
+    if write_pages is not None:
+        write_page(lambda: write_pages(summary, rows, options.output), console)
     if interrupted:
         return INTERRUPTED
     return SOME if lost else 0
+
+
+def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, Recording]) -> list[Row]:
+    """A row of each recording: read as this call says, or, of others, as it was read last.
+
+    Whose it is is what this call says, too.
+    """
+    newest: dict[str, Row] = {}
+    asked = {key[:CONTENT] for key in wanted}
+    for row in rows:
+        content, recording = row["key"][:CONTENT], wanted.get(row["key"])
+        if recording is not None:
+            newest[content] = {**row, "robot": recording.robot, "type": recording.type}
+        elif content not in asked:
+            newest[content] = row
+    return list(newest.values())
 
 
 def _check_descriptions(recordings: Sequence[Recording], sizes: Mapping[str, float]) -> None:
@@ -146,7 +195,8 @@ def _take_in(
     return lost, False
 
 
-def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> None:
+def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Say and write what the rows say; returns the content of fleet.json."""
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
     console.print(f"rows by what may be used of them: {said or 'there is none'}")
@@ -160,21 +210,61 @@ def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console
         options.output / "fleet.json", json.dumps(summary, indent=1, allow_nan=False) + "\n"
     )
     _print(fleet, console)
+    for path in write_priors(fleet, options.output):
+        console.print(f"prior for launch ident and adaptive: prior:={path}", soft_wrap=True)
     console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
+    return summary
+
+
+def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
+    """Write prior_TYPE.yaml of each type whose robots have a description; returns the files."""
+    paths: list[Path] = []
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for kind, found in fleet.types.items():
+        if kind == UNKNOWN:
+            continue
+        robot = load_robot(kind)
+        path = folder / f"prior_{robot.name}.yaml"
+        if path in paths:
+            # Files of the same robot's name: a type each.
+            path = folder / f"prior_{robot.name}-{len(paths) + 1}.yaml"
+        prior = FleetPrior(
+            robot=robot.name,
+            values=found.k,
+            covariance=found.k_covariance,
+            robots=found.robots,
+            wheel_radius=robot.wheels.radius,
+            track=robot.wheels.separation,
+            date=date,
+        )
+        write_prior(path, prior)
+        paths.append(path)
+    return paths
 
 
 def _print(fleet: Fleet, console: Console) -> None:
-    if not fleet.types:
+    chance = (
+        f"(a fleet without a fault would have any alarm with a chance of {fleet.false_alarms:g})"
+    )
+    if fleet.types:
+        alarms = [robot for robot in fleet.robots if robot.alarm]
+        console.print(
+            f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
+            f"others {chance}"
+        )
+        _print_deviations(alarms, console)
+    else:
         console.print(
             f"no type has {FEWEST} robots with {RECORDINGS} usable recordings each: none is "
             "compared"
         )
-        return
-    alarms = [robot for robot in fleet.robots if robot.alarm]
-    console.print(
-        f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
-        f"others (a fleet without a fault would have any with a chance of {fleet.false_alarms:g})"
-    )
+    if fleet.trends:
+        changed = [trend for trend in fleet.trends if trend.alarm]
+        console.print(f"{len(fleet.trends)} robots over time; {len(changed)} have changed {chance}")
+        _print_changes(changed, console)
+
+
+def _print_deviations(alarms: Sequence[RobotFinding], console: Console) -> None:
     if not alarms:
         return
     table = Table(title="unlike the others")
@@ -182,4 +272,15 @@ def _print(fleet: Fleet, console: Console) -> None:
         table.add_column(name, overflow="fold")
     for robot in alarms[:SHOWN]:
         table.add_row(robot.name, robot.type, f"{robot.p:.1e}", robot.cause, robot.evidence)
+    console.print(table)
+
+
+def _print_changes(changed: Sequence[Trend], console: Console) -> None:
+    if not changed:
+        return
+    table = Table(title="changed over time")
+    for name in ("robot", "type", "p", "change", "cause"):
+        table.add_column(name, overflow="fold")
+    for trend in changed[:SHOWN]:
+        table.add_row(trend.name, trend.type, f"{trend.p:.1e}", said(trend), trend.cause)
     console.print(table)

@@ -12,21 +12,31 @@ Sidak's correction for the number of quantities and for the number of robots in 
 fleet without a fault gets any alarm at all with the chance that was asked for, where its robots
 spread normally.
 
+A change: fleet_trends says whether a robot has changed over its recordings, by the same rule for
+the whole fleet. Where there are recordings at enough times, changes get a tenth of the chance of a
+false alarm, and deviations the rest: a robot is told far better from its own past than from others,
+so that a change loses nothing by it. After a step a robot is compared with others by its later
+recordings only.
+
 A cause is the signature that explains a robot's deviations with the least Akaike criterion, chi^2
-+ 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2).
++ 2 x amplitudes; how sure: its share of all causes' weights exp(-criterion / 2). A change is
+evidence of its own: where a robot both deviates and changed, the criteria are added, unless no
+cause explains both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from diffbot_ident.torque.estimate import NORMAL_95, Four
+from diffbot_study.fleet_trends import LOG, STEP, Track, Trend, find_trends, said, share
 from diffbot_study.parquet_store import Row
 
 Array = NDArray[np.float64]
@@ -42,11 +52,18 @@ FEWEST, RECORDINGS = 5, 2
 MEDIAN, MAD = 1.2533, 1.4826
 # Of a median absolute deviation, against a standard deviation of normal numbers.
 EFFICIENCY = 0.37
+# Where deviations are cut for correlations, and least relative spread of a prior.
+CUT, LEAST_SPREAD = 2.5, 1e-4
 # Largest chi^2 per degree of freedom that a cause may leave.
 UNEXPLAINED = 20.0
+# Share of the chance of a false alarm that changes over time get.
+CHANGES = 0.1
+# Least that robots of a type are taken to differ by, relative.
+ALIKE = 0.01
 # In SI units; smaller medians are no scale.
 SMALLEST = 1e-9
 NO_CAUSE = "no known cause"
+UNKNOWN = "unknown"  # type of robots without a description
 
 
 @dataclass(frozen=True)
@@ -58,12 +75,16 @@ class TypePrior:
         centre: median, by quantity.
         spread: tau, the standard deviation between robots, by quantity.
         relative_to: what K5, K6 and friction are relative to, by quantity, in SI units.
+        k: centre of K5..K8.
+        k_covariance: of K5..K8 of a robot that nobody has seen yet around it, 4 rows of 4.
     """
 
     robots: int
     centre: Mapping[str, float]
     spread: Mapping[str, float]
     relative_to: Mapping[str, float]
+    k: Four
+    k_covariance: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -104,12 +125,14 @@ class Fleet:
         robots: the least likely first.
         false_alarms: chance of any alarm in a fleet without a fault.
         left_out: robots that were not compared, and why.
+        trends: of robots with recordings at enough times, the least likely first.
     """
 
     types: Mapping[str, TypePrior]
     robots: Sequence[RobotFinding]
     false_alarms: float
     left_out: Mapping[str, str] = field(default_factory=dict)
+    trends: Sequence[Trend] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -117,18 +140,18 @@ class Fleet:
 
 
 def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
-    """Compare the robots of each type.
+    """Compare the robots of each type, and each robot with its own past.
 
     Args:
         rows: of the table of recordings.
         false_alarms: chance of any alarm in a fleet without a fault, 0 to 1.
     """
     members: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
+    for row in sorted(rows, key=_moment):
         if row["k7"] is not None and row["std_k7"] is not None and row["k7"] > 0.0 > row["k8"]:
-            members.setdefault(row["type"] or "unknown", {}).setdefault(row["robot"], []).append(
-                row
-            )
+            members.setdefault(row["type"] or UNKNOWN, {}).setdefault(row["robot"], []).append(row)
+    trends = _changes(members, CHANGES * false_alarms)
+    changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     types: dict[str, TypePrior] = {}
     found: list[tuple[RobotFinding, Array]] = []
     left_out: dict[str, str] = {}
@@ -139,12 +162,78 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         if len(full) < FEWEST:
             left_out |= {name: f"type {kind_name} has {len(full)} robots" for name in full}
             continue
-        prior, own = _compare(kind_name, full)
-        types[kind_name] = prior
+        newest = {name: _after(changed.get((kind_name, name)), own) for name, own in full.items()}
+        types[kind_name], own = _compare(kind_name, newest)
         found += own
-    limit = 1.0 - (1.0 - false_alarms) ** (1.0 / max(len(found), 1))
-    judged = [_judged(robot, errors, limit) for robot, errors in found]
-    return Fleet(types, sorted(judged, key=lambda each: each.p), false_alarms, left_out)
+    chance = (1.0 - CHANGES) * false_alarms if trends else false_alarms
+    limit = _each(chance, len(found))
+    trends = [_explained(trend, types.get(trend.type)) for trend in trends]
+    changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
+    judged = [
+        _judged(robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type])
+        for robot, errors in found
+    ]
+    return Fleet(
+        types,
+        sorted(judged, key=lambda each: each.p),
+        false_alarms,
+        left_out,
+        sorted(trends, key=lambda each: each.p),
+    )
+
+
+def _each(share: float, robots: int) -> float:
+    """The p of one robot below which there is an alarm, by Sidak."""
+    return -math.expm1(math.log1p(-share) / max(robots, 1))
+
+
+def _moment(row: Row) -> tuple[float, str]:
+    """Order of recordings; at the same time, that of their names."""
+    return _number(row.get("time")), str(row.get("path"))
+
+
+def _changes(
+    members: Mapping[str, Mapping[str, Sequence[Row]]], false_alarms: float
+) -> list[Trend]:
+    """Trends of all robots, with alarms by the rate of the whole fleet."""
+    found = []
+    for kind, robots in sorted(members.items()):
+        scale = _scale([row for own in robots.values() for row in own])
+        tracks = {}
+        for name, own in robots.items():
+            timed = [row for row in own if row.get("time") is not None]
+            if timed:
+                times = np.array([row["time"] for row in timed])
+                tracks[name] = Track(times, *_quantities(timed, scale))
+        found += find_trends(kind, tracks, QUANTITIES)
+    limit = _each(false_alarms, len(found))
+    return [replace(trend, alarm=trend.p <= limit) for trend in found]
+
+
+def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
+    """A robot's recordings since its last step."""
+    if change is None or change.kind != STEP:
+        return rows
+    later = [row for row in rows if _number(row["time"]) >= change.between[1]]
+    return later if len(later) >= RECORDINGS else rows
+
+
+def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
+    """A change with its cause."""
+    if not trend.alarm:
+        return trend
+    cause, confidence = name_cause(*_change(trend, prior))
+    return replace(trend, cause=cause, confidence=confidence)
+
+
+def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
+    """A change and the errors that its cause is told by, by QUANTITIES.
+
+    A signature is good to what robots of a type differ by.
+    """
+    spread = np.array([0.0 if prior is None else prior.spread[name] for name in QUANTITIES])
+    own = np.array([*trend.change_std.values()])
+    return np.array([*trend.change.values()]), np.hypot(own, np.maximum(spread, ALIKE))
 
 
 def _compare(
@@ -184,8 +273,47 @@ def _compare(
         centre=dict(zip(QUANTITIES, centre.tolist(), strict=True)),
         spread=dict(zip(QUANTITIES, spread.tolist(), strict=True)),
         relative_to=scale,
+        k=_k(centre, scale),
+        k_covariance=_k_covariance(centre, scale, deviation, np.sqrt(total**2 + known)),
     )
     return prior, found
+
+
+def _k(centre: Array, scale: Mapping[str, float]) -> Four:
+    k7, k8, k5, k6 = centre[:4].tolist()
+    return k5 * scale["k5"], k6 * scale["k6"], math.exp(k7), -math.exp(k8)
+
+
+def _k_covariance(
+    centre: Array, scale: Mapping[str, float], deviation: Array, spread: Array
+) -> tuple[tuple[float, ...], ...]:
+    """Covariance of K5..K8 of a further robot of the type.
+
+    Of the robots' spread as it was seen, their own errors with it: taken off, they would leave next
+    to nothing where they are the larger part, and a prior that is too sure of itself. As wide as
+    Student's t for a spread that comes of so few robots; correlations are those of deviations that
+    are cut where a faulty robot's begin, a little towards none.
+
+    Args:
+        centre: by QUANTITIES, shape (quantities,).
+        scale: what K5 and K6 are relative to.
+        deviation: of the robots, shape (robots, quantities).
+        spread: standard deviations of a further robot, shape (quantities,).
+    """
+    order = [QUANTITIES.index(name) for name in ("k5", "k6", "log_k7", "log_k8")]
+    robots = len(deviation)
+    size = MAD * np.median(np.abs(deviation[:, order]), axis=0)
+    cut = np.clip(deviation[:, order] / np.maximum(size, SMALLEST), -CUT, CUT)
+    power = np.maximum(np.sqrt(np.mean(cut**2, axis=0)), SMALLEST)
+    correlation = (cut.T @ cut) / robots / np.outer(power, power)
+    kept = robots / (robots + 4.0)
+    correlation = kept * correlation + (1.0 - kept) * np.eye(4)
+    np.fill_diagonal(correlation, 1.0)
+    _, _, k7, k8 = _k(centre, scale)
+    units = np.array([scale["k5"], scale["k6"], k7, k8])  # with their signs
+    wide = float(stats.t.ppf(0.975, EFFICIENCY * (robots - 1))) / NORMAL_95
+    std = wide * units * np.maximum(spread[order], LEAST_SPREAD)
+    return tuple(map(tuple, (correlation * np.outer(std, std)).tolist()))
 
 
 def _scale(rows: Sequence[Row]) -> dict[str, float]:
@@ -201,18 +329,15 @@ def _number(value: float | None) -> float:
     return 0.0 if value is None or not math.isfinite(value) else value
 
 
-def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
-    """Medians of the quantities over a robot's recordings, and their standard errors."""
+def _quantities(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
+    """QUANTITIES of recordings, and their standard deviations, shape (rows, quantities)."""
     values, own = [], []
     for row in rows:
-        relative = {name: _number(row[name]) / size for name, size in scale.items()}
-        deviation = {name: _number(row[f"std_{name}"]) / abs(size) for name, size in scale.items()}
-        names = ("k5", "k6", "coulomb_left", "coulomb_right")
         values.append(
             [
                 math.log(row["k7"]),
                 math.log(-row["k8"]),
-                *(relative[name] for name in names),
+                *(_number(row[name]) / size for name, size in scale.items()),
                 math.log(max(_number(row["residual_v"]), 1e-12)),
             ]
         )
@@ -220,27 +345,39 @@ def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, A
             [
                 _number(row["std_k7"]) / row["k7"],
                 _number(row["std_k8"]) / -row["k8"],
-                *(deviation[name] for name in names),
+                *(_number(row[f"std_{name}"]) / abs(size) for name, size in scale.items()),
                 0.0,
             ]
         )
-    table, intervals = np.array(values), np.array(own)
+    return np.array(values), np.array(own)
+
+
+def _of_robot(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array, Array]:
+    """Medians of the quantities over a robot's recordings, and their standard errors."""
+    table, intervals = _quantities(rows, scale)
     centre = np.median(table, axis=0)
     scatter = MAD * np.median(np.abs(table - centre), axis=0)
     each = np.maximum(scatter, np.median(intervals, axis=0))
     return centre, MEDIAN * each / math.sqrt(len(rows))
 
 
-def _judged(robot: RobotFinding, errors: Array, limit: float) -> RobotFinding:
+def _judged(
+    robot: RobotFinding, errors: Array, limit: float, change: Trend | None, prior: TypePrior
+) -> RobotFinding:
     if robot.p > limit:
         return robot
     ordered = sorted(robot.scores.items(), key=lambda item: -abs(item[1]))
     evidence = ", ".join(
-        f"{name} {robot.deviations[name]:+.1%} ({score:+.1f} sigma)" for name, score in ordered[:4]
+        f"{name.removeprefix(LOG)} {share(name, robot.deviations[name]):+.1%} ({score:+.1f} sigma)"
+        for name, score in ordered[:4]
     )
-    cause, confidence = name_cause(np.array([*robot.deviations.values()]), errors)
-    values = {**vars(robot), "alarm": True, "cause": cause, "confidence": confidence}
-    return RobotFinding(**{**values, "evidence": evidence})
+    deviations = np.array([*robot.deviations.values()])
+    cause, confidence = name_cause(deviations, errors)
+    if change is not None:
+        evidence += f"; {said(change)}"
+        both = name_cause(deviations, errors, *_change(change, prior))
+        cause, confidence = both if both[0] != NO_CAUSE else (cause, confidence)
+    return replace(robot, alarm=True, cause=cause, confidence=confidence, evidence=evidence)
 
 
 # Signatures: directions in which QUANTITIES move together, each with an amplitude of its own, and
@@ -278,21 +415,26 @@ CAUSES: Mapping[str, _Directions] = {
 }
 
 
-def name_cause(deviation: Array, errors: Array) -> tuple[str, float]:
+def name_cause(deviation: Array, errors: Array, *change: Array) -> tuple[str, float]:
     """The cause that explains deviations best, and its weight among all, 0 to 1.
 
     Args:
         deviation: by QUANTITIES.
         errors: standard deviations, likewise.
+        change: a second deviation of the same cause, and its errors.
     """
+    wholes = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
     criteria: dict[str, float] = {}
     leftovers: dict[str, float] = {}
-    wanted = deviation / errors
     for cause, directions in CAUSES.items():
         columns = [sign * way for way, free in directions for sign in ((1, -1) if free else (1,))]
-        left = float(optimize.nnls(np.array(columns).T / errors[:, None], wanted)[1] ** 2)
-        criteria[cause] = left + 2.0 * len(directions)
-        leftovers[cause] = left / (len(QUANTITIES) - len(directions))
+        ways = np.array(columns).T
+        left = [
+            float(optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
+            for moved, spread in wholes
+        ]
+        criteria[cause] = sum(left) + 2.0 * len(directions) * len(wholes)
+        leftovers[cause] = max(left) / (len(QUANTITIES) - len(directions))
     best = min(criteria, key=lambda cause: criteria[cause])
     if leftovers[best] > UNEXPLAINED:
         return NO_CAUSE, 0.0

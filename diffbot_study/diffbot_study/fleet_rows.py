@@ -2,12 +2,18 @@
 """Recordings of a fleet as rows of a table: what is found, whose it is, and what it says.
 
 A recording is a rosbag2 folder (one with a metadata.yaml) or a file that `identify` reads. Its key
-is a hash of its content: a copy is the same recording, and a changed one is another.
+is a hash of its content and of what it is read with, the robot's description and the options: a
+copy is the same recording, a changed one is another, and one that is read with another description
+is a new row.
+
+Its time is the beginning that a rosbag2's metadata says, else the date in its path, such as
+20310504-101500 or 2031-05-04, else that at which it was last written, which a copy may not keep.
 """
 
 from __future__ import annotations
 
 import csv
+import datetime
 import fnmatch
 import glob
 import hashlib
@@ -19,18 +25,27 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from diffbot_description.files import LARGEST, read_regular
+from diffbot_description import load_robot
+from diffbot_description.files import LARGEST, parse_yaml, read_regular
 from diffbot_ident.recording.identify import BAGS, LOGS, TABLES, analyse_recording
 from diffbot_ident.recording.options import Options
 from diffbot_study.parquet_store import Row
 
 K = ("k5", "k6", "k7", "k8")
 FRICTION = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
-VERSION = 1  # of the rows: raise it when their meaning changes
+VERSION = 2  # of the rows: raise it when their meaning changes
 METADATA = "metadata.yaml"
+# Hexadecimal digits of a content's hash, with which a key begins, and of a description's.
+CONTENT, DESCRIPTION = 32, 8
+# Earlier beginnings are those of simulated time, s since 1970.
+EARLIEST = 946684800.0
+_DATE = re.compile(
+    r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?:[-_T ]?([0-2]\d)[-:]?(\d\d)[-:]?(\d\d))?(?!\d)"
+)
 SUFFIXES = (*TABLES, *LOGS, *BAGS)
 COLUMNS = {
     "path": "string",
@@ -68,9 +83,9 @@ class Recording:
     type: str | None
     options: Mapping[str, Any]
 
-    @property
-    def key(self) -> str:
-        """Hash of the content.
+    @cached_property
+    def content(self) -> str:
+        """Hash of the content, CONTENT digits.
 
         Raises:
             OSError: it cannot be read.
@@ -85,13 +100,59 @@ class Recording:
             with file.open("rb") as opened:
                 while block := opened.read(1 << 20):
                     total.update(block)
-        return total.hexdigest()[:32]
+        return total.hexdigest()[:CONTENT]
+
+    @property
+    def key(self) -> str:
+        """Hash of the content, and of what it is read with.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: the robot's description cannot be.
+        """
+        return f"{self.content}-{_description(self.type, json.dumps(dict(self.options)))}"
 
     @property
     def time(self) -> float:
-        """When it was last written, s since 1970."""
+        """When it began, s since 1970, as well as that can be told.
+
+        Raises:
+            OSError: it is not there.
+        """
         place = self.path / METADATA if self.path.is_dir() else self.path
-        return os.stat(place).st_mtime
+        return _stated_beginning(place) or _date(self.path) or os.stat(place).st_mtime
+
+
+@lru_cache(maxsize=1024)
+def _description(robot: str | None, options: str) -> str:
+    """Hash of what a robot's description says, and of the options."""
+    known = None if robot is None else parse_yaml(load_robot(robot).path.read_text("utf-8"))
+    text = json.dumps([known, options], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:DESCRIPTION]
+
+
+def _stated_beginning(metadata: Path) -> float | None:
+    """The beginning that a rosbag2's metadata.yaml says, s since 1970."""
+    if metadata.name != METADATA:
+        return None
+    try:
+        document = parse_yaml(read_regular(metadata, LARGEST))
+        start = document["rosbag2_bagfile_information"]["starting_time"]
+        time = 1e-9 * float(start["nanoseconds_since_epoch"])
+    except (ValueError, OSError, KeyError, TypeError):
+        return None
+    return time if EARLIEST <= time < math.inf else None
+
+
+def _date(path: Path) -> float | None:
+    """The last date in a path, UTC, as s since 1970."""
+    for found in reversed(list(_DATE.finditer(str(path)))):
+        numbers = [int(number or 0) for number in found.groups()]
+        try:
+            return datetime.datetime(*numbers, tzinfo=datetime.timezone.utc).timestamp()  # type: ignore[arg-type,misc]
+        except ValueError:  # no such day
+            continue
+    return None
 
 
 class Names:

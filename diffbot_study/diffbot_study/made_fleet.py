@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from diffbot_study.block_recording import BlockRecording, record_block
 FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
 """10 % more mass; radii 2 % smaller; three times the Coulomb friction of the left wheel; half of
 its torque reported; 5 counts of noise of its encoder."""
+FIRST_DAY = date(2031, 1, 1)
 HEADER = "time,left_position,right_position,left_effort,right_effort"
 
 
@@ -31,10 +33,13 @@ def make_fleet(
     recordings: int,
     *,
     faults: Mapping[int, str] | None = None,
+    since: int = 0,
     seconds: float = 25.0,
     seed: int = 0,
 ) -> dict[str, str]:
-    """Write FOLDER/TYPE-NUMBER/RECORDING.csv; returns the robots with a fault, and which.
+    """Write FOLDER/TYPE-NUMBER/DAY.csv; returns the robots with a fault, and which.
+
+    A robot has a recording each day, from 2031-01-01 on.
 
     Args:
         folder: made if need be.
@@ -42,6 +47,7 @@ def make_fleet(
         robots: of each type.
         recordings: of each robot.
         faults: of robots of each type, by their number from 0 on.
+        since: recording from which on the faults are there.
         seconds: of a recording.
         seed: of everything.
 
@@ -55,24 +61,25 @@ def make_fleet(
     for place, kind in enumerate(types):
         generator = np.random.default_rng([seed, place])
         nominal = load_robot(kind)
-        fleet = [_spread(nominal, generator) for _ in range(robots)]
+        fleet = [spread_robot(nominal, generator) for _ in range(robots)]
         names = [f"{kind}-{number:03d}" for number in range(robots)]
         for number, fault in (faults or {}).items():
             planted[names[number]] = fault
-        real = [_faulty(robot, (faults or {}).get(i, "")) for i, robot in enumerate(fleet)]
         for run in range(recordings):
+            active = (faults or {}) if run >= since else {}
+            real = [faulty_robot(robot, active.get(i, "")) for i, robot in enumerate(fleet)]
+            day = FIRST_DAY + timedelta(days=run)
             seeds = [1000 * (seed + 1) + 100_000 * place + 500 * run + i for i in range(robots)]
             made = record_block(real, seeds, seconds, torque_noise=0.02)
             for index, name in enumerate(names):
-                path = folder / name / f"{run:03d}.csv"
+                path = folder / name / f"{day.isoformat()}.csv"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                fault = (faults or {}).get(index, "")
-                _write(path, made, index, fault, nominal, generator)
+                _write(path, made, index, active.get(index, ""), nominal, generator)
     return planted
 
 
-def _spread(robot: Robot, generator: np.random.Generator) -> Robot:
-    """A robot of the type of this one."""
+def spread_robot(robot: Robot, generator: np.random.Generator) -> Robot:
+    """A robot of the type of this one, as the module says."""
     mass, yaw = 1.0 + 0.01 * generator.standard_normal(2)
     left, right = 1.0 + 0.1 * generator.standard_normal(2)
     amplitude = robot.excitation.amplitude
@@ -93,8 +100,8 @@ def _spread(robot: Robot, generator: np.random.Generator) -> Robot:
     )
 
 
-def _faulty(robot: Robot, fault: str) -> Robot:
-    """The robot with a fault that changes its motion."""
+def faulty_robot(robot: Robot, fault: str) -> Robot:
+    """The robot with a fault of FAULTS; some change what is recorded only, and leave it."""
     if fault == "load":
         return replace(robot, body=replace(robot.body, mass=1.1 * robot.body.mass))
     if fault == "tyre":

@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ from diffbot_description.files import write_atomically
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study_plan import Study, load_study
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
-from diffbot_study.study_summary import Cell, answer, cells, draw_study
+from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study, shown
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
 USAGE, SOME, INTERRUPTED = 2, 3, 128 + signal.SIGINT
+# A number by itself, unlike that of K5.
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 # Cells that are printed side by side.
 CELLS = 4
 # Rows that wait to be written, and for how long, s: what kill -9 may cost.
@@ -39,14 +42,28 @@ NEEDS = (
 )
 
 
-def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> int:
-    """Run a study; returns the exit status."""
+WritePage = Callable[[Mapping[str, Any], Path], Path]
+"""Writes a page of summary.json's content into a folder; returns its path."""
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "diffbot study",
+    write: WritePage | None = None,
+) -> int:
+    """Run a study; returns the exit status.
+
+    Args:
+        argv: arguments; None: of the process.
+        program: for messages.
+        write: writes the page; None: there is none.
+    """
     options = _parser(program).parse_args(argv)
 
     def work() -> int:
         study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
-        return _run(study, output, options, Console(highlight=False))
+        return _run(study, output, options, Console(highlight=False), write)
 
     return status_of(work, program)
 
@@ -63,6 +80,14 @@ def status_of(work: Callable[[], int], program: str) -> int:
     except (ValueError, OSError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return USAGE
+
+
+def write_page(write: Callable[[], Path], console: Console) -> None:
+    """Write a page and say where it is, or what it needs."""
+    try:
+        console.print(f"page: {write()}", soft_wrap=True)
+    except ModuleNotFoundError as error:
+        console.print(f"no page: {error}; install {error.name}", soft_wrap=True)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
@@ -104,7 +129,13 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _run(study: Study, output: Path, options: argparse.Namespace, console: Console) -> int:
+def _run(
+    study: Study,
+    output: Path,
+    options: argparse.Namespace,
+    console: Console,
+    write: WritePage | None,
+) -> int:
     store = ParquetStore(output / "rows", COLUMNS[study.kind])
     store.compact()
     points = {point.key: point for point in study.points()}
@@ -138,7 +169,7 @@ def _run(study: Study, output: Path, options: argparse.Namespace, console: Conso
             console.print(str(error))
     rows = [row for row in store.rows() if row["key"] in points]
     if rows:
-        _conclude(study, rows, output, console)
+        _conclude(study, rows, output, options, console, write)
     if interrupted:
         return INTERRUPTED
     return SOME if lost else 0
@@ -186,7 +217,14 @@ def progress_bar(console: Console) -> Progress:
     )  # fmt: skip
 
 
-def _conclude(study: Study, rows: Sequence[Row], output: Path, console: Console) -> None:
+def _conclude(
+    study: Study,
+    rows: Sequence[Row],
+    output: Path,
+    options: argparse.Namespace,
+    console: Console,
+    write: WritePage | None,
+) -> None:
     found = cells(study, rows)
     _print(study, found, console)
     said = answer(study, found)
@@ -197,6 +235,7 @@ def _conclude(study: Study, rows: Sequence[Row], output: Path, console: Console)
         console.print(f"{count} runs without a result: {reason}", soft_wrap=True)
     summary = {
         "name": study.name,
+        "file": str(options.file),
         "kind": study.kind,
         "description": study.description,
         "runs": len(rows),
@@ -204,10 +243,21 @@ def _conclude(study: Study, rows: Sequence[Row], output: Path, console: Console)
         "cells": [{name: _plain(value) for name, value in cell.items()} for cell in found],
         "answer": said,
         "reasons": reasons,
+        "tolerance": dict(study.tolerance),
+        "shown": {
+            name: {
+                "name": LABELS[name].name,
+                "unit": LABELS[name].unit,
+                "factor": LABELS[name].factor,
+            }
+            for name in (*shown(study), *(["within_tolerance"] if study.tolerance else []))
+        },
     }
     write_atomically(output / "summary.json", json.dumps(summary, indent=1, allow_nan=False))
     draw_study(study, found, output / "study.png")
     console.print(f"table: {output / 'rows'}; summary.json and study.png beside it", soft_wrap=True)
+    if write is not None:
+        write_page(lambda: write(summary, output), console)
 
 
 def _plain(value: Any) -> Any:
@@ -215,19 +265,19 @@ def _plain(value: Any) -> Any:
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:
-    """How often each reason, its numbers left out, kept a run from a result."""
+    """How often each reason, but for its numbers, kept a run from a result."""
     counts: dict[str, int] = {}
     for row in rows:
         if row["failed"]:
-            words = (row["reason"] or "").partition(":")[0]
-            reason = " ".join(word for word in words.split() if not any(map(str.isdigit, word)))
+            reason = _NUMBER.sub("…", (row["reason"] or "").partition(":")[0])
             counts[reason] = counts.get(reason, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _print(study: Study, found: Sequence[Cell], console: Console) -> None:
     """Cells are columns: there are more figures than cells fit side by side."""
-    names = [name for name in found[0] if not name.endswith("_median")]
+    names = [name for name in found[0] if not name.endswith(("_median", "_share"))]
+    names += [name for name in found[0] if name == "torque_share_95"]
     if not study.tolerance:
         names.remove("within_tolerance")
     for begin in range(0, len(found), CELLS):
@@ -239,9 +289,16 @@ def _print(study: Study, found: Sequence[Cell], console: Console) -> None:
             table.add_column(heading or study.name, justify="right")
         for name in names:
             if name not in study.axes:
-                label = name.replace("_95", ", 95 %").replace("_", " ")
-                table.add_row(label, *(_short(cell[name]) for cell in part))
+                table.add_row(*_figure(name, part))
         console.print(table)
+
+
+def _figure(name: str, found: Sequence[Cell]) -> list[str]:
+    """A row of the table: the figure with its unit, and its value in each cell."""
+    label = LABELS.get(name)
+    if label is None:
+        return [name.replace("_", " "), *(_short(cell[name]) for cell in found)]
+    return [label.text, *(_short(label.factor * cell[name]) for cell in found)]
 
 
 def _short(value: Any) -> str:

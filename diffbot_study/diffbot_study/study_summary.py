@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_study.parquet_store import Row
-from diffbot_study.study_plan import IDENTIFICATION, Study
+from diffbot_study.study_plan import DRIVE, IDENTIFICATION, Study
 from diffbot_study.study_points import K
 
 # Of the runs of a cell, that have to keep to a tolerance.
@@ -21,8 +22,50 @@ Cell = dict[str, Any]
 
 _FIGURES = {
     IDENTIFICATION: [f"error_{name}" for name in K],
-    "drive": ["settling_time", "rms_position", "rms_heading", "rms_torque", "torque_share"],
+    DRIVE: ["settling_time", "rms_position", "rms_heading", "rms_torque", "torque_share"],
 }
+
+
+@dataclass(frozen=True)
+class Label:
+    """How people read a figure of a cell.
+
+    Attributes:
+        name: of the figure.
+        unit: that it is shown in; empty for shares.
+        factor: from the cell's own unit.
+    """
+
+    name: str
+    unit: str = ""
+    factor: float = 1.0
+
+    @property
+    def text(self) -> str:
+        """Name and unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
+
+_NAMES = {
+    **{f"error_{name}": Label(f"error of {name.upper()}", "%") for name in K},
+    "settling_time": Label("settling time", "s"),
+    "rms_position": Label("rms of position", "mm", 1e3),
+    "rms_heading": Label("rms of heading", "°", 180.0 / math.pi),
+    "rms_torque": Label("rms of torque", "N m"),
+    "torque_share": Label("peak torque, of what traction allows"),
+}
+LABELS: dict[str, Label] = {
+    **{f"{name}_median": replace(label, name=f"{label.name}, median")
+       for name, label in _NAMES.items()},
+    **{f"{name}_95": replace(label, name=f"{label.name}, 95th percentile")
+       for name, label in _NAMES.items()},
+    **{f"coverage_{name}": Label(f"coverage of {name.upper()}", "%", 100.0)
+       for name in K},
+    "failed_share": Label("runs without a result", "%", 100.0),
+    "unsettled": Label("runs that never settle", "%", 100.0),
+    "within_tolerance": Label("runs within the tolerance", "%", 100.0),
+}  # fmt: skip
+"""Of a cell's figures, by their names."""
 
 
 def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
@@ -39,7 +82,8 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
     for values, members in groups.items():
         cell: Cell = dict(zip(study.axes, values, strict=True))
         good = [row for row in members if not row["failed"]]
-        cell |= {"runs": len(members), "failed": len(members) - len(good)}
+        failed = len(members) - len(good)
+        cell |= {"runs": len(members), "failed": failed, "failed_share": failed / len(members)}
         for name in _FIGURES[study.kind]:
             sizes = np.abs(_column(good, name))
             cell[f"{name}_median"] = _quantile(sizes, 0.5)
@@ -48,9 +92,18 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
             for name in K:
                 covered = [row[f"covered_{name}"] for row in good]
                 cell[f"coverage_{name}"] = float(np.mean(covered)) if covered else math.nan
+        else:
+            settled = [bool(row["settled"]) for row in good]
+            cell["unsettled"] = 1.0 - float(np.mean(settled)) if settled else math.nan
         cell["within_tolerance"] = _within(members, study.tolerance)
         found.append(cell)
-    return found
+    return sorted(found, key=lambda cell: _place(study, cell))
+
+
+def _place(study: Study, cell: Cell) -> tuple[int, ...]:
+    """Where a cell is in the grid."""
+    axes = {"robot": study.robots, **study.grid}
+    return tuple(axes[axis].index(cell[axis]) for axis in study.axes)
 
 
 def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
@@ -91,30 +144,47 @@ def answer(study: Study, found: Sequence[Cell]) -> str:
     return f"{asked} in {100.0 * SHARE:g} % of the runs: " + " | ".join(names)
 
 
+def shown(study: Study) -> list[str]:
+    """Names of the figures that pictures and pages show."""
+    names = [f"{name}_95" for name in _FIGURES[study.kind]]
+    if study.kind == IDENTIFICATION:
+        return [*names, *(f"coverage_{name}" for name in K), "failed_share"]
+    return [*names, "unsettled"]
+
+
 def draw_study(study: Study, found: Sequence[Cell], path: Path) -> None:
-    """A picture: 95th percentiles and failures over the first axis, a line per other value."""
+    """A picture: 95th percentiles and shares over the first axis, a line per other value."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
-    names = [*(f"{name}_95" for name in _FIGURES[study.kind]), "failed"]
-    figure = Figure(figsize=(4.0 * ((len(names) + 1) // 2), 6.5), layout="constrained")
+    names = shown(study)
+    columns = (len(names) + 2) // 3
+    figure = Figure(figsize=(4.0 * columns, 9.0), layout="constrained")
     axis, *others = study.axes or ("robot",)
+    ticks = list(dict.fromkeys(str(cell.get(axis, "")) for cell in found))
+    handles: dict[str, Any] = {}
     for place, name in enumerate(names, start=1):
-        plot = figure.add_subplot(2, (len(names) + 1) // 2, place)
-        lines: dict[str, list[tuple[Any, float]]] = {}
+        plot = figure.add_subplot(3, columns, place)
+        lines: dict[str, list[float]] = {}
         for cell in found:
-            label = ", ".join(f"{other} {cell[other]}" for other in others)
-            value = cell[name] / cell["runs"] if name == "failed" else cell[name]
-            lines.setdefault(label, []).append((cell.get(axis, ""), value))
-        for label, values in lines.items():
-            places = [str(x) for x, _ in values]
-            plot.plot(places, [y for _, y in values], "o-", label=label or None)
+            line = ", ".join(f"{other} {cell[other]}" for other in others)
+            values = lines.setdefault(line, [math.nan] * len(ticks))
+            values[ticks.index(str(cell.get(axis, "")))] = LABELS[name].factor * cell[name]
+        for line, values in lines.items():
+            # More than 5 % of the runs never settle: no percentile, and no point.
+            known = [value if math.isfinite(value) else math.nan for value in values]
+            (handles[line],) = plot.plot(range(len(ticks)), known, "o-")
+        plot.set_xticks(range(len(ticks)), ticks)
+        plot.set_xlim(-0.3, len(ticks) - 0.7)
         plot.set_xlabel(axis)
-        plot.set_title("share of failures" if name == "failed" else name.replace("_95", ", 95 %"))
+        plot.set_title(LABELS[name].text, fontsize="medium")
         plot.set_ylim(bottom=0.0)
-        if place == 1 and others:
-            plot.legend(fontsize="small")
-    figure.suptitle(study.name)
+    if others:
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns,
+            fontsize="small",
+        )  # fmt: skip
+    figure.suptitle(study.description or study.name)
     figure.savefig(path, dpi=110)

@@ -19,8 +19,9 @@ from launched import (  # noqa: E402
 )
 from rclpy.context import Context  # noqa: E402
 
-from diffbot_description import load_robot  # noqa: E402
+from diffbot_description import closed_form, load_robot  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
+from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior  # noqa: E402
 
 
 def parameters(results):
@@ -165,6 +166,7 @@ def test_bad_arguments_end_the_run_with_a_clear_message(tmp_path, domain, argume
     [
         ("duration:=0.0", "'duration' = 0.0: must be finite and > 0"),
         ("hold:=-1", "'hold' = -1"),
+        ("prior:=/no/prior.yaml", "prior '/no/prior.yaml': No such file"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused_by_name(parameter, says):
@@ -174,3 +176,28 @@ def test_parameters_that_cannot_be_are_refused_by_name(parameter, says):
             IdentNode()
     finally:
         rclpy.shutdown()
+
+
+def test_a_prior_is_begun_with_and_said(tmp_path, capfd):
+    robot, path = load_robot("twil"), tmp_path / "prior_twil.yaml"
+    mean = tuple(1.02 * value for value in closed_form(robot.model))
+    covariance = tuple(
+        tuple((0.01 * value) ** 2 if i == j else 0.0 for j in range(4))
+        for i, value in enumerate(mean)
+    )
+    sizes = (robot.wheels.radius, robot.wheels.separation)
+    write_prior(path, FleetPrior("twil", mean, covariance, 40, *sizes, date="2031-05-04"))
+    for estimator in ("kalman", "rls"):
+        words = [f"prior:={path}", "robot:=twil", f"estimator:={estimator}"]
+        rclpy.init(args=["--ros-args", *(w for word in words for w in ("-p", word))])
+        try:
+            if estimator == "rls":
+                with pytest.raises(ValueError, match="estimator rls has no honest intervals"):
+                    IdentNode()
+                continue
+            node = IdentNode()
+            assert node.run.estimate.values == pytest.approx(mean)
+            assert "beginning with the prior of 40 robots 'twil'" in capfd.readouterr().err
+            node.destroy_node()
+        finally:
+            rclpy.shutdown()

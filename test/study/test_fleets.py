@@ -6,15 +6,19 @@ benchmarks/fleet.py has a larger fleet of other seeds.
 
 import json
 import math
+import os
 import re
 
 import numpy as np
 import pytest
 from test_studies import InProcess
 
+from diffbot_description import load_robot
+from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
+from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet, name_cause
-from diffbot_study.fleet_rows import Names, find_recordings, read_recording
+from diffbot_study.fleet_rows import Names, Recording, find_recordings, read_recording
 from diffbot_study.made_fleet import make_fleet
 
 HEALTHY = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
@@ -74,6 +78,30 @@ def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for():
     assert alarmed < 20
 
 
+def test_the_prior_of_a_type_is_written_as_wide_as_its_robots_are_apart(tmp_path):
+    generator = np.random.default_rng(8)
+    heavier = 1.0 + 0.03 * generator.standard_normal(60)
+    # More mass: K7 and |K8| fall together; three robots are faulty.
+    changes = {robot: {"k7": 1.0 / f, "k8": 1.0 / f} for robot, f in enumerate(heavier)}
+    changes |= {robot: {"k7": 0.5, "residual_v": 9.0} for robot in (4, 9, 14)}
+    rows = [{**row, "type": "twil"} for row in made_rows(changes, 60)]
+    (path,) = write_priors(analyse_fleet(rows, 0.01), tmp_path)
+    assert path.name == "prior_twil.yaml"
+    prior = read_prior(str(path), load_robot("twil"))
+    assert prior.robots == 60
+    wanted = [HEALTHY[name] for name in ("k5", "k6", "k7", "k8")]
+    assert prior.values == pytest.approx(wanted, rel=0.02)
+    relative = np.array(prior.deviations) / np.abs(wanted)
+    # 1 % of each, and 3 % of mass; of 60 robots, and as wide as 60 robots allow.
+    assert (relative[:2] > 0.008).all() and (relative[:2] < 0.02).all()
+    assert (relative[2:] > 0.024).all() and (relative[2:] < 0.06).all()
+    covariance = np.array(prior.covariance)
+    assert covariance[2, 3] < -0.6 * prior.deviations[2] * prior.deviations[3]
+    # A type without a description has none.
+    unknown = analyse_fleet([{**row, "type": None} for row in rows], 0.01)
+    assert list(unknown.types) == ["unknown"] and write_priors(unknown, tmp_path) == []
+
+
 def test_a_cause_needs_the_sign_of_its_signature():
     errors = np.full(len(QUANTITIES), 0.01)
     more = np.zeros(len(QUANTITIES))
@@ -127,6 +155,52 @@ def test_wrong_descriptions_are_refused_before_they_are_in_every_row(tmp_path, c
     status = command.main([str(tmp_path / "a.csv"), "--output", str(tmp_path / "out"), *words])
     assert status == 2 and said in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+def test_another_description_is_another_row_and_only_the_one_asked_for_counts(
+    tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "in" / "r1").mkdir(parents=True)
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "in" / "r1" / name).write_text(f"{name},b\n1,2\n")
+    monkeypatch.setattr(command, "Cluster", InProcess)
+
+    def run(place, *words):
+        words = [str(place), "--output", str(tmp_path / "out"), *words]
+        assert command.main(words) == 0
+        counts = json.loads((tmp_path / "out" / "fleet.json").read_text())["recordings"]
+        return capsys.readouterr().out, counts
+
+    text, _ = run(tmp_path / "in", "--robot", "twil")
+    assert "2 of them new" in text
+    text, counts = run(tmp_path / "in", "--robot", "agv")
+    assert "2 of them new" in text and counts == {"unreadable": 2}
+    # A copy of the description says the same.
+    copy = tmp_path / "mine.yaml"
+    copy.write_bytes(load_robot("agv").path.read_bytes())
+    assert "0 of them new" in run(tmp_path / "in", "--robot", str(copy))[0]
+    assert "0 of them new" in run(tmp_path / "in", "--robot", "twil")[0]
+    assert "1 of them new" in run(tmp_path / "in" / "r1" / "a.csv", "--wheel-radius", "0.1")[0]
+    # Of the other one, which this call was not given, the row that was read last counts.
+    assert counts == {"unreadable": 2}
+
+
+def test_the_time_of_a_recording_is_what_it_says_of_itself(tmp_path):
+    def time_of(name, text="x"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (5e8, 5e8))
+        return Recording(path if path.suffix == ".csv" else path.parent, "r", None, {}).time
+
+    start = "rosbag2_bagfile_information: {starting_time: {nanoseconds_since_epoch: %d}}"
+    assert time_of("bag/metadata.yaml", start % 1_900_000_000_500_000_000) == 1_900_000_000.5
+    # Simulated time is none.
+    assert time_of("bag/metadata.yaml", start % 12_000_000_000) == 5e8
+    assert time_of("20310504-101500-ident/metadata.yaml") == 1935656100.0
+    assert time_of("r-2031-05-04.csv") == 1935619200.0
+    assert time_of("r-20311399.csv") == time_of("r.csv") == 5e8
 
 
 def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import pytest
 from diffbot_study import study as command
 from diffbot_study.study_plan import study_from
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
-from diffbot_study.study_summary import answer, cells
+from diffbot_study.study_summary import LABELS, answer, cells, shown
 from diffbot_study.task_cluster import TaskEnd
 
 SMALL = {
@@ -90,6 +90,27 @@ def test_identification_covers_the_truth_and_says_what_it_does_not_know():
     assert answer(study, [cell]) == ""
 
 
+def test_cells_are_in_the_grids_order_and_have_units_and_shares():
+    study = changed()
+    rows = quick_chunk(study.points())[::-1]
+    for row in rows:
+        row |= {"settled": row["encoder_counts"] == 512}
+    found = cells(study, rows)
+    order = [(cell["encoder_counts"], cell["torque_delay"]) for cell in found]
+    assert order == [(512, 0), (512, 1), (4096, 0), (4096, 1)]
+    assert [cell["unsettled"] for cell in found] == [0.0, 0.0, 1.0, 1.0]
+    assert all(name in LABELS for name in shown(study))
+    assert LABELS["error_k7_95"].text == "error of K7, 95th percentile, %"
+
+
+def test_reasons_are_counted_without_their_numbers():
+    reasons = ("K5, K6 are not identifiable: 3", "12 of 15 windows", "7.5 of 15 windows", None)
+    rows = [{"failed": True, "reason": reason} for reason in reasons]
+    assert command._reasons([*rows, {"failed": False, "reason": "1"}]) == {
+        "… of … windows": 2, "K5, K6 are not identifiable": 1, "": 1,
+    }  # fmt: skip
+
+
 class InProcess:
     """A cluster of this process, whose task `lost` fails and which is interrupted after `most`."""
 
@@ -120,6 +141,7 @@ def quick_chunk(points):
     return [
         {"key": point.key, "robot": point.robot, "seed": point.seed, **point.settings}
         | {"failed": False, "reason": "", **dict.fromkeys(figures, point.settings["payload"])}
+        | {"settled": True}
         for point in points
     ]
 

@@ -40,6 +40,7 @@ _INSTEAD_OF_FILE = {
     ("parameters", "robot"): ("robot", "topic", "adaptive"),
     ("parameters", "sigma"): ("sigma",),
     ("nominal_parameters", "robot"): ("robot",),
+    ("prior", "none"): ("none",),
 }
 
 

@@ -33,6 +33,7 @@ from diffbot_controllers.parameter_file import (
     read_torque_delay,
 )
 from diffbot_description import DynamicParameters, closed_form, wheel_friction
+from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
 
@@ -83,6 +84,12 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
         NOWHERE,
         "file that adapted parameters are kept in, and that the next run begins with if it is of "
         "this robot and inside the band; none: they are not kept",
+    )
+    prior: str = parameter(
+        NOWHERE,
+        "file prior_TYPE.yaml of `diffbot fleet`: parameters in use stay among what robots of this "
+        "type are like, instead of within `band` of the nominal ones, and with nominal_parameters "
+        "= robot begin with their mean; none: they do not",
     )
     require_verified: str = parameter(
         AUTO,
@@ -229,16 +236,22 @@ def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsS
         return DynamicsSource(dynamics)
     settings = adaptation_settings(values, adaptive)
     nominal, half_track = _read(node, values.nominal_parameters), node.geometry.half_track
+    prior = None
+    if values.prior not in ("", NOWHERE):
+        prior = read_prior(values.prior, node.robot)
+        if values.nominal_parameters == FROM_ROBOT:
+            nominal = DynamicParameters(*prior.values)
+        node.get_logger().info(f"parameters stay within {prior.about} in {values.prior}")
     checkpoint = None
     if values.last_good not in ("", NOWHERE):
         checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
-    adaptation = Adaptation(nominal, half_track, settings, started=adaptive)
+    adaptation = Adaptation(nominal, half_track, settings, started=adaptive, prior=prior)
     kept_friction: tuple[float | None, ...] = (None,) * 4
     if checkpoint is not None and adaptive:
         try:
             kept = checkpoint.restore()
             if kept is not None:
-                adaptation = Adaptation(nominal, half_track, settings, kept[0])
+                adaptation = Adaptation(nominal, half_track, settings, kept[0], prior=prior)
                 kept_friction = kept[1]
                 node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {kept[0]}")
         except ValueError as error:

@@ -93,7 +93,7 @@ def judge(
     if problem is not None:
         refused = found.as_a_whole(State.INVALID, f"{problem}; torque stays off")
         return replace(refused, parameter_reasons=(problem,) * 4)
-    return _with_states(found, values, deviations, half_track)
+    return with_states(found, half_track)
 
 
 class ContradictionError(ValueError):
@@ -152,8 +152,14 @@ def _wrong_sign(values: Array, deviations: Array) -> str | None:
     return None
 
 
-def _with_states(found: Estimate, values: Array, deviations: Array, half_track: float) -> Estimate:
-    """States and reasons of values that contradict nothing."""
+def with_states(found: Estimate, half_track: float) -> Estimate:
+    """States and reasons of values that contradict nothing, by their covariance.
+
+    Args:
+        found: values and covariance.
+        half_track: b, m.
+    """
+    values, deviations = np.array(found.values), np.sqrt(np.diag(found.covariance))
     _, _, k7, k8 = values.tolist()
     std5, _, std7, std8 = deviations.tolist()
     linear = "" if std7 <= MAX_RELATIVE_STD * abs(k7) else NO_TORQUE

@@ -41,7 +41,7 @@
           { ...hidden, y: edge(1), fill: "tonexty", fillcolor: shade + "33" });
       }
       found.push({ x, y, name: curve.name, mode: curve.dots ? "markers" : "lines",
-        connectgaps: false, marker: { color: shade, size: 3.5 },
+        connectgaps: false, marker: { color: shade, size: x.length > 200 ? 3.5 : 6 },
         line: { color: shade, width: 1.6, shape, dash: curve.dashed ? "dash" : "solid" } });
     }
     return found;
@@ -95,6 +95,7 @@
     const plan = layout(chart);
     plan.hovermode = "closest";
     plan.yaxis.autorange = "reversed";
+    plan.xaxis.type = plan.yaxis.type = "category"; // names may be numbers
     plan.margin.l = 80;
     const [low, high] = chart.limits;
     const scale = low < 0

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a fleet's prior gives a further robot of its type, and one that is unlike it.
+
+    ./diffbot python benchmarks/fleet_prior.py
+
+A prior is made of recordings of a made fleet, by `diffbot fleet`'s own functions. Further robots
+are identified with it and without: time until K5 to K8 are known to 1 %, how often the 95 %
+intervals hold the truth at some times, and when the prior was dropped. Faulty ones are robots with
+more mass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_description import Robot, load_robot
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Precision, State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.fleet_prior import FleetPrior, read_prior, with_prior
+from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_study.block_recording import BlockRecording, record_block
+from diffbot_study.fleet import write_priors
+from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
+from diffbot_study.made_fleet import make_fleet, spread_robot
+
+LOOKS = (2.0, 2.5, *(float(second) for second in range(3, 21)))
+SHOWN = (3.0, 5.0, 10.0, 20.0)
+WANTED = Precision.parse("K5 1% K6 1% K7 1% K8 1%")
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--type", default="twil")
+    parser.add_argument("--fleet", type=int, default=40, help="robots that the prior is of")
+    parser.add_argument("--robots", type=int, default=30, help="further ones, of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    nominal = load_robot(options.type)
+    prior = make_prior(options.type, options.fleet, options.seed)
+    spread = ", ".join(
+        f"{name} {100 * std / abs(value):.2g} %"
+        for name, std, value in zip(
+            ("K5", "K6", "K7", "K8"), prior.deviations, prior.values, strict=True
+        )
+    )
+    print(f"{prior.about}: standard deviations {spread}")
+    generator = np.random.default_rng([options.seed, 5])
+    for more in (0.0, 0.03, 0.1):
+        robots = [
+            with_mass(spread_robot(nominal, generator), 1.0 + more) for _ in range(options.robots)
+        ]
+        first = 10_000 * (options.seed + 1) + 1000 * round(10 * more)
+        seeds = list(range(first, first + options.robots))
+        made = record_block(robots, seeds, LOOKS[-1], torque_noise=0.02)
+        print(f"{options.robots} further robots with {100 * more:g} % more mass")
+        _print(nominal, made, prior, options.robots)
+
+
+def with_mass(robot: Robot, factor: float) -> Robot:
+    """The robot with so many times the mass of its body."""
+    return replace(robot, body=replace(robot.body, mass=factor * robot.body.mass))
+
+
+def make_prior(kind: str, robots: int, seed: int) -> FleetPrior:
+    """The prior of a made fleet, by way of its recordings and its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_fleet(Path(folder), [kind], robots, 2, seed=seed)
+        recordings, _ = find_recordings([folder], Names(None, kind), {})
+        rows = read_recordings([(recording.key, recording) for recording in recordings])
+        fleet = analyse_fleet([{**dict.fromkeys(COLUMNS), **row} for row in rows], 0.01)
+        (path,) = write_priors(fleet, Path(folder))
+        return read_prior(str(path), load_robot(kind))
+
+
+def looks(robot: Robot, made: BlockRecording, index: int) -> list[Estimate]:
+    """Estimates of the data alone at LOOKS."""
+    own = robot.excitation
+    scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+    estimator = make_estimator("integral", robot.geometry, scale)
+    found, waiting = [], list(LOOKS)
+    for sample in made.samples(index):
+        estimator.update(sample)
+        if waiting and sample.stamp >= waiting[0] - 1e-6:
+            found.append(estimator.estimate())
+            waiting.pop(0)
+    return found
+
+
+def _print(robot: Robot, made: BlockRecording, prior: FleetPrior, robots: int) -> None:
+    b = robot.geometry.half_track
+    alone = [looks(robot, made, index) for index in range(robots)]
+    fused = [[with_prior(found, prior, b) for found in own] for own in alone]
+    for name, runs in (("without the prior", alone), ("with it", fused)):
+        times = [_reached(own) for own in runs]
+        known = [time for time in times if time is not None]
+        median = f"{float(np.median(known)):g} s" if known else "never"
+        print(f"  {name}: K5 to K8 to 1 % in {median} (median of {len(known)} of {robots})")
+        for second in SHOWN:
+            at = LOOKS.index(second)
+            good = [i for i in range(robots) if runs[i][at].state is State.ESTIMATED]
+            held = [_held(runs[i][at], made.truth[:, i]) for i in good]
+            share = " ".join(f"{100 * h:.0f}" for h in np.mean(held, axis=0)) if held else "-"
+            texts = (" ".join(own[at].warnings) for own in runs)
+            dropped = sum("contradict the prior" in text for text in texts)
+            half = NORMAL_95 * np.sqrt([runs[i][at].variances for i in good])
+            sizes = 100.0 * np.median(half / np.abs(made.truth.T[good]), axis=0)
+            widths = " ".join(f"{size:.2g}" for size in sizes)
+            print(
+                f"    {second:g} s: {len(good)} estimated, K5..K8 held by the intervals in "
+                f"{share} % of them, half widths {widths} % (median); prior dropped: {dropped}"
+            )
+
+
+def _reached(own: list[Estimate]) -> float | None:
+    assert WANTED is not None
+    return next(
+        (time for time, found in zip(LOOKS, own, strict=True) if WANTED.is_reached(found)), None
+    )
+
+
+def _held(found: Estimate, truth: np.ndarray) -> np.ndarray:
+    half = NORMAL_95 * np.sqrt(np.array(found.variances))
+    return np.abs(np.array(found.values) - truth) <= half
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""study.html: what a study found, as maps over its grid, curves and a table of its cells."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Section, Table, Tone
+from diffbot_report.quantity import MISSING, significant
+
+STUDY = "study.html"
+# Share of a cell's runs that have to keep to the tolerance.
+KEPT = 0.95
+ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
+
+
+def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> Page:
+    """The page of a study.
+
+    Args:
+        summary: content of summary.json.
+        file: of the study, to copy.
+        words: arguments that repeat it.
+    """
+    cells, tolerance = summary["cells"], summary["tolerance"]
+    good = [cell for cell in cells if tolerance and (cell["within_tolerance"] or 0.0) >= KEPT]
+    asked = ", ".join(f"{name} <= {most:g}" for name, most in tolerance.items())
+    if not tolerance:
+        tone, verdict = Tone.GOOD, f"{summary['runs']} runs in {len(cells)} cells."
+    else:
+        tone = Tone.GOOD if good else Tone.CAUTION
+        verdict = f"{len(good)} of {len(cells)} cells keep to {asked} in 95 % of their runs."
+    return Page(
+        title=f"study {summary['name']}: {summary['runs']} runs",
+        tone=tone,
+        verdict=verdict,
+        advice=summary["description"],
+        answer=_cells(summary),
+        notes=[
+            f"{count} runs without a result: {why}" for why, count in summary["reasons"].items()
+        ],
+        sections=[section for section in _sections(summary) if section.parts],
+        summary=summary,
+        texts={
+            "Repeat this": shlex.join(["./diffbot", "study", *words]),
+            file.name: file.read_text(encoding="utf-8"),
+        },
+    )
+
+
+def _title(label: Mapping[str, Any]) -> str:
+    return f"{label['name']}, {label['unit']}" if label["unit"] else str(label["name"])
+
+
+def _value(cell: Mapping[str, Any], name: str, label: Mapping[str, Any]) -> float:
+    value = cell.get(name)
+    return math.nan if value is None else float(label["factor"] * value)
+
+
+def _cells(summary: Mapping[str, Any]) -> Table:
+    axes, shown = summary["axes"], summary["shown"]
+    rows, marks = [], []
+    for cell in summary["cells"]:
+        values = [_value(cell, name, label) for name, label in shown.items()]
+        texts = [significant(v) if math.isfinite(v) else MISSING for v in values]
+        place = [_text(cell[axis]) for axis in axes] or [summary["name"]]
+        rows.append([*place, str(cell["runs"]), *texts])
+        kept = cell["within_tolerance"]
+        marks.append(Tone.GOOD if kept is not None and kept >= KEPT else None)
+    head = [*(axis.replace("_", " ") for axis in axes or ["study"]), "runs"]
+    head += [_title(label) for label in shown.values()]
+    note = "–: of more than 5 % of the runs there is none, or they never settle."
+    return Table(head, rows, marks=marks, note=note)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _sections(summary: Mapping[str, Any]) -> Iterator[Section]:
+    axes = summary["axes"]
+    if len(axes) > 1:
+        text = f"{_plain(axes[0])} to the right, {_plain(axes[1])} downwards."
+        if len(axes) > 2:
+            text += f" One map for each {', '.join(map(_plain, axes[2:]))}."
+        yield Section("Maps", text, list(_maps(summary)))
+    if axes:
+        text = f"Over {_plain(axes[0])}, a line for each other value of the grid."
+        yield Section("Curves", text, list(_curves(summary)))
+
+
+def _plain(axis: str) -> str:
+    return axis.replace("_", " ")
+
+
+def _maps(summary: Mapping[str, Any]) -> Iterator[Part]:
+    first, second, *others = summary["axes"]
+    cells = summary["cells"]
+    columns, rows = (list(dict.fromkeys(cell[axis] for cell in cells)) for axis in (first, second))
+    slices = list(dict.fromkeys(tuple(cell[axis] for axis in others) for cell in cells))
+    for name, label in summary["shown"].items():
+        known = [v for c in cells if math.isfinite(v := _value(c, name, label))]
+        for number, rest in enumerate(slices):
+            values = [[math.nan] * len(columns) for _ in rows]
+            for cell in cells:
+                if tuple(cell[axis] for axis in others) == rest:
+                    at = rows.index(cell[second]), columns.index(cell[first])
+                    values[at[0]][at[1]] = _value(cell, name, label)
+            note = ", ".join(f"{_plain(a)} {_text(v)}" for a, v in zip(others, rest, strict=True))
+            yield Matrix(
+                f"map_{name}_{number}", _title(label),
+                [_text(value) for value in columns],
+                [_text(value) for value in rows],
+                values, (0.0, max(known, default=1.0) or 1.0), note,
+            )  # fmt: skip
+
+
+def _curves(summary: Mapping[str, Any]) -> Iterator[Part]:
+    axis, *others = summary["axes"]
+    cells = summary["cells"]
+    numbers = all(isinstance(cell[axis], int | float) for cell in cells)
+    places = list(dict.fromkeys(cell[axis] for cell in cells))
+    for name, label in summary["shown"].items():
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for cell in cells:
+            line = ", ".join(f"{_plain(other)} {_text(cell[other])}" for other in others)
+            place = float(cell[axis]) if numbers else float(places.index(cell[axis]))
+            lines.setdefault(line, []).append((place, _value(cell, name, label)))
+        x_unit = _plain(axis)
+        if not numbers:
+            said = ", ".join(f"{i}: {place}" for i, place in enumerate(places))
+            x_unit = f"{x_unit} ({said})"
+        curves = []
+        for i, (line, points) in enumerate(lines.items()):
+            x, y = map(list, zip(*sorted(points), strict=True))
+            role = ROLES[i % len(ROLES)]
+            curves.append(Curve(line or label["name"], x, y, role, dashed=i >= len(ROLES)))
+        yield Chart(f"curve_{name}", label["name"], label["unit"], curves, x_unit, None)
