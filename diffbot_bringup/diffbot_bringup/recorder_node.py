@@ -3,7 +3,7 @@
 
 Messages are never unpacked. They are logged in the order and at the time in which they were sent,
 which a graph in lock-step needs: its topics come in bursts. The node ends with the graph: when all
-publishers that it met are gone.
+publishers that it met are gone. A real robot's driver does not go: then those of `ends_with` count.
 """
 
 from __future__ import annotations
@@ -72,6 +72,11 @@ class RecorderParameters:
     output: str = parameter(
         "", "folder to make; it must not exist; empty: results/<date>-recording"
     )
+    ends_with: str = parameter(
+        "",
+        "topics of `topics`, names with spaces between, with whose publishers the recording ends: "
+        "those of the run, where a robot's driver goes on; empty: of all topics",
+    )
     patience: float = parameter(
         20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0
     )
@@ -104,8 +109,20 @@ class Recorder(PolledNode):
                 feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
             connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
             self._feeds.append((feed, connection))
+        ending = self.values.ends_with.split()
+        if unknown := set(ending) - {topic for topic, _ in named}:
+            raise ValueError(
+                f"parameter 'ends_with': {', '.join(sorted(unknown))} is not among the topics that "
+                "are recorded"
+            )
+        self._ending = [
+            feed.topic_name
+            for (topic, _), (feed, _) in zip(named, self._feeds, strict=True)
+            if not ending or topic in ending
+        ]
         self._count = 0
         self._others = Presence(self.values.patience)
+        self._heard = False  # a publisher of anything
         self._closed = False
         create_wall_timer(self, POLL_PERIOD, self._poll)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
@@ -146,10 +163,12 @@ class Recorder(PolledNode):
 
     def _look_around(self) -> None:
         """Leave with the others."""
-        there = any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds)
+        if any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds):
+            self._heard = True
+        there = any(self.count_publishers(topic) for topic in self._ending)
         if self._others.have_left(there) and self._others.met:
             self.exit_code = 0
-        elif self._others.gave_up and not self._others.met:
+        elif self._others.gave_up and not self._heard:
             self.get_logger().error(
                 f"nobody published what is to be recorded within {self.values.patience:g} s of "
                 "wall time: start the robot's driver, or correct `topics`"
