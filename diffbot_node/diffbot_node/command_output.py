@@ -8,16 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.duration import Duration
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter
 from diffbot_node.parameters import CommandParameters
+from diffbot_node.running import told_failures
 from diffbot_node.stamps import NOTHING
 from diffbot_node.stopping import StopInputs
 
 # How often zero is sent at the end, and the wall time between two, s: one may get lost.
 LAST_ZEROS, LAST_PERIOD = 3, 0.02
+# Who may stand between a node and the wheels, and how long these may take to be found without it, s
+# of wall time.
+WATCHDOG, FINDING_TIME = "effort_watchdog", 1.0
 # Wall time after which diagnostics are said again, and between two that differ, s.
 DIAGNOSTICS_PERIOD = 1.0
 LEAST_DIAGNOSTICS_PERIOD = 0.1
@@ -53,6 +59,7 @@ class CommandOutput:
         hardware: str = "",
     ) -> None:
         self._node, self._message_of, self._what = node, message_of, what
+        self._commands = commands
         self.guard = CommandGuard(limiter)
         self._publisher: Publisher[Any] = node.create_publisher(*commands, 10)
         self.topic = self._publisher.topic_name
@@ -109,7 +116,48 @@ class CommandOutput:
         for _ in range(LAST_ZEROS):
             self.end("the process ends")
             time.sleep(LAST_PERIOD)
+        if self._is_cut_off():
+            self._tell_wheels()
         self._diagnostics.publish(self.guard, "", refused)
+
+    def _is_cut_off(self) -> bool:
+        """Whether the watchdog, which passes commands on to the wheels, is dead.
+
+        DDS counts a node that was killed for 20 s more; the launch knows it at once.
+        """
+        if not (self.guard.began and self.topic.endswith(f"/{WATCHDOG}/commands")):
+            return False
+        died = any(name.startswith(WATCHDOG) for name in told_failures())
+        return died or not self.has_takers()
+
+    def _tell_wheels(self) -> None:
+        """Zero to the wheels themselves: they may hold the last torque for ever.
+
+        By a node of its own, as this one's publishers are remapped to the watchdog.
+        """
+        kind, name = self._commands
+        own = self._node
+        topic = expand_topic_name(name, own.get_name(), own.get_namespace())
+        node = Node(
+            f"{own.get_name()}_last_zero",
+            context=own.context,
+            namespace=own.get_namespace(),
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        try:
+            publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
+            deadline = time.monotonic() + FINDING_TIME
+            while not publisher.get_subscription_count() and time.monotonic() < deadline:
+                time.sleep(LAST_PERIOD)
+            for _ in range(LAST_ZEROS):
+                publisher.publish(self._message_of((0.0, 0.0), self.answered))
+                time.sleep(LAST_PERIOD)
+            publisher.wait_for_all_acked(Duration(seconds=FINDING_TIME))
+            own.get_logger().error(f"{WATCHDOG} is dead: zero {self._what} sent to {topic} itself")
+        finally:
+            node.destroy_node()
 
     def rivals(self) -> str:
         """What is wrong when others command the same robot; empty when nobody does."""
