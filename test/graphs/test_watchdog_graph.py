@@ -2,6 +2,7 @@
 """The watchdog in the graphs of the launch files: there when asked for, and changing nothing."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from launched import CommandRecorder, processes_by_number, start  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
@@ -90,3 +92,23 @@ def test_in_lock_step_the_watchdog_changes_nothing(tmp_path, domain):
     plain = angles_of_a_run(tmp_path / "plain", watched=False)
     assert len(plain) == 150 and max(map(abs, plain[1.0])) > 0.1
     assert angles_of_a_run(tmp_path / "watched", watched=True) == plain
+
+
+def test_when_the_watchdog_is_killed_the_wheels_get_zero(tmp_path, domain):
+    """Nobody passes the last zero of the controller on then."""
+    wheels = CommandRecorder()
+    process = start(
+        "backstepping", tmp_path, "sim:=ideal", "watchdog:=true", "speed:=1.0", "duration:=600.0"
+    )
+    try:
+        assert wheels.spin(lambda: any(map(any, wheels.commands)))
+        (number,) = (pid for pid, words in processes_by_number(domain) if "watchdog --ros" in words)
+        os.kill(number, signal.SIGKILL)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 1, output
+        assert "zero torque sent to /effort_controller/commands itself" in output
+        wheels.spin(lambda: False, timeout=0.3)
+        assert wheels.commands[-1] == (0.0, 0.0)
+    finally:
+        process.kill()
+        wheels.close()
