@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the URDF of a robot with the simulated hardware of this folder.
 
-    python3 robot_description.py twil delay=0.002 jitter=0.001 log=/tmp/truth.csv
+    python3 robot_description.py twil delay=0.002 jitter=0.001 log=truth.csv
 
 K5 to K8, the wheels, friction and encoder are those of the robot's file; what follows it are
 parameters of the hardware, see src/simulated_robot.cpp.
