@@ -163,8 +163,9 @@ class Recorder(PolledNode):
 
     def _look_around(self) -> None:
         """Leave with the others."""
-        if any(self.count_publishers(feed.topic_name) for feed, _ in self._feeds):
-            self._heard = True
+        self._heard = self._heard or any(
+            self.count_publishers(feed.topic_name) for feed, _ in self._feeds
+        )
         there = any(self.count_publishers(topic) for topic in self._ending)
         if self._others.have_left(there) and self._others.met:
             self.exit_code = 0

@@ -85,7 +85,7 @@ class KeptTopic:
         )
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
         self._told: dict[str, int] = {}  # newest stamp taken, by whoever was a reader, ns
-        self._readers: set[str] = set()  # who is there
+        self._present: set[str] = set()  # who is there
         self._newest = -1  # stamp published last, ns
         self._looked = -1e9
         self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
@@ -129,7 +129,7 @@ class KeptTopic:
         """What has to come before the first message, for so many readers; empty when nothing."""
         there = self.readers if readers else 0
         if self._in_lock_step:
-            there = min(there, len(self._readers))
+            there = min(there, len(self._present))
         if there >= readers:
             return ""
         return f"{readers - there} more subscribers of {self.name} are awaited"
@@ -148,9 +148,9 @@ class KeptTopic:
         if time.monotonic() - self._looked >= LOOK_PERIOD:
             self._looked = time.monotonic()
             self._see_who_is_there()
-        if len(self._open) < self._window or not self._readers:
+        if len(self._open) < self._window or not self._present:
             return ""
-        slowest = min(self._readers, key=self._taken)
+        slowest = min(self._present, key=self._taken)
         return f"{slowest} has still to take {len(self._open)} messages of {self.name}"
 
     def await_readers(self, patience: float) -> None:
@@ -166,7 +166,7 @@ class KeptTopic:
         while self._open:
             self._take_receipts()
             self._see_who_is_there()
-            if not (self._open and self._readers) or time.monotonic() >= deadline:
+            if not (self._open and self._present) or time.monotonic() >= deadline:
                 return
             time.sleep(0.005)
 
@@ -178,7 +178,7 @@ class KeptTopic:
         stamp = _nanoseconds(receipt)
         # One from before time was set back says nothing about what came after it.
         self._told[receipt.frame_id] = stamp if stamp <= self._newest else -1
-        self._readers.add(receipt.frame_id)
+        self._present.add(receipt.frame_id)
         self._drop()
 
     def _taken(self, reader: str) -> int:
@@ -187,7 +187,7 @@ class KeptTopic:
 
     def _drop(self) -> None:
         """Forget what all readers have taken."""
-        slowest = min(map(self._taken, self._readers), default=None)
+        slowest = min(map(self._taken, self._present), default=None)
         if slowest is None:
             if not self._latched:
                 self._open.clear()
@@ -201,7 +201,7 @@ class KeptTopic:
         A new reader's name comes after its receipts at times, and is another one until then: so
         what a reader has told is kept though nobody of its name is there.
         """
-        self._readers = {
+        self._present = {
             f"{info.node_namespace.rstrip('/')}/{info.node_name}"
             for info in self._node.get_publishers_info_by_topic(self._receipts_topic)
         }

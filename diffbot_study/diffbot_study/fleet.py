@@ -265,22 +265,24 @@ def _print(fleet: Fleet, console: Console) -> None:
 
 
 def _print_deviations(alarms: Sequence[RobotFinding], console: Console) -> None:
-    if not alarms:
-        return
-    table = Table(title="unlike the others")
-    for name in ("robot", "type", "p", "cause", "evidence"):
-        table.add_column(name, overflow="fold")
-    for robot in alarms[:SHOWN]:
-        table.add_row(robot.name, robot.type, f"{robot.p:.1e}", robot.cause, robot.evidence)
-    console.print(table)
+    rows = [(a.name, a.type, f"{a.p:.1e}", a.cause, a.evidence) for a in alarms[:SHOWN]]
+    _print_table("unlike the others", ("robot", "type", "p", "cause", "evidence"), rows, console)
 
 
 def _print_changes(changed: Sequence[Trend], console: Console) -> None:
-    if not changed:
+    rows = [(t.name, t.type, f"{t.p:.1e}", said(t), t.cause) for t in changed[:SHOWN]]
+    _print_table("changed over time", ("robot", "type", "p", "change", "cause"), rows, console)
+
+
+def _print_table(
+    title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console
+) -> None:
+    """Print a table; nothing where it has no rows."""
+    if not rows:
         return
-    table = Table(title="changed over time")
-    for name in ("robot", "type", "p", "change", "cause"):
+    table = Table(title=title)
+    for name in head:
         table.add_column(name, overflow="fold")
-    for trend in changed[:SHOWN]:
-        table.add_row(trend.name, trend.type, f"{trend.p:.1e}", said(trend), trend.cause)
+    for row in rows:
+        table.add_row(*row)
     console.print(table)

@@ -182,13 +182,13 @@ def _mass(name: str) -> Callable[[str], Value]:
     return parsed
 
 
-def _number(text: str) -> float:
+def _number(text: str, what: str = "a number") -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be a number")
+        raise argparse.ArgumentTypeError(f"{text!r}: must be {what}")
     return value
 
 
@@ -200,10 +200,7 @@ def _not_negative(text: str) -> float:
 
 
 def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0.0):
+    value = _number(text, "a number > 0")
+    if value <= 0.0:
         raise argparse.ArgumentTypeError(f"{text!r}: must be a number > 0")
     return value
