@@ -4,15 +4,14 @@
 Recordings are of the ideal engine, 30 s, with encoders of 4096 counts, 1 % torque noise, friction.
 """
 
-import json
 from contextlib import closing
 
 import numpy as np
 import pytest
 import yaml
+from identify_command import identify
 
 from diffbot_description import load_robot
-from diffbot_ident.recording.identify import main
 from diffbot_ident.recording.weighing import parse_mass
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
@@ -48,13 +47,6 @@ def tables(tmp_path_factory):
     rows = np.column_stack((np.arange(0, 20, 0.02), *np.zeros((2, 1000))))
     np.savetxt(folder / "axis.csv", rows, delimiter=",", header="time,command_v,v", comments="")
     return folder
-
-
-def identify(tmp_path, *arguments):
-    output = tmp_path / "out"
-    status = main([*map(str, arguments), "--no-pictures", "--output", str(output)])
-    path = output / "summary.json"
-    return status, json.loads(path.read_text()) if path.exists() else None
 
 
 def weighed():

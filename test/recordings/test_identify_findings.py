@@ -1,28 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `identify` once got wrong, on data with known truth: now right, or refused by reason."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from identify_command import identify
 
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.recording.identify import main
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.recorded_bag import RecordedBag
 from diffbot_study.recorded_runs import Setting, record
 
 ROBOT = ("--robot", "twil")
 WHEELS = "left_position,right_position,left_effort,right_effort"
-
-
-def identify(tmp_path, *arguments):
-    """Exit status and summary.json, if there is one."""
-    output = tmp_path / "out"
-    status = main([*map(str, arguments), "--no-pictures", "--output", str(output)])
-    path = output / "summary.json"
-    return status, json.loads(path.read_text()) if path.exists() else None
 
 
 def table(path, header, rows):

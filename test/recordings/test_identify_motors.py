@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`identify` on logs of two motors on a stand: parameters, faults by name, several files."""
 
-import json
-
 import numpy as np
 import pytest
+from identify_command import identify
 
-from diffbot_ident.recording.identify import main
 from diffbot_study.motor_logs import FAULTS, drawn, make_log
 
 
@@ -15,12 +13,6 @@ def write(path, columns):
     table = np.column_stack([columns[name] for name in names])
     np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.6g")
     return path
-
-
-def identify(tmp_path, *paths):
-    output = tmp_path / "out"
-    status = main([*map(str, paths), "--no-pictures", "--output", str(output)])
-    return status, json.loads((output / "summary.json").read_text())
 
 
 @pytest.mark.parametrize("files", [1, 3])

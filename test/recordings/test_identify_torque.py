@@ -5,15 +5,14 @@ The recordings are of the ideal engine with encoders of 4096 counts, 1 % torque 
 30 s, seed 3.
 """
 
-import json
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import yaml
+from identify_command import identify
 
-from diffbot_ident.recording.identify import main
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.recorded_bag import RecordedBag, write_run
 from diffbot_study.recorded_runs import Setting, record
@@ -33,14 +32,6 @@ def bags(run, tmp_path_factory):
     for storage in ("mcap", "sqlite3"):
         write_run(folder / storage, run.samples, storage)
     return folder
-
-
-def identify(tmp_path, *arguments, pictures=False):
-    """Exit status and summary.json, if there is one."""
-    quick = () if pictures else ("--no-pictures",)
-    status = main([*map(str, arguments), *quick, "--output", str(tmp_path / "out")])
-    path = tmp_path / "out" / "summary.json"
-    return status, json.loads(path.read_text()) if path.exists() else None
 
 
 def storage_file(folder):

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`identify` on recordings of velocity robots, made by the simulated robot of the 2023 paper."""
 
-import json
-
 import numpy as np
 import pytest
 import yaml
+from identify_command import identify
 
 from diffbot_controllers.parameter_file import read_sigma
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.recording.identify import main
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.recorded_bag import RecordedBag
@@ -46,13 +44,6 @@ def write_bag(folder, rows, storage="mcap", odom="/odom"):
             bag.odometry(odom, time, (v, w))
             if k % round(COMMAND_PERIOD / PERIOD) == 0:
                 bag.twist("/cmd_vel", time + 1e-4, (v_command, w_command))
-
-
-def identify(tmp_path, *arguments, pictures=False):
-    quick = () if pictures else ("--no-pictures",)
-    status = main([*map(str, arguments), *quick, "--output", str(tmp_path / "out")])
-    path = tmp_path / "out" / "summary.json"
-    return status, json.loads(path.read_text()) if path.exists() else None
 
 
 def check(summary):

@@ -4,13 +4,11 @@
 Each is the same log of made motors, 1 kHz for 0.7 s, in another form.
 """
 
-import json
-
 import numpy as np
 import pytest
+from identify_command import identify
 
 from arc_odometry import JointSample
-from diffbot_ident.recording.identify import main
 from diffbot_study.motor_logs import FAULTS, drawn, make_log
 from diffbot_study.recorded_bag import RecordedBag
 
@@ -84,13 +82,6 @@ def recorded(folder, form, rows):
         for stamp, volts, amps, speed in rows:
             form(bag, stamp, volts, amps, speed)
     return folder
-
-
-def identify(tmp_path, *arguments):
-    output = tmp_path / "out"
-    status = main([*map(str, arguments), "--no-pictures", "--output", str(output)])
-    path = output / "summary.json"
-    return status, json.loads(path.read_text()) if path.exists() else None
 
 
 @pytest.mark.parametrize(
