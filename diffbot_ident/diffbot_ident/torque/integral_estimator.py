@@ -20,6 +20,7 @@ from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.torque.axis_fit import (
     ANGULAR,
     LINEAR,
+    Axis,
     AxisFit,
     AxisPrior,
     DelayedResiduals,
@@ -68,6 +69,8 @@ KEPT_WINDOWS = 200
 # Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
 # whole number of samples, and that makes such a one likely enough to be used.
 SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
+# Step of the delay over which its squared residuals are a parabola, samples.
+DELAY_STEP = 0.1
 # Windows that share nothing before which frictions of another kind are not looked for.
 ODDITY_WINDOWS = 40.0
 # Standard deviations beyond which friction is known to be there.
@@ -519,23 +522,37 @@ class _Regression:
             found = round(float(around[np.argmin(costs)]), 6)
         others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
         sure = bool((others - lowest > SURE_GAIN).all())
-        step = 0.1 / fine
-        at = min(max(found, step), DELAYS - 1.0 - step)
-        near = self._cost(residuals, np.array((at - step, at, at + step)))
-        # Minus twice the logarithm of a normal likelihood is a parabola.
-        bend = float(near[0] - 2.0 * near[1] + near[2]) / step**2
-        std = math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
+        std = self._delay_std(residuals, found)
         return _Delay(found, found if least - lowest > SURE_GAIN_PART else told, sure, std)
 
     def _cost(self, axes: tuple[DelayedResiduals, DelayedResiduals], delays: Array) -> Array:
         """Minus twice the log likelihood of delays, but for what all share."""
-        n = self.sums.rows / self._length
-        cost = np.zeros(len(delays))
+        independent, cost = self.sums.rows / self._length, np.zeros(len(delays))
         late = delays.tolist()
         for residuals, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
-            power = self.sums.moments[axis.output, axis.output]
-            cost += n * np.log(residuals.at(late) + 1e-12 * power + 1e-300)
+            cost += independent * np.log(self._least(axis, residuals.at(late)))
         return cost
+
+    def _delay_std(self, axes: tuple[DelayedResiduals, DelayedResiduals], found: float) -> float:
+        """Standard deviation of the delay that was found, periods; 0 where nothing tells it.
+
+        The squared residuals of a delay are a parabola, the logarithm of them is one only while
+        they are nearly the least. Its bend there is that of the parabola over the least.
+        """
+        step = DELAY_STEP / self._rows.fine
+        at = min(max(found, step), DELAYS - 1.0 - step)
+        bend = 0.0
+        for residuals, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
+            near = residuals.at((at - step, at, at + step, found))
+            parabola = float(near[0] - 2.0 * near[1] + near[2]) / step**2
+            bend += self.sums.rows / self._length * parabola / float(self._least(axis, near[3:])[0])
+        return math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
+
+    def _least(self, axis: Axis, residuals: Array) -> Array:
+        """Squared residuals that a fit leaves, without those that are rounding."""
+        power = self.sums.moments[axis.output, axis.output]
+        least: Array = residuals + 1e-12 * power + 1e-300
+        return least
 
     def _with_uncertain(
         self, delay: _Delay, axes: tuple[AxisFit, AxisFit]
@@ -547,10 +564,15 @@ class _Regression:
         moments = self.sums.moments_at((early, late, delay.value))
         roughly = any(oddity.floor > 0.0 for oddity in self._oddities)
         found = []
-        for fitted, axis, extra in zip(
-            axes, (LINEAR, ANGULAR), extra_columns(self._oddities), strict=True
+        for fitted, axis, extra, prior in zip(
+            axes, (LINEAR, ANGULAR), extra_columns(self._oddities), self._priors, strict=True
         ):
-            before, after = solutions(moments, axis, (0, 1), extra)
+            if prior is None:
+                before, after = solutions(moments, axis, (0, 1), extra)
+            else:
+                before, after = (
+                    fit(self.sums.delayed(each), axis, prior, extra).theta for each in (early, late)
+                )
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
             if roughly:
