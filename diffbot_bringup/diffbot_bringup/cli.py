@@ -19,13 +19,24 @@ from diffbot_bringup.usage import UsageError, check_one_of
 class Command:
     """One command of the `diffbot` script: its name, what follows it, and what it does.
 
-    Those of the set-up have no module in commands/.
+    It is main of the module in commands/ that has its name, or the function of its name in
+    commands/delegated.py; those of the set-up are neither.
     """
 
     name: str
     usage: str
     summary: str
+    delegated: bool = False
     of_setup: bool = False
+
+    def run(self, argv: list[str]) -> int:
+        """Carry it out with these words; returns the exit status."""
+        if self.delegated:
+            module, function = "delegated", self.name
+        else:
+            module, function = self.name, "main"
+        found = importlib.import_module(f"diffbot_bringup.commands.{module}")
+        return int(getattr(found, function)(argv))
 
 
 COMMANDS = {
@@ -50,36 +61,43 @@ COMMANDS = {
             "view",
             "[RESULTS ...|RECORDING] [--help]",
             "in the browser: the run under way, what runs left (several: compared), a recording",
+            delegated=True,
         ),
         Command(
             "identify",
             "FILE [FILE ...] [OPTIONS]",
             "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",
+            delegated=True,
         ),
         Command(
             "calibrate",
             "RECORDING ... | --umbmark --side M --cw X,Y ... --ccw X,Y ... [OPTIONS]",
             "calibrate wheel radii and track: a gyro, a pose source or a tape; --help lists all",
+            delegated=True,
         ),
         Command(
             "describe",
             "FILE [NAME:=VALUE ...] [--wheels LEFT RIGHT] [--output FILE.yaml]",
             "make a robot file from a URDF or xacro file; --help lists all options",
+            delegated=True,
         ),
         Command(
             "export",
             "RESULTS [...] --to TARGET --output DIR",
             "write results for ros2_control, Nav2, robot_localization, URDF, SDF or WPILib",
+            delegated=True,
         ),
         Command(
             "study",
             "FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
             "many robots, settings and seeds at once: config/studies has ready ones",
+            delegated=True,
         ),
         Command(
             "fleet",
             "FOLDER|GLOB [...] --output DIR [--names FILE.csv] [--robot NAME]",
             "every recording of a fleet becomes a row; which robots are unlike the others, and why",
+            delegated=True,
         ),
         Command(
             "reproduce",
@@ -90,6 +108,7 @@ COMMANDS = {
             "faults",
             "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]",
             "attack the nodes: the fault table, with time to zero torque and worst torque",
+            delegated=True,
         ),
         Command(
             "test",
@@ -100,6 +119,7 @@ COMMANDS = {
             "python",
             "FILE [ARGUMENTS ...]",
             "run Python in the suite's environment, for example on a file of benchmarks/",
+            delegated=True,
         ),
         Command(
             "setup",
@@ -160,8 +180,7 @@ def _run(words: list[str]) -> int:
     runnable = [name for name, command in COMMANDS.items() if not command.of_setup]
     try:
         check_one_of("command", words[0], runnable)
-        module = importlib.import_module(f"diffbot_bringup.commands.{words[0]}")
-        return int(module.main(words[1:]))
+        return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
         print(f"diffbot: {error}", file=sys.stderr)
         return 2

@@ -13,8 +13,7 @@ from test_page import ident_report, needs_browser, verdict_of
 from written_pages import assert_drawn, charts_of, data_of, numbers
 
 from diffbot_bringup import results_view
-from diffbot_bringup.commands import view
-from diffbot_bringup.commands.identify import main as identify
+from diffbot_bringup.commands.delegated import identify, view
 from diffbot_bringup.usage import UsageError
 from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
@@ -308,23 +307,23 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
 
 def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
     pair = [str(compared / "before"), str(compared / "garbage"), "--output", str(tmp_path / "a")]
-    assert view.main(pair) == 0
+    assert view(pair) == 0
     page = Path(capsys.readouterr().out.strip())
     tone, said = verdict_of(page)
     assert tone == "caution" and "garbage cannot be read" in said
-    assert view.main([str(compared / "garbage"), "--output", str(tmp_path / "b")]) == 1
+    assert view([str(compared / "garbage"), "--output", str(tmp_path / "b")]) == 1
     assert verdict_of(tmp_path / "b" / "report.html")[0] == "bad"
     # One run that has a page is shown as it is.
     capsys.readouterr()
-    assert view.main([str(compared / "before")]) == 0
+    assert view([str(compared / "before")]) == 0
     assert capsys.readouterr().out.strip() == str(compared / "before" / "report.html")
     with pytest.raises(UsageError, match="there is no such folder"):
         results_view.main([str(compared / "nothing")])
     (tmp_path / "bag" / "recording").mkdir(parents=True)
     bag = str(tmp_path / "bag")
-    assert view.main([bag, "--output", str(tmp_path / "c")]) == 1
+    assert view([bag, "--output", str(tmp_path / "c")]) == 1
     assert f"view {bag}/recording" in capsys.readouterr().err
-    assert view.main(["--help"]) == 0
+    assert view(["--help"]) == 0
     text = capsys.readouterr().out
     assert "--port" in text and "--output" in text
 
@@ -333,7 +332,7 @@ def test_each_comparison_has_a_folder_of_its_own(compared, tmp_path, capsys, mon
     """Started in the same second, too: the second must not overwrite the first."""
     monkeypatch.chdir(tmp_path)
     for _ in range(3):
-        assert view.main([str(compared / "before"), str(compared / "after")]) == 0
+        assert view([str(compared / "before"), str(compared / "after")]) == 0
     pages = set(capsys.readouterr().out.split())
     assert len(pages) == 3 and all(Path(page).is_file() for page in pages)
 
@@ -382,7 +381,7 @@ def test_a_browser_filters_the_rows_of_the_fault_table(tab, pages):
 @needs_browser
 def test_a_browser_draws_the_comparison(tab, compared, tmp_path):
     words = [str(compared / name) for name in ("before", "after")]
-    assert view.main([*words, "--output", str(tmp_path)]) == 0
+    assert view([*words, "--output", str(tmp_path)]) == 0
     tab.open(tmp_path / "report.html")
     assert_drawn(tab, tmp_path / "report.html")
     shown = tab.value("Array.from(document.getElementById('interval_2').data[0].x)")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that run inside an environment; each module has main(argv)."""
+"""The commands that run inside an environment; see ../cli.py."""
