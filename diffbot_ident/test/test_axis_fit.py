@@ -6,7 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisPrior, DelayedResiduals, fit
+from diffbot_ident.torque.axis_fit import (
+    ANGULAR,
+    LINEAR,
+    AxisFit,
+    AxisPrior,
+    DelayedResiduals,
+    averaged,
+    fit,
+)
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -110,3 +118,23 @@ def test_prior_bounds_the_covariance_and_pulls_the_values():
     np.testing.assert_allclose(
         fitted(LINEAR, (0.1, 0.1), 7, free).theta, fitted(LINEAR, (0.1, 0.1), 7).theta
     )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_two_fits_are_averaged_as_their_mixture(share):
+    """Mean and covariance of 200 000 draws from either fit, to 2 % of the largest deviation."""
+    generator = np.random.default_rng(4)
+    fits = []
+    for size in (6, 7):
+        root = generator.standard_normal((size, size))
+        fits.append(AxisFit(generator.standard_normal(size), root @ root.T, 1.0, (0.0, 0.0)))
+    found = averaged(*fits, share)
+    draws = np.concatenate(
+        [
+            generator.multivariate_normal(each.theta[:6], each.covariance[:6, :6], int(count))
+            for each, count in zip(fits, 200_000 * np.array([1.0 - share, share]), strict=True)
+        ]
+    )
+    largest = np.sqrt(np.diag(found.covariance).max())
+    np.testing.assert_allclose(draws.mean(axis=0), found.theta, atol=0.02 * largest)
+    np.testing.assert_allclose(np.cov(draws.T), found.covariance, atol=0.02 * largest**2)

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from diffbot_ident.torque.estimate import Estimate, State
@@ -88,6 +88,7 @@ anything = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_
 
 @settings(max_examples=50)
 @given(st.tuples(*[anything] * 4), st.tuples(*[st.floats(0.0, 1e9)] * 4))
+@example((0.0, 1.0, 1.0, -1.0), (0.0, 0.0, 0.0, 0.0))
 def test_an_unusable_estimate_says_why(values, deviations):
     found = judged(values=values, deviations=deviations)
     assert (found.state is E) == (found.reason == "")

@@ -21,6 +21,8 @@ from diffbot_ident.torque.oddities import (
     BREAKAWAY,
     DIRECTION,
     DRAG,
+    MIN_PROBABILITY,
+    doubtful_oddity,
     extra_columns,
     likely_oddities,
 )
@@ -74,3 +76,23 @@ def test_a_pattern_is_found_and_taken_out(oddity):
 def test_two_patterns_are_told_apart():
     own = sums(1, (ONE, DRAG_V, DRAG_OMEGA))
     assert set(likely_oddities(own)) == {DIRECTION, DRAG}
+
+
+def test_a_pattern_becomes_likely_before_it_is_sure():
+    """Casters that drag more and more: unlikely, likely but not named, named; 5 seeds."""
+    windows = 4000.0 / (WINDOW + SMOOTHING)
+    for seed in range(5):
+        doubts, named = [], []
+        for size in np.linspace(0.0, 0.04, 21):
+            own = sums(seed, PATTERNS[DRAG], size)
+            named.append(likely_oddities(own) == (DRAG,))
+            doubt = doubtful_oddity(own, (), windows)
+            doubts.append(doubt[1] if doubt is not None and doubt[0] is DRAG else 0.0)
+        assert not named[0] and doubts[0] == 0.0
+        assert named[-1] and doubts[-1] > 0.99
+        assert named == sorted(named)
+        between = [p for p, sure in zip(doubts, named, strict=True) if not sure and p > 0.0]
+        assert between and min(between) > MIN_PROBABILITY
+        # What is found already is in doubt no more.
+        known = doubtful_oddity(sums(seed, PATTERNS[DRAG], 0.2), (DRAG,), windows)
+        assert known is None or known[0] is not DRAG

@@ -60,19 +60,32 @@ def test_intervals_hold_the_truth_of_robots_with_friction():
     fewer than 4 of 6 would be inside once in 500 times.
     """
     seeds = [seed for seed in range(4000, 4030) if draw(seed).period > 0.008][:6]
-    held, total = 0, 0
-    for seed in seeds:
-        drawn = draw(seed)
-        run = record_random(drawn, 20.0)
-        estimator = make_estimator("integral", run.geometry, run.scale)
-        for sample in run.samples:
-            estimator.update(sample)
-        found = estimator.estimate()
-        assert found.state is State.ESTIMATED, (seed, found.reason)
-        friction = drawn.robot.friction
-        truth = np.array([*run.truth, *friction.viscous, *friction.coulomb])
-        values = np.array([*found.values, *found.friction.values])
-        variances = np.array([*np.diag(np.array(found.covariance)), *found.friction.variances])
-        held += int(np.sum(np.abs(values - truth) <= NORMAL_95 * np.sqrt(variances)))
-        total += len(truth)
-    assert held >= 0.66 * total, f"{held} of {total}"
+    held = np.array([intervals_that_hold(draw(seed), "ideal") for seed in seeds])
+    assert held.sum() >= 0.66 * held.size, held
+
+
+@pytest.mark.numeric
+def test_intervals_of_friction_hold_the_truth_of_robots_whose_casters_drag(tmp_path):
+    """8 robots of fresh seeds on mujoco, 20 s each: 32 intervals of viscous and Coulomb friction.
+
+    They held 58 to 78 % of 40 robots while the drag's roughness widened K5..K8 only.
+    """
+    seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:8]
+    robots = [draw(seed).written(tmp_path).with_oddity("caster") for seed in seeds]
+    held = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
+    assert held.sum() >= 0.85 * held.size, held
+
+
+def intervals_that_hold(drawn, engine):
+    """Which of the 95 % intervals of K5..K8, viscous and Coulomb friction hold the truth, 20 s."""
+    run = record_random(drawn, 20.0, engine)
+    estimator = make_estimator("integral", run.geometry, run.scale)
+    for sample in run.samples:
+        estimator.update(sample)
+    found = estimator.estimate()
+    assert found.state is State.ESTIMATED, (drawn.seed, found.reason)
+    friction = drawn.robot.friction
+    truth = np.array([*run.truth, *friction.viscous, *friction.coulomb])
+    values = np.array([*found.values, *found.friction.values])
+    variances = np.array([*np.diag(np.array(found.covariance)), *found.friction.variances])
+    return np.abs(values - truth) <= NORMAL_95 * np.sqrt(variances)

@@ -119,6 +119,22 @@ class AxisFit:
     noise: tuple[float, float]
 
 
+def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
+    """The axis' own six parameters by two fits, the other of which is true with this probability.
+
+    Its covariance is that of the mixture: what they differ by counts, too.
+    """
+    own = slice(6)
+    apart = other.theta[own] - one.theta[own]
+    covariance = (
+        (1.0 - share) * one.covariance[own, own]
+        + share * other.covariance[own, own]
+        + share * (1.0 - share) * apart[:, None] * apart
+    )
+    variance = (1.0 - share) * one.variance + share * other.variance
+    return AxisFit(one.theta[own] + share * apart, covariance, variance, one.noise)
+
+
 class DelayedResiduals:
     """What an axis leaves unexplained, for any delay of the torque.
 

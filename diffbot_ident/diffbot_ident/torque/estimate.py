@@ -49,6 +49,11 @@ class Friction:
     values: Four
     variances: Four
 
+    def widened(self, factor: float) -> Friction:
+        """The same with standard deviations that are larger by this factor."""
+        left, right, coulomb_left, coulomb_right = (factor**2 * each for each in self.variances)
+        return Friction(self.values, (left, right, coulomb_left, coulomb_right))
+
 
 @dataclass(frozen=True)
 class GyroFit:

@@ -25,6 +25,7 @@ from diffbot_ident.torque.axis_fit import (
     AxisPrior,
     DelayedResiduals,
     ResidualCorrelation,
+    averaged,
     fit,
     friction_terms,
     fuse_friction,
@@ -47,7 +48,12 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
-from diffbot_ident.torque.oddities import Oddity, extra_columns, likely_oddities
+from diffbot_ident.torque.oddities import (
+    Oddity,
+    doubtful_oddity,
+    extra_columns,
+    likely_oddities,
+)
 from diffbot_ident.torque.torque_delay import DELAYS, Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
@@ -61,6 +67,8 @@ BLOCK_SAMPLES = 2048
 MIN_PERIOD = 0.008
 # Windows that share nothing after which the response to the torques is first taken from the rows.
 RESPONSE_WINDOWS = 5
+# The response is updated after this part more of the rows each time.
+UPDATES = 4
 # Windows of the opening. Its rows were made while the response was hardly known, and a wheel that
 # turns round was then placed badly: they are made anew each time that the response is updated.
 OPENING_WINDOWS = 20
@@ -355,6 +363,7 @@ class _Regression:
         self._priors = (None, None) if prior is None else prior.of_axes(geometry)
         self._length = rows.window + rows.smoothing
         self._oddities: tuple[Oddity, ...] = ()
+        self._doubtful: tuple[Oddity, float] | None = None  # with its probability
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
@@ -443,14 +452,14 @@ class _Regression:
         if self.has_rows:
             delay = self._best_delay().value
             self._look_for_oddities(delay)
-            axes = self._fit(delay)
+            axes = self._fit(delay, self._oddities)
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction = _known_friction(fuse_friction(*axes, self._geometry))
             self._response = TorqueResponse(k7, k8, delay, friction)
             if self._opening is not None and k7 > 0.0:
                 self._learn_opening_anew(self._opening)
             if self._forgetting == 1.0:
-                self._update_every *= 2
+                self._update_every += self._update_every // UPDATES
         self._until_update = self._update_every
 
     def _learn_opening_anew(self, opening: _Opening) -> None:
@@ -468,14 +477,15 @@ class _Regression:
         """What the rows say; not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
-        linear, angular = self._with_uncertain(delay, self._fit(delay.value))
+        linear, angular = self._axes(delay)
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
         covariance[::2, ::2] = linear.covariance[:2, :2]
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
-        floor = np.maximum(floor, max((oddity.floor for oddity in self._oddities), default=0.0))
+        rough, friction_factor = self._roughness()
+        floor = np.maximum(floor, rough)
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         return Estimate(
@@ -485,8 +495,17 @@ class _Regression:
             coverage=self._coverage.shares(),
             delay=self._told * self._decimation.factor if delay.sure else math.nan,
             period=self._period / self._decimation.factor,
-            friction=fuse_friction(linear, angular, self._geometry),
+            friction=fuse_friction(linear, angular, self._geometry).widened(friction_factor),
         ).with_values(values, covariance)
+
+    def _roughness(self) -> tuple[float, float]:
+        """Relative deviation of K5..K8, and factor on that of friction, that patterns leave."""
+        found = [(oddity, 1.0) for oddity in self._oddities]
+        if self._doubtful is not None:
+            found.append(self._doubtful)
+        floor = max((share * oddity.floor for oddity, share in found), default=0.0)
+        factors = (1.0 + share * (oddity.friction_factor - 1.0) for oddity, share in found)
+        return floor, max(factors, default=1.0)
 
     def warnings(self, delay: float) -> tuple[str, ...]:
         """What is odd; the delay, control periods, is NaN where it is not sure."""
@@ -554,18 +573,31 @@ class _Regression:
         least: Array = residuals + 1e-12 * power + 1e-300
         return least
 
-    def _with_uncertain(
-        self, delay: _Delay, axes: tuple[AxisFit, AxisFit]
+    def _axes(self, delay: _Delay) -> tuple[AxisFit, AxisFit]:
+        """Both fits at this delay, with all that is uncertain of it and of the patterns."""
+        linear, angular = self._fit_uncertain(delay, self._oddities)
+        if self._doubtful is None:
+            return linear, angular
+        oddity, probability = self._doubtful
+        others = self._fit_uncertain(delay, (*self._oddities, oddity))
+        return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
+
+    def _fit_uncertain(
+        self, delay: _Delay, oddities: tuple[Oddity, ...]
     ) -> tuple[AxisFit, AxisFit]:
-        """Fits whose covariances know that the delay is known so well only."""
+        """Fits whose covariances know that the delay and the patterns are known so well only."""
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, 0.0)
         moments = self.sums.moments_at((early, late, delay.value))
-        roughly = any(oddity.floor > 0.0 for oddity in self._oddities)
+        roughly = any(oddity.floor > 0.0 for oddity in oddities)
         found = []
         for fitted, axis, extra, prior in zip(
-            axes, (LINEAR, ANGULAR), extra_columns(self._oddities), self._priors, strict=True
+            self._fit(delay.value, oddities),
+            (LINEAR, ANGULAR),
+            extra_columns(oddities),
+            self._priors,
+            strict=True,
         ):
             if prior is None:
                 before, after = solutions(moments, axis, (0, 1), extra)
@@ -591,11 +623,13 @@ class _Regression:
         """
         remembers = self._priors[0] is None and self._forgetting == 1.0
         if remembers and self.windows >= ODDITY_WINDOWS:
-            self._oddities = likely_oddities(self.sums.delayed(delay))
+            sums = self.sums.delayed(delay)
+            self._oddities = likely_oddities(sums)
+            self._doubtful = doubtful_oddity(sums, self._oddities, self.windows)
 
-    def _fit(self, delay: float) -> tuple[AxisFit, AxisFit]:
+    def _fit(self, delay: float, oddities: tuple[Oddity, ...]) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
-        extra = extra_columns(self._oddities)
+        extra = extra_columns(oddities)
         return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 

@@ -128,12 +128,12 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
             "gain energy by turning); check the order [left, right] of the wheels and the signs "
             "of their angles"
         )
-    if abs(gap) > CONTRADICTION_STDS * deviation and abs(gap) > CONTRADICTION_SHARE * max(
-        abs(left), abs(right)
-    ):
+    apart = abs(gap) / deviation if deviation > 0.0 else math.inf
+    larger = max(abs(left), abs(right))
+    if apart > CONTRADICTION_STDS and abs(gap) > CONTRADICTION_SHARE * larger:
         raise ContradictionError(
             f"K5 K8 = {left:.4g} and b K6 K7 = {right:.4g} must be equal; they are "
-            f"{abs(gap) / deviation:.0f} standard deviations apart: check that the wheels do not "
+            f"{apart:.0f} standard deviations apart: check that the wheels do not "
             "slip, and their radius and separation in the robot's YAML"
         )
     if not 0.0 < variance < math.inf:
