@@ -237,9 +237,10 @@ class SourceWatch:
     ) -> Finding | None:
         line = self._lines.pop(index)
         self._lines.insert(0, line)
-        period, step = line.period(), stamp - line.points[-1][0]
         self._number += 1
         others = self._number - line.number - 1
+        # Before the line has its message; seldom asked for, and dear.
+        period, step = line.period() if others else 0.0, stamp - line.points[-1][0]
         line.number, line.came = self._number, now
         spike = line.add(stamp, values, turn, self._count)
         if others and period and others > max(0, round(step / period) - 1):
