@@ -93,6 +93,8 @@ def propagate(
         variances: of the wheels' paths over the arc [left, right], m^2.
         separation: of the wheels, 2 b, m.
     """
+    if spread == KNOWN and variances == (0.0, 0.0):
+        return spread
     end = arc.end(start)
     xx, xy, xt, yy, yt, tt = spread
     # The end moves by (p, q) per rad that the heading is wrong at the start.

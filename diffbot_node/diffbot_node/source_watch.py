@@ -210,6 +210,8 @@ class SourceWatch:
         if not self._lines:
             self._begin(stamp, values, now)
             return None
+        if len(self._lines) == 1 and (turn := self._lines[0].turn(stamp, values)) is not None:
+            return self._follow(0, stamp, values, turn, now, sender)  # mostly
         followed = [
             (line.misfit(stamp - line.points[-1][0], turn), index, turn)
             for index, line in enumerate(self._lines)
@@ -223,8 +225,8 @@ class SourceWatch:
                 # It is late, or the newest ahead: the next one will tell.
                 self._lines = [newest, other, *self._lines[1 : LINES - 1]]
             return None
-        _, index, turn = min(followed)
-        return self._follow(index, stamp, values, turn, now, sender)
+        _, index, nearest = min(followed)
+        return self._follow(index, stamp, values, nearest, now, sender)
 
     def _begin(self, stamp: float, values: Values, now: float) -> None:
         self._number += 1
