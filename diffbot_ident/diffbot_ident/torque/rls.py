@@ -44,7 +44,6 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.torque.estimate import NAMES, Array, Estimate, State
 
-
 Symmetric = tuple[float, float, float]
 
 
