@@ -15,13 +15,14 @@ padasip, filterpy and statsmodels are compared where they are installed; no part
 them:
 
     ./diffbot python -m pip install --target=FOLDER padasip filterpy statsmodels
-    PYTHONPATH=FOLDER ./diffbot python benchmarks/peers.py [--seconds 60] [--seeds 5] [--rounds 5]
+    ./diffbot python benchmarks/peers.py --peers FOLDER [--seconds 60] [--seeds 5] [--rounds 5]
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,7 +39,7 @@ from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, 
 from diffbot_study.recorded_runs import Run, Setting
 
 Array = NDArray[np.float64]
-# From (theta of the linear axis, of the angular one) to K5..K8.
+# Learns all of a recording; gives K5..K8.
 Work = Callable[[], Array]
 
 # Samples between two estimates where somebody asks.
@@ -305,13 +306,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="recordings for the errors")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--rounds", type=int, default=5, help="for the costs")
-    parser.add_argument("--only", default="", help="contenders with this in their names")
+    parser.add_argument("--only", nargs="*", default=[""], help="words of the names in the table")
+    parser.add_argument("--peers", default="", help="folder that they are installed in")
     asked = parser.parse_args()
+    if asked.peers:
+        sys.path.append(asked.peers)  # last: NumPy and SciPy stay the environment's
     seeds = range(asked.first, asked.first + asked.seeds)
     rubbing = Setting()
     free = replace(rubbing, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
     recordings = [record_many(setting, seeds, asked.seconds) for setting in (rubbing, free)]
-    names = [name for name in CONTENDERS if asked.only in name]
+    names = [name for name in CONTENDERS if any(word in name for word in asked.only)]
     works = prepared(recordings[0][0], names)
     cost = costs(works, len(recordings[0][0].samples), asked.rounds)
     errors = {}
