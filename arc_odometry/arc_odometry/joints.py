@@ -54,6 +54,8 @@ class JointReader:
         self._names = (left, right)
         self._required = frozenset(required)
         self._torque_of_unit = torque_of_unit
+        # Drivers name the same joints each time.
+        self._known: tuple[list[str] | None, tuple[int, int]] = (None, (0, 0))
 
     def concerns(self, names: Sequence[str]) -> bool:
         """Whether any of the wheels is among the names; other devices publish joints too."""
@@ -78,16 +80,9 @@ class JointReader:
             raise ValueError(
                 f"stamp of a joint state = {stamp} s: must be >= 0; check the clock of the driver"
             )
-        indices = []
-        for wanted in self._names:
-            found = [index for index, name in enumerate(names) if name == wanted]
-            if len(found) != 1:
-                raise ValueError(
-                    f"joint '{wanted}' is {len(found)} times among the joint states' "
-                    f"{list(names)}: must be there once; check the names given for the wheels"
-                )
-            indices.append(found[0])
-        left, right = indices
+        if names != self._known[0]:
+            self._known = ([*names], self._places(names))
+        left, right = self._known[1]
         pairs = [
             self._pair(field, values, left, right)
             for field, values in zip(self.FIELDS, (position, velocity, effort), strict=True)
@@ -95,6 +90,19 @@ class JointReader:
         angles, speeds, efforts = pairs
         unit = self._torque_of_unit
         return JointSample(stamp, angles, speeds, (unit[0] * efforts[0], unit[1] * efforts[1]))
+
+    def _places(self, names: Sequence[str]) -> tuple[int, int]:
+        """Where the wheels are among the names."""
+        places = []
+        for wanted in self._names:
+            found = [index for index, name in enumerate(names) if name == wanted]
+            if len(found) != 1:
+                raise ValueError(
+                    f"joint '{wanted}' is {len(found)} times among the joint states' "
+                    f"{list(names)}: must be there once; check the names given for the wheels"
+                )
+            places.append(found[0])
+        return places[0], places[1]
 
     def _pair(
         self, field: str, values: Sequence[float], left: int, right: int

@@ -62,6 +62,11 @@ class Spread(NamedTuple):
         (xx, xy, xt), (_, yy, yt), (_, _, tt) = matrix.tolist()
         return cls(xx, xy, xt, yy, yt, tt)
 
+    @property
+    def trace(self) -> float:
+        """Sum of the variances; none of the entries is larger."""
+        return self.xx + self.yy + self.tt
+
     def matrix(self) -> Array:
         """As an array (3, 3)."""
         xx, xy, xt, yy, yt, tt = self
@@ -88,6 +93,8 @@ def propagate(
         variances: of the wheels' paths over the arc [left, right], m^2.
         separation: of the wheels, 2 b, m.
     """
+    if spread == KNOWN and variances == (0.0, 0.0):
+        return spread
     end = arc.end(start)
     xx, xy, xt, yy, yt, tt = spread
     # The end moves by (p, q) per rad that the heading is wrong at the start.
@@ -147,6 +154,8 @@ def _checked_covariance(covariance: object) -> Array:
     return matrix
 
 
+# Beyond this, m^2 and rad^2, a covariance is worked out at once: the next one may be no number.
+LARGEST_SPREAD = 1e15
 MAX_WHEEL_SPEED = 100.0  # rad/s, default
 # Stamps jitter by milliseconds, angles do not: a shorter period than this, s, is no proof of speed.
 SHORTEST_PERIOD = 0.01
@@ -180,6 +189,9 @@ class DiffOdometry:
         if not max_wheel_speed > 0.0:
             raise ValueError(f"max_wheel_speed = {max_wheel_speed} rad/s: must be > 0")
         self._max_wheel_speed = max_wheel_speed
+        # The newest arc, where the covariance does not know of it yet: its start, and the variances
+        # of the wheels' paths.
+        self._unsettled: tuple[Pose, Arc, tuple[float, float]] | None = None
         self.set_geometry(geometry)
         self.set_path_noise(path_noise)
         self.set_pose(pose)
@@ -195,6 +207,7 @@ class DiffOdometry:
     @property
     def covariance(self) -> Array:
         """Covariance of [x, y, theta], (3, 3), m and rad, in the odom frame; a copy."""
+        self.settle()
         return self._spread.matrix()
 
     @property
@@ -234,6 +247,7 @@ class DiffOdometry:
 
     def set_geometry(self, geometry: WheelGeometry) -> None:
         """Change radii and separation, from the last reading on; the pose stays."""
+        self.settle()
         self._geometry = geometry
 
     def set_path_noise(self, path_noise: float) -> None:
@@ -254,6 +268,7 @@ class DiffOdometry:
             raise ValueError(f"pose = {values}: must be finite x, y in m and theta in rad")
         spread = KNOWN if covariance is None else Spread.of(_checked_covariance(covariance))
         self._pose, self._spread = Pose(*values), spread
+        self._unsettled = None
 
     def restart(self) -> None:
         """Forget the last reading, as after a gap or a reset of time; the pose stays.
@@ -266,6 +281,19 @@ class DiffOdometry:
         self._speed_variances = (0.0, 0.0)
 
     # What moves it.
+
+    def settle(self) -> None:
+        """Work out the pose's covariance, as whoever asks for it does, and the next reading.
+
+        It takes longer than the pose: a loop may call this once it has answered.
+        """
+        if self._unsettled is not None:
+            start, arc, variances = self._unsettled
+            self._spread = self._propagated(start, arc, variances)
+            self._unsettled = None
+
+    def _propagated(self, start: Pose, arc: Arc, variances: tuple[float, float]) -> Spread:
+        return propagate(self._spread, start, arc, variances, self._geometry.separation)
 
     def update(self, time: float, angles: tuple[float, float]) -> None:
         """Take in a reading of both encoders; the first one is only the beginning.
@@ -309,6 +337,7 @@ class DiffOdometry:
         """
         if not (math.isfinite(duration) and duration > 0.0):
             raise ValueError(f"duration = {duration} s: must be finite and > 0")
+        self.settle()
         left, right = turns
         arc = Arc(*self._geometry.body_velocity(left, right))
         if not (abs(arc.length) <= LARGEST and abs(arc.turn) <= LARGEST):
@@ -319,15 +348,19 @@ class DiffOdometry:
         paths = (self._geometry.left_radius * left, self._geometry.right_radius * right)
         variances = (self._path_noise * abs(paths[0]), self._path_noise * abs(paths[1]))
         pose = arc.end(self._pose)
-        spread = propagate(self._spread, self._pose, arc, variances, self._geometry.separation)
         velocity = Velocity(arc.length / duration, arc.turn / duration)
         speed_variances = (variances[0] / duration / duration, variances[1] / duration / duration)
+        unsettled = (self._pose, arc, variances)
+        spread, waits = self._spread, sum(variances) + self._spread.trace < LARGEST_SPREAD
+        if not waits:
+            spread = self._propagated(*unsettled)
         if not all(map(math.isfinite, (*pose, *velocity, *speed_variances, *spread))):
             raise ValueError(
                 f"wheels turned by {tuple(turns)} rad in {duration} s from {pose}: beyond the "
                 "numbers that a computer holds; check the encoders"
             )
         self._pose, self._spread = pose, spread
+        self._unsettled = unsettled if waits else None
         self._velocity, self._speed_variances = velocity, speed_variances
 
 

@@ -58,3 +58,17 @@ def test_what_is_not_required_may_be_missing():
 def test_one_name_for_both_wheels_is_refused():
     with pytest.raises(ValueError, match="two names"):
         JointReader("wheel", "wheel")
+
+
+def test_names_may_change_from_one_state_to_the_next():
+    reader = JointReader("l", "r", required=("position",))
+
+    def read(*names):
+        return reader.read(0.0, list(names), range(len(names)), (), ()).position
+
+    assert read("l", "r") == read("l", "r", "arm") == (0.0, 1.0)
+    assert read("r", "arm", "l") == (2.0, 0.0)
+    for names in ((), ("l", "arm"), ("l", "l", "r")):
+        with pytest.raises(ValueError, match="times among"):
+            read(*names)
+    assert read("r", "l") == (1.0, 0.0)

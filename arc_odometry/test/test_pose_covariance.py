@@ -173,3 +173,25 @@ def test_a_known_pose_is_sure_and_a_given_uncertainty_is_carried_along():
     made.advance((20.0, 20.0), 1.0)  # 2 m ahead: y = 2 theta
     expected = [[0.01, 0.0, 0.0], [0.0, 0.04 + 4.0 * 0.09, 0.18], [0.0, 0.18, 0.09]]
     assert made.covariance == pytest.approx(np.array(expected))
+
+
+def test_it_is_the_same_whenever_it_is_asked_for():
+    """After each step, after all of them, or after a change of the geometry that comes between."""
+    asked, waiting = driven([]), driven([])
+    for step in WAYS["an S in 60 steps"]:
+        asked.advance(step, 0.1)
+        asked.settle()
+        waiting.advance(step, 0.1)
+    other = WheelGeometry(0.07, 0.08, 0.5)
+    for odometry in (asked, waiting):
+        odometry.set_geometry(other)
+    assert (asked.covariance == waiting.covariance).all()
+    assert asked.covariance[2, 2] > 0.0
+
+
+def test_a_step_beyond_all_numbers_is_refused_though_the_covariance_alone_is():
+    odometry = driven([(1.0, 1.0)], noise=1e280)
+    before = odometry.pose, odometry.covariance
+    with pytest.raises(ValueError, match="beyond the numbers"):
+        odometry.advance((8e13, 7e13), 0.1)
+    assert odometry.pose == before[0] and (odometry.covariance == before[1]).all()

@@ -292,8 +292,12 @@ class IdentNode(EffortNode[IdentParameters]):
         return torque
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
-        """Publish what is new."""
+        """Look at the estimate, if that is due, and publish what is new."""
         if self.exit_code is not None:
+            return
+        self.run.follow_up()
+        if self.run.ended:
+            self._end(exit_code=1)
             return
         if self.run.looks != self._looks:
             self._looks = self.run.looks

@@ -149,7 +149,10 @@ class Identification:
         self._driven: Excitation = excitation
         self._switched = math.inf
         self._braking: _Braking | None = None
+        # A look takes milliseconds; where nothing that is driven depends on it, it comes after it.
+        self._looks_first = excitation.learns or until is not None
         self._last_look = -math.inf
+        self._look_due = False
         self._invalid_looks = 0
         self._check_step = SampleCheck()
         self._stamp: float | None = None
@@ -191,6 +194,8 @@ class Identification:
     def update(self, sample: JointSample) -> tuple[float, float]:
         """Take in a joint sample; returns the wheel torques for the next period, N m.
 
+        Once these are out `follow_up` is to be called.
+
         Once the run has ended they are zero, and the sample counts for nothing.
 
         Raises:
@@ -221,6 +226,14 @@ class Identification:
             return self._braking.torque(self.velocity, max(self._period, 1e-3))
         return self._driven.torque(self._motion())
 
+    def follow_up(self) -> None:
+        """Do what need not be done before the torques of `update` are out; call it after them.
+
+        The run may have ended then.
+        """
+        if self._look_due:
+            self._look()
+
     def rest(self, sample: JointSample) -> None:
         """Take in a joint sample while somebody has stopped the robot: only where it goes counts.
 
@@ -248,12 +261,15 @@ class Identification:
 
     def _learn(self, sample: JointSample) -> None:
         """Let odometry, estimator and held-out motion have the sample; ValueError refuses it."""
+        self._look_due = False
         # An absurd angle can look like a wrap to the odometry.
         self._check_step.values(sample)
         oddity = self._odometry.update(sample)
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
-            self._look()
+            self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING
+            if self._look_due and self._looks_first:
+                self._look()
         else:
             self._check_step.follows(sample)
             if self.phase is Phase.VERIFYING:
@@ -272,9 +288,8 @@ class Identification:
         return Motion(self.pose, self.velocity, self._geometry.wheel_velocity(*self.velocity))
 
     def _look(self) -> None:
-        """Look at the estimate now and then: is something wrong, has the excitation to know?"""
-        if self.excited - self._last_look < LOOK_PERIOD - ROUNDING:
-            return
+        """Look at the estimate: is something wrong, has the excitation to know?"""
+        self._look_due = False
         self._last_look = self.excited
         self.looks += 1
         found = self.estimate = self._estimator.estimate()

@@ -90,6 +90,9 @@ class CheckedCourse:
         for value in (*self.torque, *course.pose, *course.velocity):
             assert math.isfinite(value)
         assert max(map(abs, self.torque)) <= OWN.amplitude * (1 + 1e-12)
+        course.follow_up()
+        if course.ended:
+            self.torque = (0.0, 0.0)  # sent at once, after the torque that was answered
         self._check_course(*before)
         if course.phase is Phase.DONE and before[0] is not Phase.DONE:
             self._check_rest(robot)

@@ -210,6 +210,8 @@ class SourceWatch:
         if not self._lines:
             self._begin(stamp, values, now)
             return None
+        if len(self._lines) == 1 and (turn := self._lines[0].turn(stamp, values)) is not None:
+            return self._follow(0, stamp, values, turn, now, sender)  # mostly
         followed = [
             (line.misfit(stamp - line.points[-1][0], turn), index, turn)
             for index, line in enumerate(self._lines)
@@ -223,8 +225,8 @@ class SourceWatch:
                 # It is late, or the newest ahead: the next one will tell.
                 self._lines = [newest, other, *self._lines[1 : LINES - 1]]
             return None
-        _, index, turn = min(followed)
-        return self._follow(index, stamp, values, turn, now, sender)
+        _, index, nearest = min(followed)
+        return self._follow(index, stamp, values, nearest, now, sender)
 
     def _begin(self, stamp: float, values: Values, now: float) -> None:
         self._number += 1
@@ -237,9 +239,10 @@ class SourceWatch:
     ) -> Finding | None:
         line = self._lines.pop(index)
         self._lines.insert(0, line)
-        period, step = line.period(), stamp - line.points[-1][0]
         self._number += 1
         others = self._number - line.number - 1
+        # Before the line has its message; seldom asked for, and dear.
+        period, step = line.period() if others else 0.0, stamp - line.points[-1][0]
         line.number, line.came = self._number, now
         spike = line.add(stamp, values, turn, self._count)
         if others and period and others > max(0, round(step / period) - 1):

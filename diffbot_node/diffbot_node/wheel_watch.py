@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,10 +203,12 @@ class EnergyBalance:
         # From turns [left, right] in rad to way in m and turn of the body in rad.
         self._to_body = np.array([[r, r], [-r / b, r / b]]) / 2.0
         self._inertia = np.array([model.equivalent_mass, model.equivalent_inertia])
+        self._half_inertia = 0.5 * model.equivalent_mass, 0.5 * model.equivalent_inertia
         self._weight = SLOPE * np.array(
             [model.equivalent_mass, model.mass_body * abs(model.com_offset)]
         )
         self._resolution = np.array([r, r / b])
+        self._way, self._heading = 0.5 * r, 0.5 * r / b  # per rad of both wheels
         self.reset()
 
     def reset(self) -> None:
@@ -214,6 +217,11 @@ class EnergyBalance:
         self._turns: list[tuple[float, float]] = []
         self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
         self._works: list[float] = []  # of each step at most, if its torque acts at once, J
+        # Of each step with the one before: its span, s, and the sizes of v, m/s, and omega, rad/s;
+        # and the kinetic energies that these are at most, J, with encoders of this count, rad.
+        self._speeds: list[tuple[float, float, float]] = []
+        self._energies: list[Pair] = []
+        self._energies_count = math.inf
 
     def update(
         self,
@@ -235,6 +243,9 @@ class EnergyBalance:
         """
         if self._leaps(period, turn, count):
             del self._periods[:], self._turns[:], self._torques[:-DELAYS], self._works[:]
+            del self._speeds[:], self._energies[:]
+        if self._periods:
+            self._add_speeds(period, turn, count)
         self._periods.append(period)
         self._turns.append(turn)
         self._torques.append(torque)
@@ -242,10 +253,48 @@ class EnergyBalance:
         self._works.append(sum(works) + TORQUE_ERROR * (abs(works[0]) + abs(works[1])))
         if len(self._periods) > LONGEST:
             del self._periods[0], self._turns[0], self._torques[0], self._works[0]
+            del self._speeds[0], self._energies[0]
         against = turn[0] * torque[0] < 0.0 or turn[1] * torque[1] < 0.0
-        if len(self._periods) < 3 or not against:
+        if len(self._periods) < 3 or not against or self._is_paid_for(count):
             return None
         return self._judge(np.array(self._periods), np.array(self._turns), count)
+
+    def _add_speeds(self, period: float, turn: Pair, count: float) -> None:
+        """Note the speeds over a new step and the one before, which is still the last one."""
+        before = self._turns[-1]
+        left, right = turn[0] + before[0], turn[1] + before[1]
+        span = period + self._periods[-1]
+        v = self._way * abs(left + right) / span
+        omega = self._heading * abs(right - left) / span
+        self._speeds.append((span, v, omega))
+        if count != self._energies_count:
+            self._energies_count = count
+            self._energies = [self._energy(*speeds, count) for speeds in self._speeds]
+        else:
+            self._energies.append(self._energy(span, v, omega, count))
+
+    def _energy(self, span: float, v: float, omega: float, count: float) -> Pair:
+        """Kinetic energies of (v, omega) at most, J; at least, where the count is negative."""
+        v = max(v + count * 2.0 * self._way / span, 0.0)
+        omega = max(omega + count * 2.0 * self._heading / span, 0.0)
+        return self._half_inertia[0] * v * v, self._half_inertia[1] * omega * omega
+
+    def _is_paid_for(self, count: float) -> bool:
+        """Whether a bound that needs little leaves no window open; it mostly does.
+
+        No slope, and the torque acts at once. In plain floats, as this is asked before a command
+        goes out, and NumPy takes several times as long for so few numbers.
+        """
+        works = list(accumulate(self._works))
+        paid = works[-2] - SPARE * max(max(works), -min(works))
+        v, omega = self._energy(*self._speeds[-1], -count)
+        for (most_v, most_omega), before in zip(self._energies[:-1], works, strict=False):
+            gain_v, gain_omega = v - most_v, omega - most_omega
+            gain = gain_v / SPREAD if gain_v > 0.0 else gain_v * SPREAD
+            gain += gain_omega / SPREAD if gain_omega > 0.0 else gain_omega * SPREAD
+            if gain > paid - before:
+                return False
+        return True
 
     def _leaps(self, period: float, turn: tuple[float, float], count: float) -> bool:
         """Whether a wheel changes its speed faster than it could with ground under it."""
@@ -266,11 +315,6 @@ class EnergyBalance:
         """
         body = turns @ self._to_body.T
         kinetic = self._kinetic(periods, body, count)
-        # A bound that needs little: no slope, and the torque acts at once. Mostly it is enough.
-        works = np.cumsum(self._works)
-        spare = SPARE * float(np.abs(works).max())
-        if not (_least(kinetic) > works[-2] - works[:-2] - spare).any():
-            return None
         gain = _least(kinetic - self._weight * _changes(body[1:-1]))
         own, other, noise = self._works_of(turns[1:-1], count)
         most = (own + noise).sum(axis=2).max(axis=1)
@@ -409,7 +453,7 @@ class WheelStandstill:
         coupling = self._coupling[0] * bend**2 + self._coupling[1] * abs(way * bend)
         load = self._friction + self._cross * abs(torque[1 - self._side]) + coupling
         self._advance(period, load)
-        least = float(np.abs(self._ways).min())
+        least = min(map(abs, self._ways))
         if self._time < STUCK_TIME or self._steps < STUCK_STEPS or least <= count:
             return None
         return (
@@ -422,17 +466,23 @@ class WheelStandstill:
         """Follow the least speeds over a step in which the angle has stood still."""
         begins = self._steps == 0
         if begins:
-            self._speeds, self._ways = np.full(DELAYS + 1, self._before), np.zeros(DELAYS + 1)
-        speeds, torques = self._speeds, np.array(self._torques)
-        direction = np.sign(np.where(speeds == 0.0, torques, speeds))
-        net = direction * torques - load
-        acceleration = self._own * net * np.where(net > 0.0, 1.0 / SPREAD, SPREAD)
-        size = np.abs(speeds)
-        if begins:
-            # The speed before is a mean over a step, that in its middle.
-            size = np.maximum(size + np.minimum(acceleration, 0.0) * 0.5 * period, 0.0)
-        after = np.maximum(size + acceleration * period, 0.0)
-        self._ways += direction * 0.5 * (size + after) * period
-        self._speeds = direction * after
+            self._speeds, self._ways = [self._before] * (DELAYS + 1), [0.0] * (DELAYS + 1)
+        for delay, torque in enumerate(self._torques):
+            speed = self._speeds[delay]
+            direction = _sign(speed or torque)
+            net = direction * torque - load
+            acceleration = self._own * net * (1.0 / SPREAD if net > 0.0 else SPREAD)
+            size = abs(speed)
+            if begins:
+                # The speed before is a mean over a step, that in its middle.
+                size = max(size + min(acceleration, 0.0) * 0.5 * period, 0.0)
+            after = max(size + acceleration * period, 0.0)
+            self._ways[delay] += direction * 0.5 * (size + after) * period
+            self._speeds[delay] = direction * after
         self._time += period
         self._steps += 1
+
+
+def _sign(value: float) -> float:
+    """-1, 0 or 1."""
+    return math.copysign(1.0, value) if value else 0.0

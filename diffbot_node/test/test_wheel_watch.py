@@ -3,6 +3,7 @@
 
 import math
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -226,3 +227,43 @@ def test_no_robot_within_the_bounds_is_stopped(torques, mass, friction, late, co
         torque = 0.0 if i == 0 else commanded[i - 1]
         sample = JointSample(i * PERIOD, (seen, seen), (0.0, 0.0), (0.0, 0.0))
         assert watch.update(sample, (torque, torque)) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    wiring=st.sampled_from(("right", "both flipped", "swapped", "left flipped")),
+    counts=st.sampled_from((0, 256, 4096)),
+)
+def test_the_bound_that_settles_most_steps_hides_no_finding(seed, wiring, counts):
+    """With every window worked out at each step the findings are the same."""
+    watch, thorough = WheelWatch(ROBOT), WheelWatch(ROBOT)
+    thorough._energy._is_paid_for = lambda count: False
+    for sample, torque in wandering(seed, wiring, counts):
+        found = watch.update(sample, torque)
+        assert found == thorough.update(sample, torque)
+        if found:
+            watch.reset(), thorough.reset()
+
+
+def wandering(seed, wiring, counts):
+    """Samples and torques of a robot that is driven at random, each torque for some periods."""
+    random = Random(seed)
+    k = closed_form(ROBOT.model)
+    own, cross = ((k.k7 + side * ROBOT.wheels.half_track * k.k8) / RADIUS for side in (-1, 1))
+    angles, speeds, torque = [0.0, 0.0], [0.0, 0.0], (0.0, 0.0)
+    for step in range(150):
+        seen = [math.floor(a * counts / math.tau) * math.tau / counts if counts else a
+                for a in angles]  # fmt: skip
+        yield JointSample(step * PERIOD, tuple(seen), (0.0, 0.0), (0.0, 0.0)), torque
+        if random.random() < 0.1:
+            torque = random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0)
+        left, right = {
+            "right": torque,
+            "both flipped": (-torque[0], -torque[1]),
+            "swapped": torque[::-1],
+            "left flipped": (-torque[0], torque[1]),
+        }[wiring]
+        for side, (mine, others) in enumerate(((left, right), (right, left))):
+            speeds[side] = 0.98 * speeds[side] + PERIOD * (own * mine + cross * others)
+            angles[side] += PERIOD * speeds[side]

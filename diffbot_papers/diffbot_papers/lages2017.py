@@ -182,7 +182,7 @@ def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
             period ahead.
     """
     bits = [Prbs(REGISTER, at) for at in (start, start + 2 ** (REGISTER - 1))]
-    first, second = RecursiveLeastSquares(2), RecursiveLeastSquares(2)
+    first, second = RecursiveLeastSquares(), RecursiveLeastSquares()
     with closing(make_simulator("ideal", load_robot("twil"))) as engine:
         u, torque = np.array(engine.wheel_velocities()), (0.0, 0.0)
         for _ in range(round(seconds / LISTING_PERIOD)):
@@ -196,8 +196,8 @@ def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
                     engine.step(part, share * LISTING_PERIOD)
             u = np.array(engine.wheel_velocities())
             y = (u - before) / LISTING_PERIOD
-            first.update([before[1] ** 2, torque[0] + torque[1]], float(y[0]))
-            second.update([before[0] * before[1], torque[0] - torque[1]], float(y[1]))
+            first.update((before[1] ** 2, torque[0] + torque[1]), float(y[0]))
+            second.update((before[0] * before[1], torque[0] - torque[1]), float(y[1]))
     (k5, k7), (k6, k8) = first.theta.tolist(), second.theta.tolist()
     (p5, p7), (p6, p8) = np.diag(first.p).tolist(), np.diag(second.p).tolist()
     return Listing4((k5, k6, k7, k8), (p5, p6, p7, p8))

@@ -139,7 +139,8 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
             self.get_logger().error(f"parameter 'payload' refused at {stamp:g} s: {error}")
             self.exit_code = 1
         self._virtual.advance(command)
-        self._read_sensors()
+        if self.sensors.kept:
+            self._read_sensors()
 
     def _read_sensors(self) -> None:
         engine = self._virtual.engine

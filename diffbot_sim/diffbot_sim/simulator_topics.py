@@ -115,7 +115,9 @@ class JointTopic:
 
 
 class SimulatorTopics:
-    """`joint_states` and `clock`, once per control period.
+    """`joint_states` and `clock`, once per control period, in this order.
+
+    Who answers the state need not take the time of it before, which it has from the stamp.
 
     Args:
         node: publishes.
@@ -132,8 +134,8 @@ class SimulatorTopics:
 
     def publish_sample(self, sample: JointSample) -> None:
         """Publish the wheels' state and the time of it."""
-        self._clock.publish(ClockMessage(clock=to_stamp(sample.stamp)))
         self._joints.publish(sample)
+        self._clock.publish(ClockMessage(clock=to_stamp(sample.stamp)))
 
 
 def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str | None:

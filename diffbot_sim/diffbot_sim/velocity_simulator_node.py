@@ -166,9 +166,10 @@ class OdometryTopics:
     def publish(self, stamp: float, odometry: DriverOdometry) -> None:
         """Publish what the robot measures, and the time of it, s."""
         now = to_stamp(stamp)
-        self._clock.publish(ClockMessage(clock=now))
         fill_odometry(self._odometry, now, odometry)
+        # Before the clock: who answers it has the time from its stamp.
         self._odom.publish(self._odometry)
+        self._clock.publish(ClockMessage(clock=now))
         if self._tf is not None:
             fill_transform(self._transform, self._odometry)
             self._tf.publish(TFMessage(transforms=[self._transform]))

@@ -143,6 +143,7 @@ def simulate_identification(
 class _OpenLoop:
     """A torque signal as an Excitation: it watches no limit and learns nothing."""
 
+    learns = False
     guarded = 0
     information = math.nan
     predicted_information = math.nan

@@ -64,6 +64,7 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
                     torque = course.update(sample)
                 except ValueError as error:
                     assert "time step" in str(error)
+                course.follow_up()
             # The driver reports what it was told; the wires may do something else.
             sample = replace(virtual.advance(wires(torque)), effort=torque)
             farthest = max(farthest, *extent(outline(robot), engine.pose()))
@@ -157,6 +158,7 @@ def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, probl
     course = standing(Estimating(101, state))
     for step in range(101):
         course.update(at(step))
+        course.follow_up()
     assert (course.phase, course.problem) == (phase, problem)
 
 
@@ -176,3 +178,39 @@ def test_a_robot_that_is_pushed_while_it_is_stopped_knows_where_it_is():
     assert course.elapsed == before and course.phase is Phase.EXCITING
     course.update(at(step + 1, left, right))
     assert course.elapsed == pytest.approx(PERIOD)
+
+
+class Slow(Estimating):
+    """An Estimating that notes what came before each estimate."""
+
+    def __init__(self, said):
+        super().__init__(0, State.ESTIMATED)
+        self._said = said
+
+    def estimate(self):
+        self._said.append("estimate")
+        return super().estimate()
+
+
+@pytest.mark.parametrize(
+    ("kind", "until", "first"),
+    [("prbs", "", False), ("multisine", "", True), ("prbs", "K7 1%", True)],
+)
+def test_a_look_comes_after_the_torque_unless_the_torque_depends_on_it(kind, until, first):
+    said = []
+    own = ROBOT.excitation
+    course = Identification(
+        Slow(said),
+        make_excitation(kind, ROBOT, 0, prior=PRIOR),
+        ROBOT.geometry,
+        Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
+        5.0,
+        until=Precision.parse(until),
+    )
+    said.clear()
+    for step in range(100):
+        course.update(at(step))
+        said.append("torque")
+        course.follow_up()
+    assert said.count("estimate") == course.looks == 5
+    assert (said.index("estimate") < said.index("torque")) == first

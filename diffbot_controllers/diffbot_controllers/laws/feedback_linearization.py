@@ -6,6 +6,7 @@ from __future__ import annotations
 import cmath
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from arc_odometry import REST, Velocity
@@ -84,7 +85,7 @@ class PiDesign:
     def __post_init__(self) -> None:
         check_positive("PI design", settling_time=self.settling_time, damping=self.damping)
 
-    @property
+    @cached_property
     def natural_frequency(self) -> float:
         """Frequency wn, rad/s, with which the error has come down to 1 % at settling_time."""
         decay = -math.log(ACCURACY)

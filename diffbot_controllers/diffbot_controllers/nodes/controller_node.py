@@ -320,6 +320,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
     # Telemetry.
 
     def _publish_odometry(self) -> None:
+        self._feedback.odometry.settle()
         self._telemetry.publish_odometry(self._newest, self._feedback.odometry)
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:

@@ -52,7 +52,13 @@ TIE_BITS = 1e-3
 
 
 class Excitation(Protocol):
-    """Gives the torques that excite a robot."""
+    """Gives the torques that excite a robot.
+
+    Attributes:
+        learns: whether `learn` changes its torques.
+    """
+
+    learns: bool
 
     @property
     def guarded(self) -> int:
@@ -86,6 +92,7 @@ class PrbsExcitation:
         prbs: the guarded sequences.
     """
 
+    learns = False
     information = math.nan
     predicted_information = math.nan
 

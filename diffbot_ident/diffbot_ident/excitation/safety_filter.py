@@ -270,6 +270,8 @@ class FilteredExcitation:
         guarded: wheel torques that were replaced to keep to the limits.
     """
 
+    learns = True
+
     def __init__(
         self,
         policy: Policy,

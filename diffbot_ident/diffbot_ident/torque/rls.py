@@ -39,73 +39,95 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.torque.estimate import NAMES, Array, Estimate, State
 
+Symmetric = tuple[float, float, float]
+
 
 class RecursiveLeastSquares:
-    """Estimates theta of y = phi' theta + noise from one row (phi, y) after another.
+    """Estimates theta of y = phi' theta + noise, two parameters, from one row after another.
+
+    In plain floats: NumPy takes ten times as long for so few of them.
 
     Args:
-        size: number of parameters p, >= 1.
         initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared. Large
             means that the start value 0 is not trusted.
         window: rows over which the noise may be correlated, >= 1; 1 trusts it to be white.
+
+    Attributes:
+        samples: rows so far.
     """
 
-    def __init__(self, size: int, initial_covariance: float = 1e6, window: int = 20) -> None:
-        if size < 1:
-            raise ValueError(f"size = {size}: must be 1 or more parameters")
-        if not (np.isfinite(initial_covariance) and initial_covariance > 0.0):
+    def __init__(self, initial_covariance: float = 1e6, window: int = 20) -> None:
+        if not (math.isfinite(initial_covariance) and initial_covariance > 0.0):
             raise ValueError(f"initial_covariance = {initial_covariance}: must be finite and > 0")
         if window < 1:
             raise ValueError(f"window = {window}: must be 1 or more rows")
         self._initial_covariance = initial_covariance
-        self.theta: Array = np.zeros(size)
-        self.p: Array = initial_covariance * np.eye(size)
+        self._theta = (0.0, 0.0)
+        # P and Omega are symmetric: entries 11, 12, 22.
+        self._p: Symmetric = (initial_covariance, 0.0, initial_covariance)
+        self._omega: Symmetric = (0.0, 0.0, 0.0)
         self.samples = 0
         self._residual_sum = 0.0
         self._window = window
-        self._scores = deque([np.zeros(size)] * window, maxlen=window)
-        self._score_sum = np.zeros(size)
-        self._omega = np.zeros((size, size))
+        self._scores = deque([(0.0, 0.0)] * window, maxlen=window)
+        self._score_sum = (0.0, 0.0)
 
-    def update(self, phi: ArrayLike, y: float) -> float:
+    def update(self, phi: tuple[float, float], y: float) -> float:
         """Take in one row; returns the prediction error y - phi' theta, in the unit of y.
 
         Args:
-            phi: regressors, shape (size,).
+            phi: regressors.
             y: measured output.
 
         Raises:
             ValueError: the row is not finite or overflows; the estimate is unchanged.
         """
-        phi = np.asarray(phi, dtype=float)
-        # Absurd values overflow here; they are refused below with the others.
-        with np.errstate(over="ignore", invalid="ignore"):
-            error = y - float(phi @ self.theta)
-            p_phi = self.p @ phi
-            scale = 1.0 + float(phi @ p_phi)
-            theta = self.theta + p_phi * (error / scale)
-            # An outer product is symmetric to the last bit, so P stays symmetric.
-            p = self.p - np.outer(p_phi, p_phi) / scale
-            squared = error * error / scale
-        if not (np.isfinite(theta).all() and np.isfinite(p).all() and np.isfinite(squared)):
+        (x, z), (a, b), (p11, p12, p22) = phi, self._theta, self._p
+        error = y - (x * a + z * b)
+        px, pz = p11 * x + p12 * z, p12 * x + p22 * z
+        scale = 1.0 + (x * px + z * pz)
+        left = error / scale  # of the error, after this row has been taken in; scale >= 1
+        theta = (a + px * left, b + pz * left)
+        p = (p11 - px * px / scale, p12 - px * pz / scale, p22 - pz * pz / scale)
+        squared = error * left
+        # Absurd values have become infinite or NaN by now, and so has a sum with any of them.
+        if not math.isfinite(sum(theta) + sum(p) + squared):
             raise ValueError(
-                f"regressors {phi.tolist()} with output {y}: must be finite and of usual size"
+                f"regressors {list(phi)} with output {y}: must be finite and of usual size"
             )
-        self.theta, self.p = theta, p
+        self._theta, self._p = theta, p
         self._residual_sum += squared
-        # error / scale is the residual that is left after this row has been taken in.
-        score = phi * (error / scale)
-        self._score_sum += score - self._scores[0]
-        self._scores.append(score)
-        self._omega += np.outer(self._score_sum, self._score_sum) / self._window
+        self._add_score(x * left, z * left)
         self.samples += 1
         return error
+
+    def _add_score(self, x: float, z: float) -> None:
+        """Add phi e of a row to Omega."""
+        (old_x, old_z), (sum_x, sum_z) = self._scores[0], self._score_sum
+        self._scores.append((x, z))
+        sum_x, sum_z = sum_x + (x - old_x), sum_z + (z - old_z)
+        self._score_sum = sum_x, sum_z
+        (o11, o12, o22), window = self._omega, self._window
+        self._omega = (
+            o11 + sum_x * sum_x / window,
+            o12 + sum_x * sum_z / window,
+            o22 + sum_z * sum_z / window,
+        )
+
+    @property
+    def theta(self) -> Array:
+        """The parameters, shape (2,)."""
+        return np.array(self._theta)
+
+    @property
+    def p(self) -> Array:
+        """P of (59), shape (2, 2)."""
+        return _matrix(self._p)
 
     @property
     def noise_variance(self) -> float:
@@ -113,26 +135,32 @@ class RecursiveLeastSquares:
 
         The sum of error^2 / (1 + phi' P phi) over the updates is the residual sum of squares.
         """
-        surplus = self.samples - self.theta.size
-        return self._residual_sum / surplus if surplus > 0 else np.inf
+        surplus = self.samples - len(self._theta)
+        return self._residual_sum / surplus if surplus > 0 else math.inf
 
     @property
     def covariance(self) -> Array:
-        """Covariance of theta, shape (size, size), noise correlated over the window included."""
-        surplus = self.samples - self.theta.size
+        """Covariance of theta, shape (2, 2), noise correlated over the window included."""
+        surplus = self.samples - len(self._theta)
         if surplus <= 0:
-            return np.full_like(self.p, np.inf)
-        return self.p @ self._omega @ self.p * (self.samples / surplus)
+            return np.full((2, 2), np.inf)
+        covariance: Array = self.p @ _matrix(self._omega) @ self.p * (self.samples / surplus)
+        return covariance
 
     @property
     def variances(self) -> Array:
-        """Variances of theta, shape (size,); infinite where the rows do not fix a parameter.
+        """Variances of theta, shape (2,); infinite where the rows do not fix a parameter.
 
         A parameter counts as fixed when the rows have reduced its entry of P to a hundredth of
         the initial one.
         """
         fixed = np.diag(self.p) < 0.01 * self._initial_covariance
         return np.where(fixed, np.diag(self.covariance), np.inf)
+
+
+def _matrix(symmetric: Symmetric) -> Array:
+    p11, p12, p22 = symmetric
+    return np.array([[p11, p12], [p12, p22]])
 
 
 @dataclass(frozen=True)
@@ -275,8 +303,8 @@ class RlsEstimator:
 
     def reset(self) -> None:
         """Forget everything."""
-        self._linear = RecursiveLeastSquares(2, self._initial_covariance)
-        self._angular = RecursiveLeastSquares(2, self._initial_covariance)
+        self._linear = RecursiveLeastSquares(self._initial_covariance)
+        self._angular = RecursiveLeastSquares(self._initial_covariance)
         self._regression.reset()
         self._check.reset()
 

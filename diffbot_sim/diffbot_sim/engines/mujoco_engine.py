@@ -126,6 +126,7 @@ class MujocoSimulator:
         self._friction = WheelJointFriction(self._model, robot, self._speed)
         self._friction.load(self.parameters())
         self._drag = CasterDrag(robot, self.parameters())
+        self._inner_step = 0.0  # s; not set yet
         self._stand = self._settled()
         self.paused = False
         self.reset()
@@ -243,6 +244,9 @@ class MujocoSimulator:
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
 
     def _set_inner_step(self, inner_step: float) -> None:
+        if inner_step == self._inner_step:
+            return
+        self._inner_step = inner_step
         set_inner_step(self._model, inner_step, self._settings)
         self._friction.set_inner_step(inner_step)
 
