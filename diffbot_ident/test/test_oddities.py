@@ -3,15 +3,12 @@
 
 import numpy as np
 import pytest
-
 from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
 from arc_odometry import JointSample
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import (
-    BENT_DIFFERENCE,
-    BENT_SUM,
     DOMEGA,
     DRAG_OMEGA,
     DRAG_V,
