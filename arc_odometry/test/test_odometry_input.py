@@ -187,7 +187,7 @@ def test_a_gap_is_reported_and_counted():
 
 @pytest.mark.parametrize("last, said", [(40.0, "restart"), (0.06, "gap")])
 def test_encoders_that_begin_at_0_after_a_gap_are_no_way(last, said):
-    """A driver was started anew: 40 rad back would be a way of 4 m. Less than 0.1 rad may be one."""
+    """A driver was started anew: 40 rad back would be a way of 4 m. Below 0.1 rad it may be one."""
     samples = Samples(longest_gap=0.5)
     oddities = [samples.say(*s) for s in ((1.0, last - 0.01), (1.01, last), (12.0, 0.0))]
     assert oddities == ["", "", said]

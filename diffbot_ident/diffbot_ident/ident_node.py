@@ -306,7 +306,7 @@ class IdentNode(EffortNode[IdentParameters]):
             self._publish_diagnostics()
 
     def on_left_out(self, sample: JointSample) -> None:
-        """What it tells counts; of commands nobody knows which acted while this node stood still."""
+        """What it tells counts; which commands acted while this node stood still nobody knows."""
         self._newest = sample.stamp
         commands = self.values.effort_source == "commands"
         try:
