@@ -276,9 +276,9 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
-# Messages, a second of them at 100 Hz: those that wait while this process stands still tell of the
-# robot's way.
-DEPTH = 100
+# Messages, 0.3 s of them at 100 Hz: those that wait while this process stands still tell of the
+# robot's way. With more, one that cannot keep up with 1000 Hz would find old ones only.
+DEPTH = 30
 
 
 def subscribe_to_states(
