@@ -28,7 +28,7 @@ c = a (1 - a) / 2; so from the middle of one period to that of the next it gains
 
     (m + m_next) / 2 - c (tau_next - 2 tau + tau_before)
 
-Left out, held commands make K7 and K8 up to 0.25 % too large. The second difference of the means
+Left out, held commands make K7 and K8 some tenths of a per cent too large. The second difference of the means
 stands for that of the commands (integral_rows.BENT_SUM).
 
 A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
