@@ -28,8 +28,8 @@ c = a (1 - a) / 2; so from the middle of one period to that of the next it gains
 
     (m + m_next) / 2 - c (tau_next - 2 tau + tau_before)
 
-Left out, held commands make K7 and K8 some tenths of a per cent too large. The second difference of the means
-stands for that of the commands (integral_rows.BENT_SUM).
+Left out, held commands make K7 and K8 some tenths of a per cent too large. The second difference of
+the means stands for that of the commands (integral_rows.BENT_SUM).
 
 A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
 together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
