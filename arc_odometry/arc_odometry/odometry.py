@@ -365,6 +365,9 @@ class DiffOdometry:
 
 
 LONGEST_GAP = 0.5  # s of the stamps, default
+# After a gap angles of both wheels this near to 0, rad, where one was farther before, are those of
+# encoders that count anew. A robot that has rolled so exactly back would lose this way.
+NEAR_ZERO = 0.05
 
 
 class OddityKind(str, Enum):
@@ -375,6 +378,7 @@ class OddityKind(str, Enum):
     STAMP = "stamp"
     LATE = "late"
     RESET = "reset"
+    RESTART = "restart"
 
 
 class Oddity(NamedTuple):
@@ -419,7 +423,8 @@ class JointOdometry:
         - One sample earlier than its predecessor came late and is left out, as its way is in the
           predecessor's already. A second one in a row shows that time was reset.
         - The same stamp again is left out.
-        - A gap is taken for one arc.
+        - A gap is taken for one arc, but for one after which both angles begin at 0 again: the
+          driver was started anew. The sample is a new beginning then, the pose stays.
 
         Raises:
             ValueError: angles or stamp are not finite; nothing has changed then.
@@ -433,6 +438,15 @@ class JointOdometry:
         if sample.stamp < last:
             return self._earlier(sample, last)
         self._late = False
+        if sample.stamp - last > self._longest_gap and self._counts_anew(sample):
+            before = tuple(round(angle, 3) for angle in self.odometry.angles)
+            self._begin_anew(sample)
+            return Oddity(
+                OddityKind.RESTART,
+                f"the wheels' angles begin at 0 again, after {before} rad and "
+                f"{sample.stamp - last:.3f} s without a joint state: the robot's driver was "
+                "started anew; the pose stays, whatever way the robot went in between",
+            )
         try:
             self._feed(sample)
         except EncoderJumpError as error:
@@ -446,6 +460,11 @@ class JointOdometry:
                 "the way in between is taken for one arc; check the driver",
             )
         return None
+
+    def _counts_anew(self, sample: JointSample) -> bool:
+        """Whether both angles are near 0 and one of the last ones was not; NaN is not."""
+        near = all(abs(angle) <= NEAR_ZERO for angle in sample.position)
+        return near and any(abs(angle) > 2.0 * NEAR_ZERO for angle in self.odometry.angles)
 
     def _feed(self, sample: JointSample) -> None:
         self.odometry.update(sample.stamp, sample.position)

@@ -183,3 +183,22 @@ def test_a_gap_is_reported_and_counted():
     samples = Samples(longest_gap=0.5)
     assert [samples.say(*s) for s in ((1.0, 0.0), (1.5, 0.5), (2.1, 1.1))] == ["", "", "gap"]
     assert samples.x == pytest.approx(0.11)
+
+
+@pytest.mark.parametrize("last, said", [(40.0, "restart"), (0.06, "gap")])
+def test_encoders_that_begin_at_0_after_a_gap_are_no_way(last, said):
+    """A driver was started anew: 40 rad back would be a way of 4 m. Below 0.1 rad it may be one."""
+    samples = Samples(longest_gap=0.5)
+    oddities = [samples.say(*s) for s in ((1.0, last - 0.01), (1.01, last), (12.0, 0.0))]
+    assert oddities == ["", "", said]
+    before = 0.001 if said == "restart" else 0.1 * (0.01 - last)
+    assert samples.x == pytest.approx(before)
+    assert samples.say(12.01, 0.02) == ""
+    assert samples.x == pytest.approx(before + 0.002)
+
+
+def test_a_short_gap_to_0_is_a_way():
+    """Encoders wrap, and robots drive back to where they began."""
+    samples = Samples(longest_gap=0.5)
+    assert [samples.say(*s) for s in ((1.0, 1.0), (1.1, 0.5), (1.4, 0.0))] == ["", "", ""]
+    assert samples.x == pytest.approx(-0.1)

@@ -309,6 +309,15 @@ class IdentNode(EffortNode[IdentParameters]):
         if self._diagnostics_rate.due(sample.stamp):
             self._publish_diagnostics()
 
+    def on_left_out(self, sample: JointSample) -> None:
+        """What it tells counts; which commands acted while this node stood still nobody knows."""
+        self._newest = sample.stamp
+        commands = self.values.effort_source == "commands"
+        try:
+            (self.run.rest if commands else self.run.observe)(sample)
+        except ValueError as error:
+            self.complain(str(error))
+
     def on_stopped(self, sample: JointSample) -> None:
         """The run stands still until it is enabled again; its status says why.
 

@@ -234,6 +234,22 @@ class Identification:
         if self._look_due:
             self._look()
 
+    def observe(self, sample: JointSample) -> None:
+        """Take in a joint sample that no torque answers, as a newer one has come already.
+
+        Raises:
+            ValueError: the sample cannot be used.
+        """
+        if self.ended or self.phase is Phase.WAITING:
+            return
+        self._count(sample.stamp)
+        self._driven.interrupt()
+        try:
+            self._learn(sample)
+        except ValueError:
+            self._held_out.interrupt()
+            raise
+
     def rest(self, sample: JointSample) -> None:
         """Take in a joint sample while somebody has stopped the robot: only where it goes counts.
 

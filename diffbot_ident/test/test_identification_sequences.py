@@ -182,3 +182,24 @@ def test_a_course_that_is_stopped_before_its_first_sample_stays_so():
     for _ in range(2):
         checked.answer(robot.drive(checked.torque), robot)
     assert checked.course.problem == "not now"
+
+
+def test_samples_that_came_while_the_node_stood_still_are_learnt_from():
+    """A tenth of them has no answer of its own; skipped, 10 in a row break the estimator's row."""
+    estimates = []
+    for watches in (True, False):
+        course = make_course("prbs", False, 20.0, 0.0, 3)
+        robot, torque = Robot(np.random.default_rng(3), (1.0, 1.0), False), (0.0, 0.0)
+        for k in range(600):
+            sample = robot.drive(torque)
+            if k % 100 < 90:
+                try:
+                    torque = course.update(sample)
+                except ValueError:
+                    torque = (0.0, 0.0)
+            else:
+                torque = (0.0, 0.0)
+                if watches:
+                    course.observe(sample)
+        estimates.append(course.estimate.samples)
+    assert estimates[0] > 580 > 560 > estimates[1]

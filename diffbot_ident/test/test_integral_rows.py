@@ -49,6 +49,22 @@ def test_gains_are_those_of_the_torques(steps, window, smoothing, wrap):
     np.testing.assert_allclose(rows[:, DOMEGA], K8 * rows[:, DIFFERENCE] @ now, atol=1e-7)
 
 
+def test_stamps_that_jitter_do_not_raise_the_gains():
+    """Stamps 0.3 ms off, as of a state that is stamped some time after it was read.
+
+    The mean of the periods' own velocities would be 0.18 % too large, and K7 with it.
+    """
+    generator = np.random.default_rng(11)
+    there = np.repeat(generator.uniform(-1.0, 1.0, (400, 2)), 20, axis=0)
+    held = (there.reshape(400, 1, 20, 2) * [[[1.0]], [[-1.0]]]).reshape(-1, 2)  # and back
+    samples = samples_of_linear_plant([(0.01, *pair) for pair in held], False)
+    samples[:, 0] += 3e-4 * generator.standard_normal(len(samples))
+    rows, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
+    for output, torques, gain in ((DV, SUM, K7), (DOMEGA, DIFFERENCE, K8)):
+        seen = rows[:, torques] @ delay_weights(0.0, 1)
+        assert seen @ rows[:, output] / (seen @ seen) == pytest.approx(gain, rel=5e-4)
+
+
 def test_integrals_of_a_known_motion():
     """v = 0.5 + 0.3 sin 4 t, omega = 2 cos 3 t: means of integrals, by a fine sum.
 

@@ -3,8 +3,11 @@
 
 import numpy as np
 import pytest
+from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
+from arc_odometry import JointSample
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit
+from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import (
     DOMEGA,
     DRAG_OMEGA,
@@ -14,6 +17,7 @@ from diffbot_ident.torque.integral_rows import (
     SLOW_LEFT,
     SLOW_RIGHT,
     TORQUES,
+    MotionScale,
     RowSums,
     kernels,
 )
@@ -22,6 +26,7 @@ from diffbot_ident.torque.oddities import (
     DIRECTION,
     DRAG,
     MIN_PROBABILITY,
+    WITHIN,
     doubtful_oddity,
     extra_columns,
     likely_oddities,
@@ -30,6 +35,7 @@ from diffbot_ident.torque.torque_delay import delay_columns
 
 WINDOW, SMOOTHING = 10, 5
 PATTERNS = {DIRECTION: (ONE,), BREAKAWAY: (SLOW_LEFT, SLOW_RIGHT), DRAG: (DRAG_V, DRAG_OMEGA)}
+COUNT = 2.0 * np.pi / 4096  # of the encoders, rad
 
 
 def sums(seed, pattern=(), size=0.2, count=4000):
@@ -54,9 +60,61 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     return found.delayed(0.0)
 
 
+def managed_samples(seed, late, means):
+    """Samples every 10 ms of the linear plant under a controller manager, 25 s of them.
+
+    Args:
+        seed: of the commands, which are held for 0.2 s.
+        late: share of a period after which a new command acts.
+        means: whether efforts are the means of the periods; else the commands.
+    """
+    held = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (125, 2)), 20, axis=0)
+    before = np.concatenate((np.zeros((1, 2)), held[:-1]))
+    acting = np.stack((before, held), axis=1).reshape(-1, 2)
+    lasting = np.tile((0.01 * late, 0.01 * (1.0 - late)), len(held))
+    plant = samples_of_linear_plant(zip(lasting, *acting.T, strict=True))
+    told = late * before + (1.0 - late) * held if means else held
+    for sample, effort in zip(list(plant)[2::2], told.tolist(), strict=True):
+        angles = np.floor(np.array(sample.position) / COUNT) * COUNT
+        yield JointSample(sample.stamp, tuple(angles.tolist()), (0.0, 0.0), tuple(effort))
+
+
+@pytest.mark.parametrize("late", [0.1, 0.25, 0.5, 0.9])
+def test_torques_that_change_within_a_period_do_not_shift_the_gains(late):
+    """ros2_control's hardware tells the mean of a period in which its torque has changed.
+
+    Taken for constant, it made K7 and K8 0.1 to 0.2 % too large, outside of their intervals.
+    """
+    errors = []
+    for seed in range(4):
+        estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
+        for sample in managed_samples(seed, late, means=True):
+            estimator.update(sample)
+        found = estimator.estimate()
+        wrong = np.array(found.values[2:]) - (K7, K8)
+        errors.append(wrong / np.sqrt(found.variances[2:]))
+    # Eight normal errors: their rms is beyond 1.7 less than once in 200.
+    assert np.sqrt(np.mean(np.square(errors))) < 1.7
+
+
+def test_commands_that_act_late_are_known_by_their_delay():
+    estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
+    for sample in managed_samples(5, 0.25, means=False):
+        estimator.update(sample)
+    found = estimator.estimate()
+    assert found.delay == pytest.approx(0.25, abs=0.03)
+    np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=8e-4)
+    assert found.warnings[1:] == ()
+
+
 def test_nothing_is_found_where_nothing_is():
-    """20 seeds; each of four patterns is named by chance once in more than 10 000 runs."""
-    assert [likely_oddities(sums(seed)) for seed in range(20)] == [()] * 20
+    """20 seeds; each of four patterns is named by chance once in more than 10 000 runs.
+
+    WITHIN, which no warning names and which costs little, is taken in by chance once in 44.
+    """
+    found = [likely_oddities(sums(seed)) for seed in range(20)]
+    assert [set(oddities) - {WITHIN} for oddities in found] == [set()] * 20
+    assert sum(WITHIN in oddities for oddities in found) <= 3
 
 
 @pytest.mark.parametrize("oddity", PATTERNS, ids=["direction", "breakaway", "drag"])

@@ -131,6 +131,12 @@ class Law(Protocol):
     def on_refused(self, sample: Any) -> None:
         """Called after zero was commanded because the sample was refused."""
 
+    def on_left_out(self, sample: Any) -> None:
+        """Called with a good sample that has no answer, as a newer one came; zero is commanded.
+
+        What it tells of the robot's way is not lost.
+        """
+
     def on_stopped(self, sample: Any) -> None:
         """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
 
@@ -286,15 +292,25 @@ class CommandLoop:
         """Stop where the states of this robot come from two sources."""
         outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
         finding = self.states.take(stamp, outline, self._age.heard, sender)
-        if finding is not None and finding.sure and self.guard.may_command:
+        if finding is None or not self.guard.may_command:
+            return
+        if finding.sure:
             self.output.stop_for_another(self.states.two_sources(finding))
+        elif finding.replaced and self.guard.began and not self.clock.is_simulated:
+            # A person may be at the robot by now, whose wheels and angles may be elsewhere.
+            self.output.stop(
+                f"another publisher tells {self.states.topic}: the robot's driver was started "
+                "anew, or a second one runs; look whether the robot may move"
+            )
 
     def _take(self, stamp: float, sample: Any) -> None:
         """Let a new state, or the ValueError in its place, wait for its answer."""
         if self._pending is not None:
             self._name_newest()
             older = f"a newer {self.robot.state_name} came while this process stood still"
-            self._leave_out(self._law.awaits(self._pending) or older)
+            why = self._law.awaits(self._pending) or older
+            self._law.on_left_out(self._pending)
+            self._leave_out(why)
             self._pending = None
         self.guard.begin()
         self._age.take(stamp)

@@ -61,10 +61,12 @@ class Finding(NamedTuple):
     Attributes:
         text: what was seen, as part of a sentence.
         sure: whether no single source does that.
+        replaced: whether another publisher goes on alone: a driver was started anew.
     """
 
     text: str
     sure: bool
+    replaced: bool = False
 
 
 class _Line:
@@ -153,6 +155,7 @@ class SourceWatch:
         self._signs: deque[float] = deque()  # when messages were too many, s
         self._spikes: deque[float] = deque()
         self._doubt, self._doubted = "", 0.0
+        self._replaced: float | None = None  # when another publisher began, s
 
     @property
     def knows_senders(self) -> bool:
@@ -174,13 +177,16 @@ class SourceWatch:
             What speaks for a second source; None: nothing new.
         """
         finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)
+        if finding is None and self._replaced is not None and now - self._replaced > SETTLING:
+            self._replaced = None
+            finding = Finding("another publisher tells them now", False, replaced=True)
         if finding is not None:
             self._doubt, self._doubted = finding.text, now
         return finding
 
     def doubt(self, now: float) -> str:
         """Why zero has to be commanded for now; empty where nothing speaks for a second source."""
-        if self._doubt and now - self._doubted > SETTLING:
+        if self._doubt and self._replaced is None and now - self._doubted > SETTLING:
             self._doubt = ""
         return self._doubt
 
@@ -193,8 +199,10 @@ class SourceWatch:
         if before in (None, sender):
             return None
         if last is not None and now - last <= RECENT:
+            self._replaced = None
             return Finding("two publishers take turns", True)
         self._heard = {key: at for key, at in self._heard.items() if now - at <= RECENT}
+        self._replaced = now
         return Finding("another publisher has begun to tell them", False)
 
     def _by_content(
@@ -271,7 +279,9 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
-DEPTH = 10  # messages
+# Messages, 0.3 s of them at 100 Hz: those that wait while this process stands still tell of the
+# robot's way. With more, one that cannot keep up with 1000 Hz would find old ones only.
+DEPTH = 30
 
 
 def subscribe_to_states(

@@ -102,7 +102,11 @@ def test_a_driver_that_is_started_anew_is_one_source():
     found = []
     for now, stamp, values in lone(2.0):
         found.append(watch.update(stamp + 50.0, values, now + 1.5, "new"))
-    assert not found[0].sure and found[1:] == [None] * (len(found) - 1)
+        assert watch.doubt(now + 1.5) or any(finding.replaced for finding in found if finding)
+    later = [finding for finding in found[1:] if finding is not None]
+    assert not found[0].sure and not found[0].replaced
+    assert [finding.replaced for finding in later] == [True] and not later[0].sure
+    assert later[0] in found[:40]  # and no state between is answered by more than zero
 
 
 def test_a_sender_that_comes_back_after_long_is_one_source():
@@ -118,8 +122,9 @@ def test_a_doubt_ends_when_nothing_more_comes():
     watch.update(1.0, (0.0, 0.0), 0.0, "a")
     assert watch.knows_senders and not watch.doubt(0.0)
     watch.update(1.5, (0.0, 0.0), 0.5, "b")
-    assert watch.doubt(0.49 + SETTLING) and not watch.doubt(0.51 + SETTLING)
-    assert not watch.doubt(0.5)
+    assert watch.doubt(0.49 + SETTLING)
+    watch.update(1.6, (0.0, 0.0), 0.51 + SETTLING, "b")  # alone: the driver was started anew
+    assert watch.doubt(0.52 + SETTLING) and not watch.doubt(0.52 + 2.0 * SETTLING)
 
 
 def spoilt(messages, at, change):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A commanding node whose robot's states come from two, with bad stamps, or after a stop."""
 
+import time
+
 import pytest
 
 rclpy = pytest.importorskip("rclpy")
@@ -11,7 +13,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from diffbot_node.running import _make_executor  # noqa: E402
-from diffbot_node.source_watch import WithSender  # noqa: E402
+from diffbot_node.source_watch import SETTLING, WithSender  # noqa: E402
 
 ZERO = (0.0, 0.0)
 WHEELS = ["left_wheel_joint", "right_wheel_joint"]
@@ -78,6 +80,24 @@ def test_a_second_publisher_of_the_wheels_stops_it_until_it_is_enabled(graph):
     assert graph.say() == ZERO
     why = graph.node.stopped_by
     assert "two sources" in why and "2 publish /joint_states" in why and "/robot" in why
+
+
+def test_a_driver_that_is_started_anew_stops_it_until_it_is_enabled(graph):
+    """It went on by itself, whoever was at the robot meanwhile."""
+    drive(graph)
+    if not graph.node.loop.states.knows_senders:
+        pytest.skip("rclpy before Kilted does not say who sends")
+    graph.robot.destroy_publisher(graph.states)
+    graph.states = graph.robot.create_publisher(JointState, "joint_states", 10)
+    graph.spin_until(graph.states.get_subscription_count, "the new driver to match")
+    graph.say()
+    end = time.monotonic() + 2.0 * SETTLING
+    while time.monotonic() < end:
+        assert graph.say() == ZERO
+    assert "started anew" in graph.node.stopped_by
+    assert graph.node.loop.guard.enable() == ""
+    while graph.say() != TORQUE:
+        assert time.monotonic() < end + 5.0
 
 
 def test_a_publisher_of_other_joints_is_welcome(graph):

@@ -298,15 +298,22 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         self.law.reset()
         self._publish_odometry()
 
+    def on_left_out(self, sample: JointSample) -> None:
+        """Odometry goes on: one arc over all that came while this process stood still is wrong."""
+        self._count_way(sample)
+
     def on_stopped(self, sample: JointSample) -> None:
         """Somebody may push the robot about: odometry goes on, and the law starts anew."""
         self._dt = 0.0
+        self._count_way(sample)
+        self.law.reset()
+        self._publish_odometry()
+
+    def _count_way(self, sample: JointSample) -> None:
         try:
             self.advance_to(sample.stamp, self._feedback.update(sample, self.commanded).oddity)
         except ValueError as error:
             self.complain(str(error))
-        self.law.reset()
-        self._publish_odometry()
 
     def close(self) -> None:
         """On every way out: zero torque first, then say why, and keep what was learnt."""

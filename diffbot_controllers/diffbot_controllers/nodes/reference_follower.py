@@ -329,6 +329,8 @@ class ReferenceFollower(CommandNode[R_co]):
         if oddity is None or oddity.kind is not OddityKind.LATE:
             self._newest = stamp
         if oddity is not None:
+            if oddity.kind is OddityKind.RESTART and not self.loop.clock.is_simulated:
+                self.loop.output.stop(oddity.text)
             raise ValueError(oddity.text)
 
     def begin(self, stamp: float) -> bool:

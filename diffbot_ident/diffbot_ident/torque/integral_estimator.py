@@ -520,7 +520,7 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
-        found += [oddity.warning for oddity in self._oddities]
+        found += [oddity.warning for oddity in self._oddities if oddity.warning]
         return (*found, *self._residuals.warnings())
 
     def _best_delay(self) -> _Delay:

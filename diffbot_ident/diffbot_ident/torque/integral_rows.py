@@ -52,11 +52,12 @@ Flags = NDArray[np.bool_]
 
 # Columns of a row: regressors, which are integrals over the window, and the two outputs.
 OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
-# What a friction would add that the model does not know of, see integral_estimator: duration, the
-# signs of the wheels' speeds at low speed, and the direction of the motion over the floor; and v^2,
-# which wheels that differ bring into domega/dt.
-ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED = range(8, 14)
-TORQUES = 14
+# What the model does not know of, see oddities: duration, the signs of the wheels' speeds at low
+# speed, and the direction of the motion over the floor; v^2, which wheels that differ bring into
+# domega/dt; and the second differences of the torques' sum and difference, which torques that
+# change within a period bring in.
+ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED, BENT_SUM, BENT_DIFFERENCE = range(8, 16)
+TORQUES = 16
 # Torques of the wheels that acted some time earlier, late ones last; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
@@ -123,14 +124,14 @@ class IntegralRows:
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool)
-        steps, turning = self._steps(samples, response)
-        inner = moving_sum(steps, self.window)
-        rows = moving_sum(inner, self.smoothing) / self.smoothing
+        steps, turning, period = self._steps(samples, response)
+        ends = _means(steps, period, self.smoothing)
+        rows = ends[self.window :] - ends[: -self.window]
         turns = moving_sum((~turning).astype(float)[:, None], self.window + self.smoothing - 1)
         return rows, turns[:, 0] == 0.0
 
-    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags]:
-        """The columns from the middle of each period to that of the next."""
+    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Array]:
+        """The columns from each period's middle to that of the next; turning; n + 1 periods, s."""
         fine = self.fine
         kept = samples[fine - 1 :: fine]
         period = np.diff(kept[:, 0])
@@ -161,11 +162,12 @@ class IntegralRows:
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
         self._add_oddities(steps, wheels, at)
         self._add_torques(steps, pair, first)
+        steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = np.diff(whole[first - 1 : last + 1], 2, axis=0)
         steps[:, DV] = np.diff(v.mean)[at]
         steps[:, DOMEGA] = np.diff(omega.mean)[at]
         sign = np.sign(wheels.begin) + np.sign(wheels.end)
         turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
-        return steps, turning[at]
+        return steps, turning[at], period[first : last + 1]
 
     def _add_oddities(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
         """Columns of frictions that the model does not know of."""
@@ -221,6 +223,27 @@ def _mean_product(x: _Velocity, y: _Velocity) -> Array:
     gained = 0.5 * (x_before * y_after + x_after * y_before)
     bent = x.at_boundary() * jump_y + y.at_boundary() * jump_x
     return near - bent / 12.0 + 5.0 / 12.0 * gained - jump_x * jump_y / 48.0
+
+
+def _means(steps: Array, period: Array, count: int) -> Array:
+    """Means over time, each over `count` periods, of what has gathered by their middles.
+
+    A velocity's is the way over the time: stamps that jitter by e shift it by e / (count period),
+    where the mean of the periods' own velocities would be too large by 2 (e / period)^2.
+
+    Args:
+        steps: from each period's middle to that of the next, shape (n, columns).
+        period: length of each period, s, shape (n + 1,).
+        count: periods of a mean, >= 1.
+
+    Returns:
+        Shape (n + 2 - count, columns), but for a number that all have in common.
+    """
+    gathered = np.zeros((len(steps) + 1, steps.shape[1]))
+    np.cumsum(steps, axis=0, out=gathered[1:])
+    lasting = period[:, None]
+    found: Array = moving_sum(lasting * gathered, count) / moving_sum(lasting, count)
+    return found
 
 
 def turns(angles: Array) -> Array:

@@ -21,6 +21,16 @@ a centre of mass beside the middle, bring in the same columns. Left out, D moves
 what it moves omega by, and the yaw rate of a robot that is kept in its room turns back: residuals
 of rows that follow each other correlate like differences of it, down to -1/2.
 
+Beside these frictions, torques that change within a period: a command that acts late by the share a
+of a period gives it the mean m = a tau_before + (1 - a) tau, which efforts tell. The mean over the
+period of what has gathered by torque is not m / 2 then, but less by c (tau - tau_before), with
+c = a (1 - a) / 2; so from the middle of one period to that of the next it gains, per second,
+
+    (m + m_next) / 2 - c (tau_next - 2 tau + tau_before)
+
+Left out, held commands make K7 and K8 some tenths of a per cent too large. The second difference of
+the means stands for that of the commands (integral_rows.BENT_SUM).
+
 A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
 together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
 explain it, the intervals grow by what its parameters cost, and a warning names it.
@@ -40,6 +50,8 @@ import numpy as np
 
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisFit, ExtraColumns, fit
 from diffbot_ident.torque.integral_rows import (
+    BENT_DIFFERENCE,
+    BENT_SUM,
     DIFFERENCE,
     DRAG_OMEGA,
     DRAG_V,
@@ -61,7 +73,7 @@ class Oddity:
     Attributes:
         linear: columns that explain it in dv/dt; of torques those of a single delay.
         angular: the same in domega/dt.
-        warning: what it is and what to do.
+        warning: what it is and what to do; empty where there is nothing to do.
         floor: relative standard deviation that it leaves in K5..K8, as its columns describe it
             roughly; 0 where they do so exactly.
         friction_factor: on the standard deviations of the wheels' friction, >= 1, which its columns
@@ -104,9 +116,15 @@ UNEVEN = Oddity(
     "calibrate) and the torques of both motors",
 )
 ODDITIES = (DIRECTION, BREAKAWAY, DRAG, UNEVEN)
+# No friction, and nothing to warn of: ros2_control's hardware tells the mean torque of a period in
+# which a new command has begun to act.
+WITHIN = Oddity((BENT_SUM,), (BENT_DIFFERENCE,), "")
 # Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
 # chance that happens in fewer than one of 10 000 runs.
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
+# Standard deviations beyond which torques are taken to change within a period. Fewer than for the
+# patterns above: unseen, it shifts K7 and K8 by as many of theirs, seen in vain it costs little.
+LIKELY_WITHIN = 2.0
 
 
 def extra_columns(found: tuple[Oddity, ...]) -> ExtraColumns:
@@ -116,11 +134,31 @@ def extra_columns(found: tuple[Oddity, ...]) -> ExtraColumns:
 
 
 def likely_oddities(sums: RowSums) -> tuple[Oddity, ...]:
-    """The patterns that are there, the strongest first.
+    """The patterns that are there, the strongest first, and WITHIN last.
 
     Args:
         sums: of the rows, with the torques of one delay.
     """
+    found = _sure_oddities(sums)
+    return (*found, WITHIN) if _bend(sums, found) > LIKELY_WITHIN else found
+
+
+def _bend(sums: RowSums, found: tuple[Oddity, ...]) -> float:
+    """By how many standard deviations c of the module's text exceeds 0, from both axes."""
+    weight = weighted = 0.0
+    for axis, before, own in zip(
+        (LINEAR, ANGULAR), extra_columns(found), extra_columns((WITHIN,)), strict=True
+    ):
+        fitted = fit(sums, axis, None, (*before, *own))
+        gain, variance = float(fitted.theta[1]), float(fitted.covariance[-1, -1])
+        if variance > 0.0:
+            weight += gain**2 / variance
+            weighted -= gain * float(fitted.theta[-1]) / variance
+    return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
+
+
+def _sure_oddities(sums: RowSums) -> tuple[Oddity, ...]:
+    """Those that a warning names, the strongest first."""
     found: tuple[Oddity, ...] = ()
     # None of them alone explains more than all of them together.
     if _statistic(sums, (), ODDITIES) < SURE_PATTERN + 2.0 * SURE_COLUMN:

@@ -215,13 +215,23 @@ def _silent(subject: Subject, engine: str) -> Outcome:
 
 
 def _driver_restarts(subject: Subject, engine: str) -> Outcome:
-    """Another process tells the states from now on; the old one's publisher is still counted."""
+    """Another process tells the states from now on; the old one's publisher is still counted.
+
+    A person may be at the robot by now: it stands until somebody enables it.
+    """
     with Scene(subject, engine) as scene:
         scene.advance(FAULT)
         robot = scene.robot
         robot.states = scene.bus.publisher(robot.states.msg_type, subject.states)
-        scene.advance(FAULT + 3.0)
-        return _unstopped(scene)
+        scene.advance(FAULT + SECONDS)
+        stopped = scene.member.node.stopped_by
+        found = [] if "started anew" in stopped else [f"stopped by '{stopped}'"]
+        outcome = scene.zero(FAULT, scene.bus.time, "started anew", subject.states)
+        if not enable(scene, True):
+            found.append("not enabled")
+        scene.advance(scene.bus.time + 3.0)
+        after = scene.on(FAULT)
+        return replace(outcome, problems=(*outcome.problems, *found, *after.problems))
 
 
 def _glitches(subject: Subject, engine: str) -> Outcome:
@@ -283,7 +293,7 @@ ROWS = (
     ),
     *rows(ALONE, "an arm on the same topic", Promise.DRIVES_ON, DRIVERS, _other_joints),
     *rows(ALONE, "a publisher that is silent", Promise.DRIVES_ON, ALL, _silent),
-    *rows(ALONE, "the driver is started anew", Promise.DRIVES_ON, ALL, _driver_restarts),
+    *rows(ALONE, "the driver is started anew", Promise.ZERO, ALL, _driver_restarts),
     *rows(ALONE, "one glitch of each kind", Promise.DRIVES_ON, ALL, _glitches),
     *rows(ALONE, "states up to 30 ms late", Promise.DRIVES_ON, ALL, _jittering, ("ideal",)),
 )
