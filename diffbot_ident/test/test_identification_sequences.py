@@ -197,6 +197,7 @@ def test_samples_that_came_while_the_node_stood_still_are_learnt_from():
                     torque = course.update(sample)
                 except ValueError:
                     torque = (0.0, 0.0)
+                course.follow_up()
             else:
                 torque = (0.0, 0.0)
                 if watches:

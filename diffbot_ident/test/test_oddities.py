@@ -146,7 +146,7 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
             named.append(likely_oddities(own) == (DRAG,))
             doubt = doubtful_oddity(own, (), windows)
             doubts.append(doubt[1] if doubt is not None and doubt[0] is DRAG else 0.0)
-        assert not named[0] and doubts[0] == 0.0
+        assert not named[0] and doubts[0] < 0.5
         assert named[-1] and doubts[-1] > 0.99
         assert named == sorted(named)
         between = [p for p, sure in zip(doubts, named, strict=True) if not sure and p > 0.0]

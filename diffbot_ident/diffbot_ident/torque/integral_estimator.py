@@ -450,7 +450,7 @@ class _Regression:
     def _update_response(self) -> None:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
-            delay = self._best_delay().value
+            self._delay = delay = self._best_delay().value
             self._look_for_oddities(delay)
             axes = self._fit(delay, self._oddities)
             k7, k8 = (_known_gain(axis) for axis in axes)
