@@ -114,8 +114,8 @@ def test_delay_is_found_and_taken_into_account(delay):
 def test_intervals_do_not_grow_from_one_look_to_the_next(seed):
     """Encoders, exact torques, looks 0.2 s apart: deviations grow by 1.64 at most in 12 such runs.
 
-    That is where a pattern begins to count. They grew by 1.75 to 25 in 10 of the 12 while the delay's deviation was taken from the bend of
-    the likelihood's logarithm far away from its maximum.
+    That is where a pattern begins to count. They grew by 1.75 to 25 in 10 of the 12 while the
+    delay's deviation was taken from the bend of the likelihood's logarithm far from its maximum.
     """
     recorded = run(Setting(noise=0.0), seed, 12.0)
     estimator, looks = estimator_of(recorded), []
