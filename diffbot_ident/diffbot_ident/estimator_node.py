@@ -190,8 +190,9 @@ class EstimatorNode(Node):
 
     def _look_around(self) -> None:
         """Leave with the robot."""
-        if self.exit_code is None and (met := self._own_run.met()):
-            self.get_logger().error(met)
+        absent = self._own_run.left() if self._newest is None else ""
+        if self.exit_code is None and (why := self._own_run.met() or absent):
+            self.get_logger().error(why)
             self.exit_code = 1
         topic = self._joint_states.topic_name
         if self.values.leave_when_alone and self.exit_code is None:

@@ -154,8 +154,9 @@ class EffortWatchdogNode(Node):
 
     def _leave(self) -> None:
         """End when nobody publishes commands any more, or never did, and with a run that is met."""
-        if met := self._own_run.met():
-            self.get_logger().error(met)
+        absent = "" if self._controllers.met else self._own_run.left()
+        if why := self._own_run.met() or absent:
+            self.get_logger().error(why)
             self.exit_code = 1
         elif self.values.leave_when_alone:
             self.exit_code = self._controllers.leave(

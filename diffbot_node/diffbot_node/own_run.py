@@ -34,11 +34,13 @@ _CALLED = {
 }
 # What every simulator publishes, and no robot.
 TRUTH = "ground_truth"
-# How long a partner may take to be found after another run's, and after which one that is not to be
-# seen any more has left, s of wall time.
-FINDING_TIME, PARTING = 2.0, 1.0
-# A simulator that has met another run stays for so long, silent: who starts late finds out, s.
-REFUSAL_TIME = 5.0
+# How long a partner may take to be found at all, and once another run's has been found: DDS may need
+# some announcements, one each 3 s. s of wall time.
+COMING_TIME, FINDING_TIME = 30.0, 4.0
+# Who is not to be seen any more for so long has left, s of wall time.
+PARTING = 1.0
+# A simulator that has met another run stays for so long, silent, for the others to find out, s.
+REFUSAL_TIME = 10.0
 # The graph is asked for another run no more often than this, s of wall time.
 LOOK_PERIOD = 0.05
 
@@ -107,10 +109,13 @@ class OwnRun:
         return self._crowd()
 
     def left(self) -> str:
-        """Which partner was there and has gone; empty while none has."""
+        """Which partner has gone or has not come, so that nothing will begin; else empty."""
         for role in self._partners:
-            if self._away(role, role in self._seen and not self.has(role)) >= PARTING:
+            away = self._away(role, not self.has(role))
+            if role in self._seen and away >= PARTING:
                 return f"{_CALLED[role]} has gone"
+            if away >= COMING_TIME:
+                return f"{_CALLED[role]} has not come within {COMING_TIME:g} s of wall time"
         return ""
 
     def met(self) -> str:
