@@ -3,10 +3,10 @@
 
 Two runs in one ROS_DOMAIN_ID have nodes and topics of the same names, and each would take the
 other's for its own. So a launch file that starts a simulator makes up a name for its run, in the
-environment variable DIFFBOT_RUN of its nodes. The two that make a run what it is, the simulator and
-the node that commands it, are marked: by a publisher on the hidden topic `_run/r<name>/robot` or
-`_run/r<name>/commander`, on which nothing is ever said. It is made before the node's other topics,
-so others know of it no later than of these.
+environment variable DIFFBOT_RUN of its nodes. The simulator, the node that commands it and the one
+that reports are marked: by a publisher on the hidden topic `_run/r<name>/robot`, `/commander` or
+`/report`, on which nothing is ever said. It is made before the node's other topics, so others know
+of it no later than of these.
 
 A node begins nothing, and listens to nobody, before the partners of its own run are there; it ends
 when it meets another run. Without the variable (a real robot, nodes started by hand) and in a graph
@@ -27,10 +27,11 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Empty
 
 VARIABLE = "DIFFBOT_RUN"
-ROBOT, COMMANDER = "robot", "commander"
+ROBOT, COMMANDER, REPORT = "robot", "commander", "report"
 _CALLED = {
     ROBOT: "the simulator of this run",
     COMMANDER: "the node of this run that commands the robot",
+    REPORT: "the report of this run",
 }
 # What every simulator publishes, and no robot.
 TRUTH = "ground_truth"
@@ -64,7 +65,7 @@ class OwnRun:
 
     Args:
         node: looks.
-        role: ROBOT or COMMANDER; empty: it is neither.
+        role: ROBOT, COMMANDER or REPORT; empty: it is none of them.
 
     Attributes:
         named: whether nodes of other runs can be told from its own.
@@ -79,9 +80,11 @@ class OwnRun:
         self.named = bool(name)
         self._marks = {
             other: node.resolve_topic_name(f"_run/r{name}/{other}") if name else ""
-            for other in (ROBOT, COMMANDER)
+            for other in _CALLED
         }
-        self._partners = [other for other in self._marks if other != role]
+        # Nothing begins without the first two; not every run has a report.
+        self._partners = [other for other in (ROBOT, COMMANDER) if other != role]
+        self._leaving = [*self._partners, *([REPORT] if role == COMMANDER else [])]
         self._mark: Publisher[Any] | None = None
         if name and role:
             self._mark = node.create_publisher(Empty, self._marks[role], 1)
@@ -110,11 +113,11 @@ class OwnRun:
 
     def left(self) -> str:
         """Which partner has gone or has not come, so that nothing will begin; else empty."""
-        for role in self._partners:
+        for role in self._leaving:
             away = self._away(role, not self.has(role))
             if role in self._seen and away >= PARTING:
                 return f"{_CALLED[role]} has gone"
-            if away >= COMING_TIME:
+            if role in self._partners and away >= COMING_TIME:
                 return f"{_CALLED[role]} has not come within {COMING_TIME:g} s of wall time"
         return ""
 

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from diffbot_description import load_robot
 from diffbot_node import RobotParameters, declare, parameter, results_folder
-from diffbot_node.own_run import OwnRun
+from diffbot_node.own_run import REPORT, OwnRun
 from diffbot_node.running import told_failures
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
@@ -131,7 +131,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
 
     def __init__(self, name: str, parameters: type[P]) -> None:
         super().__init__(name)
-        self._own_run = OwnRun(self)
+        self._own_run = OwnRun(self, REPORT)
         self.exit_code: int | None = None
         self.values: P = declare(self, parameters)
         self.robot = load_robot(self.values.robot)

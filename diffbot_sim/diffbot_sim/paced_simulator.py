@@ -369,7 +369,8 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._go_on()
         if self._is_refused():
             return
-        if self.exit_code is None and self.values.leave_when_alone:
+        begun = self._obeyed or not self._own_run.named
+        if self.exit_code is None and self.values.leave_when_alone and begun:
             self.exit_code = self._commanders.exit_code()
         if self.exit_code is not None:
             return
@@ -392,11 +393,14 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                 )
 
     def _is_refused(self) -> bool:
-        """Whether another run was met, or somebody else who publishes the robot's states."""
-        rival = None if self._refused is not None else second_publisher(self, self._states)
-        if rival and self.exit_code is None:
-            self._refused = time.monotonic()
-            self.get_logger().error(rival)
+        """Whether somebody else publishes the robot's states, or its run ended before it began."""
+        if self._refused is None and self.exit_code is None:
+            why = second_publisher(self, self._states)
+            if self._own_run.named and not self._obeyed:
+                why = why or self._own_run.left()
+            if why:
+                self._refused = time.monotonic()
+                self.get_logger().error(why)
         if self._refused is None:
             return False
         stays = REFUSAL_TIME if self._own_run.named else 0.0
