@@ -35,8 +35,8 @@ _CALLED = {
 }
 # What every simulator publishes, and no robot.
 TRUTH = "ground_truth"
-# How long a partner may take to be found at all, and once another run's has been found: DDS may need
-# some announcements, one each 3 s. s of wall time.
+# How long a partner may take to be found at all, and once another run's has been found, s of wall
+# time: DDS announces a process each 3 s, and an announcement may get lost.
 COMING_TIME, FINDING_TIME = 30.0, 4.0
 # Who is not to be seen any more for so long has left, s of wall time.
 PARTING = 1.0
