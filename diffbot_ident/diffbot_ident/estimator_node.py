@@ -27,7 +27,7 @@ from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
-from diffbot_node.own_run import OwnRun
+from diffbot_node.own_run import ESTIMATOR, OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 
@@ -109,7 +109,7 @@ class EstimatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("dynamics_estimator")
-        self._own_run = OwnRun(self)
+        self._own_run = OwnRun(self, ESTIMATOR)
         self.exit_code: int | None = None
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)

@@ -3,10 +3,10 @@
 
 Two runs in one ROS_DOMAIN_ID have nodes and topics of the same names, and each would take the
 other's for its own. So a launch file that starts a simulator makes up a name for its run, in the
-environment variable DIFFBOT_RUN of its nodes. The simulator, the node that commands it and the one
-that reports are marked: by a publisher on the hidden topic `_run/r<name>/robot`, `/commander` or
-`/report`, on which nothing is ever said. It is made before the node's other topics, so others know
-of it no later than of these.
+environment variable DIFFBOT_RUN of its nodes. The simulator, the node that commands it, and those
+that this one waits for (report, estimator) are marked: by a publisher on a hidden topic such as
+`_run/r<name>/robot`, on which nothing is ever said. It is made before the node's other topics, so
+others know of it no later than of these.
 
 A node begins nothing, and listens to nobody, before the partners of its own run are there; it ends
 when it meets another run. Without the variable (a real robot, nodes started by hand) and in a graph
@@ -27,11 +27,12 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Empty
 
 VARIABLE = "DIFFBOT_RUN"
-ROBOT, COMMANDER, REPORT = "robot", "commander", "report"
+ROBOT, COMMANDER, REPORT, ESTIMATOR = "robot", "commander", "report", "estimator"
 _CALLED = {
     ROBOT: "the simulator of this run",
     COMMANDER: "the node of this run that commands the robot",
     REPORT: "the report of this run",
+    ESTIMATOR: "the estimator of this run",
 }
 # What every simulator publishes, and no robot.
 TRUTH = "ground_truth"
@@ -65,7 +66,7 @@ class OwnRun:
 
     Args:
         node: looks.
-        role: ROBOT, COMMANDER or REPORT; empty: it is none of them.
+        role: ROBOT, COMMANDER, REPORT or ESTIMATOR; empty: it is none of them.
 
     Attributes:
         named: whether nodes of other runs can be told from its own.
@@ -82,9 +83,10 @@ class OwnRun:
             other: node.resolve_topic_name(f"_run/r{name}/{other}") if name else ""
             for other in _CALLED
         }
-        # Nothing begins without the first two; not every run has a report.
+        # Nothing begins without the first two; not every run has the others.
         self._partners = [other for other in (ROBOT, COMMANDER) if other != role]
-        self._leaving = [*self._partners, *([REPORT] if role == COMMANDER else [])]
+        others = [REPORT, ESTIMATOR] if role == COMMANDER else []
+        self._leaving = [*self._partners, *others]
         self._mark: Publisher[Any] | None = None
         if name and role:
             self._mark = node.create_publisher(Empty, self._marks[role], 1)

@@ -31,7 +31,7 @@ from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.presence import Presence
-from diffbot_node.stamps import answers, create_wall_timer
+from diffbot_node.stamps import NOTHING, answers, create_wall_timer
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
@@ -316,9 +316,11 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._commanders.heard(sender)
         if self._refused is not None or (not self._obeyed and self._own_run.missing()):
             return
-        self._obeyed = True
         if self.values.lock_step and not answers(named, self.stamp):
             return
+        # Zero of a node that ends before it began is no beginning.
+        self._obeyed = self._obeyed or named != NOTHING
+        self._commanders.presence.met = True
         self._command = (0.0, 0.0) if self._conflict else command
         if self.values.lock_step:
             self._waits = True
