@@ -6,13 +6,16 @@ All pairs of the launch files that drive an embedded robot, in the order of a se
 has a domain of its own, and both have to leave what a lone run of the same arguments leaves. With
 --shared both get one ROS_DOMAIN_ID; who meets another is then right as well when it is refused: it
 begins to end, with a status other than 0, at the latest 2 s after a node that looks on has seen two
-publishers of one topic that a robot has only once, and claims nothing ("completed").
+publishers of one topic that a robot has only once, and claims nothing ("completed"). With --nodes
+they share a domain, too, and each node is started by itself, as `ros2 launch` and people do: nobody
+refuses a second run there, and nobody ends the rest of one that fails, so the nodes have to find
+out and to end alone, at the latest 15 s after the meeting.
 
 Either way no process may be left. Printed for each pair is how each ended, its wall time, and what
 differs from the lone run; the exit status is 1 when anything is not as it has to be.
 
-    ./diffbot python benchmarks/meetings.py [--pairs 21] [--shared] [--seed 0] [--apart 0.0]
-        [--only ident,pose] [--tolerance 0] [--output meetings.json]
+    ./diffbot python benchmarks/meetings.py [--pairs 21] [--shared | --nodes] [--seed 0]
+        [--apart 0.0] [--only ident,pose] [--tolerance 0] [--output meetings.json]
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_bringup import domains
+from diffbot_bringup.xml_launch.arguments import understand
+from diffbot_bringup.xml_launch.resolver import Resolver
 
 LAUNCHES = {
     "ident": ("sim:=ideal", "duration:=5", "verification:=2"),
@@ -48,10 +53,13 @@ LAUNCHES = {
 ONCE = ("joint_states", "odom", "clock", "ground_truth", "effort_controller/commands", "cmd_vel")
 """Topics of which a robot has one publisher."""
 REFUSED_WITHIN = 2.0  # s of wall time after the meeting
+ENDED_WITHIN = 15.0  # s of wall time after it, for nodes that nobody ends
 PATIENCE = 120.0  # s of wall time, after which a run hangs
 GONE_WITHIN = 1.0  # s that the kernel may take to bury who has ended
 STOPPING = b"[launch]: stopping: "
 """What the runner says when it begins to end a run; nodes then have 10 s at most."""
+ERROR = b"[ERROR]"
+"""What a node says when it gives up."""
 MARK = "DIFFBOT_MEETING"
 OF_THE_DAY = {"started", "real_time_factor"}
 """What a summary says of the machine and not of the robot."""
@@ -101,47 +109,90 @@ class Watcher:
 
 
 class Launch:
-    """A launch under way. Its processes carry a mark in their environment."""
+    """A launch under way. Its processes carry a mark in their environment.
 
-    def __init__(self, name: str, folder: Path, mark: str, domain: int | None) -> None:
+    Args:
+        name: of the launch file.
+        folder: to make, for what it leaves.
+        mark: of the pair.
+        domain: that it is given; None: its own.
+        nodes: start each of its nodes by itself, and let nobody look after them.
+    """
+
+    def __init__(
+        self, name: str, folder: Path, mark: str, domain: int | None, nodes: bool = False
+    ) -> None:
         self.name, self.results, self._log = name, folder / "results", folder / "log"
         folder.mkdir()
         variables = {key: text for key, text in os.environ.items() if key != domains.VARIABLE}
         if domain is not None:
             variables[domains.VARIABLE] = str(domain)
+        variables[MARK] = mark
+        words = [name, f"results:={self.results}", *LAUNCHES[name]]
+        runner = [sys.executable, "-m", "diffbot_bringup.cli", "launch", *words]
         self.begun, self.given_up, self.ended = time.monotonic(), 0.0, 0.0
+        self._gives_up = ERROR if nodes else STOPPING
+        commands = list(_nodes(words, folder, variables)) if nodes else [(runner, variables)]
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
-                + [f"results:={self.results}", *LAUNCHES[name]],
-                env={**variables, MARK: mark},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            self._processes = [
+                subprocess.Popen(
+                    command,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                for command, environment in commands
+            ]
 
     def poll(self) -> bool:
         """Whether it has ended. Notes when, and when that began."""
-        if not self.ended and self._process.poll() is not None:
+        if not self.ended and all(process.poll() is not None for process in self._processes):
             self.ended = time.monotonic()
-        if not self.given_up and (self.ended or STOPPING in self._log.read_bytes()):
+        if not self.given_up and (self.ended or self._status() or self._says_so()):
             self.given_up = time.monotonic()
         return bool(self.ended)
 
+    def _says_so(self) -> bool:
+        return self._gives_up in self._log.read_bytes()
+
     def stop(self) -> None:
-        """End a run that hangs; its runner obeys within 15 s."""
+        """End a run that hangs; its runner, or each of its nodes, obeys within 15 s."""
         for number in (signal.SIGINT, signal.SIGKILL):
-            if self._process.poll() is None:
-                self._process.send_signal(number)
+            deadline = time.monotonic() + 15.0
+            for process in self._processes:
+                if process.poll() is None:
+                    process.send_signal(number)
+            for process in self._processes:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(15.0)
+                    process.wait(max(deadline - time.monotonic(), 0.01))
 
     def ending(self) -> Ending:
         """Return how it ended; the verdict is left open."""
         said = self._log.read_text(errors="replace")
-        status = self._process.returncode if self.ended else None
+        status = self._status() if self.ended else None
         return Ending(self.name, status, (self.ended or time.monotonic()) - self.begun, said=said)
+
+    def _status(self) -> int | None:
+        """Status of the run: of the first process that has failed; None while all go on well."""
+        codes = [process.poll() for process in self._processes]
+        failed = next((code for code in codes if code), None)
+        return failed if failed or None in codes else 0
+
+
+def _nodes(
+    words: list[str], folder: Path, variables: dict[str, str]
+) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Yield the command line and the environment of each node of a launch."""
+    request = understand(words)
+    assert request is not None, "a launch file is named"
+    resolver = Resolver(variables)
+    resolver.file(request.path, request.given.items())
+    for number, process in enumerate(resolver.processes):
+        files = folder / f"parameters-{number}"
+        files.mkdir()
+        yield process.arguments(files), process.environment
 
 
 def summary(results: Path) -> dict[str, Any]:
@@ -196,7 +247,7 @@ class Meetings:
         self._folder, self._apart, self._tolerance = folder, apart, tolerance
         self._lone: dict[str, dict[str, Any]] = {}
 
-    def pair(self, names: tuple[str, str], shared: bool) -> dict[str, Any]:
+    def pair(self, names: tuple[str, str], shared: bool, nodes: bool) -> dict[str, Any]:
         """Run a pair; returns its endings, when they met, and who is left."""
         for name in names:
             self._lone_run(name)
@@ -212,7 +263,7 @@ class Meetings:
                 if launches:
                     time.sleep(self._apart)
                 folder = self._folder / f"{mark[:8]}-{len(launches)}"
-                launches.append(Launch(name, folder, mark, domain))
+                launches.append(Launch(name, folder, mark, domain, nodes))
             _wait(launches, watcher)
             met = watcher.met if watcher else None
             endings = [self._judge(launch, met, shared) for launch in launches]
@@ -236,7 +287,9 @@ class Meetings:
     def _judge(self, launch: Launch, met: float | None, shared: bool) -> Ending:
         ending, found = launch.ending(), summary(launch.results)
         ending.differs = list(differences(found, self._lone[launch.name], self._tolerance))
-        late = met is not None and launch.given_up - met > REFUSED_WITHIN
+        after = math.nan if met is None else launch.given_up - met
+        lasted = math.nan if met is None else launch.ended - met
+        late = after > REFUSED_WITHIN or lasted > ENDED_WITHIN
         if ending.status is None:
             ending.verdict = "hung"
         elif ending.status == 0 and not ending.differs:
@@ -245,8 +298,9 @@ class Meetings:
             ending.verdict = "refused"
         else:
             ending.verdict = "wrong"
-            if late and met is not None:
-                ending.differs.insert(0, f"gave up {launch.given_up - met:.1f} s after they met")
+            if late:
+                words = f"gave up {after:.1f} s after they met, ended {lasted:.1f} s after it"
+                ending.differs.insert(0, words)
         return ending
 
 
@@ -274,7 +328,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="meetings-") as folder:
         meetings = Meetings(Path(folder), options.apart, options.tolerance)
         for number, pair in enumerate(wanted, 1):
-            result = meetings.pair(pair, options.shared)
+            result = meetings.pair(pair, options.shared or options.nodes, options.nodes)
             fine = all(each.verdict in ("right", "refused") for each in result["endings"])
             fine = fine and not result["left"]
             bad += not fine
@@ -289,7 +343,9 @@ def main() -> int:
             results.append({**result, "endings": [asdict(each) for each in result["endings"]]})
     verdicts = [each["verdict"] for result in results for each in result["endings"]]
     counts = ", ".join(f"{verdicts.count(name)} {name}" for name in sorted(set(verdicts)))
-    print(f"{len(results)} pairs, {'shared' if options.shared else 'own'} domains: {counts}")
+    kind = "shared domains" if options.shared else "own domains"
+    kind = "shared domains, by nodes" if options.nodes else kind
+    print(f"{len(results)} pairs, {kind}: {counts}")
     print(f"{bad} pairs not as they have to be")
     if options.output:
         options.output.write_text(json.dumps(results, indent=1), encoding="utf-8")
@@ -299,7 +355,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("meetings", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=0, help="how many; 0: each pair once")
-    parser.add_argument("--shared", action="store_true", help="both in one ROS_DOMAIN_ID")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--shared", action="store_true", help="both in one ROS_DOMAIN_ID")
+    where.add_argument("--nodes", action="store_true", help="the same, each node started by itself")
     parser.add_argument("--seed", type=int, default=0, help="of the order")
     parser.add_argument(
         "--apart", type=float, default=0.0, metavar="S", help="the second starts later, s"

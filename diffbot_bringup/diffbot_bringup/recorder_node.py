@@ -19,6 +19,7 @@ from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
 from diffbot_node import declare, parameter, results_folder
+from diffbot_node.own_run import OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.polled_node import PolledNode, raw_stamp
@@ -87,6 +88,7 @@ class Recorder(PolledNode):
 
     def __init__(self) -> None:
         super().__init__("recorder")
+        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values = declare(self, RecorderParameters)
         default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
@@ -101,14 +103,11 @@ class Recorder(PolledNode):
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()
         store = _definitions([kind for _, kind in named])
-        self._feeds = []
-        for (topic, kind), message_type in zip(named, types, strict=True):
-            if topic.rsplit("/", 1)[-1] == AWAITED:
-                feed = self.create_kept(message_type, topic, raw=True)
-            else:
-                feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
-            connection = self._writer.add_connection(feed.topic_name, kind, typestore=store)
-            self._feeds.append((feed, connection))
+        self._wanted = [
+            (message_type, topic, self._connect(topic, kind, store))
+            for (topic, kind), message_type in zip(named, types, strict=True)
+        ]
+        self._feeds: list[tuple[Any, Any]] = []
         ending = self.values.ends_with.split()
         if unknown := set(ending) - {topic for topic, _ in named}:
             raise ValueError(
@@ -116,14 +115,13 @@ class Recorder(PolledNode):
                 "are recorded"
             )
         self._ending = [
-            feed.topic_name
-            for (topic, _), (feed, _) in zip(named, self._feeds, strict=True)
-            if not ending or topic in ending
+            self.resolve_topic_name(topic) for topic, _ in named if not ending or topic in ending
         ]
         self._count = 0
         self._others = Presence(self.values.patience)
         self._heard = False  # a publisher of anything
         self._closed = False
+        self._subscribe()
         create_wall_timer(self, POLL_PERIOD, self._poll)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
@@ -138,8 +136,24 @@ class Recorder(PolledNode):
         self._writer.close()
         self.get_logger().info(f"{self._count} messages in {self._writer.path}")
 
+    def _connect(self, topic: str, kind: str, store: Typestore) -> Any:
+        name = self.resolve_topic_name(topic)
+        return self._writer.add_connection(name, kind, typestore=store)
+
+    def _subscribe(self) -> None:
+        """Listen, once the nodes of the recorder's own run are there."""
+        if self._feeds or self._own_run.missing():
+            return
+        for message_type, topic, connection in self._wanted:
+            if topic.rsplit("/", 1)[-1] == AWAITED:
+                feed = self.create_kept(message_type, topic, raw=True)
+            else:
+                feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
+            self._feeds.append((feed, connection))
+
     def _poll(self) -> None:
         """Write what has come, in the order in which it was sent."""
+        self._subscribe()
         taken = [
             (sent, connection, data)
             for feed, connection in self._feeds
@@ -163,6 +177,10 @@ class Recorder(PolledNode):
 
     def _look_around(self) -> None:
         """Leave with the others."""
+        if why := self._own_run.met() or ("" if self._feeds else self._own_run.left()):
+            self.get_logger().error(why)
+            self.exit_code = 1
+            return
         self._heard = self._heard or any(
             self.count_publishers(feed.topic_name) for feed, _ in self._feeds
         )

@@ -39,6 +39,7 @@ from diffbot_node import (
     seconds,
 )
 from diffbot_node.complaints import Complaints
+from diffbot_node.own_run import OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 
@@ -114,6 +115,7 @@ class CalibrateNode(Node):
 
     def __init__(self, write_page: WritePage | None = None) -> None:
         super().__init__("calibrate_node")
+        self._own_run = OwnRun(self)
         self._write_page = write_page
         self.exit_code: int | None = None
         self.values = values = declare(self, CalibrateParameters)
@@ -128,13 +130,8 @@ class CalibrateNode(Node):
         self._begun: float | None = None  # wall time of the first joint state, s
         self._loading: Thread | None = None
         self._receipts: list[Receipts] = []
-        if values.motion == MOTIONS[0]:
-            self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
-            self._listen(Imu, IMU_TOPIC, self._on_imu)
-            if self._transforms is None:
-                self._listen(POSE_TYPES[values.pose_type], POSE_TOPIC, self._on_pose)
-            else:
-                self._listen(TFMessage, TF_TOPIC, self._on_transforms, kept=False)
+        self._listens = False
+        self._subscribe()
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
@@ -145,6 +142,20 @@ class CalibrateNode(Node):
             receipts.leave()
 
     # Readings.
+
+    def _subscribe(self) -> None:
+        """Listen, once the nodes of the own run are there."""
+        if self._listens or self._own_run.missing():
+            return
+        self._listens = True
+        if self.values.motion != MOTIONS[0]:
+            return
+        self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
+        self._listen(Imu, IMU_TOPIC, self._on_imu)
+        if self._transforms is None:
+            self._listen(POSE_TYPES[self.values.pose_type], POSE_TOPIC, self._on_pose)
+        else:
+            self._listen(TFMessage, TF_TOPIC, self._on_transforms, kept=False)
 
     def _listen(
         self, kind: Any, topic: str, on_message: Callable[[Any], None], kept: bool = True
@@ -200,6 +211,10 @@ class CalibrateNode(Node):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
+        if why := self._own_run.met() or ("" if self._listens else self._own_run.left()):
+            self.exit_code = self._fail(why)
+            return
+        self._subscribe()
         missing = self._no_sensor()
         if missing is not None:
             self.exit_code = self._fail(missing)

@@ -27,6 +27,7 @@ from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
+from diffbot_node.own_run import ESTIMATOR, OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 
@@ -108,6 +109,7 @@ class EstimatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("dynamics_estimator")
+        self._own_run = OwnRun(self, ESTIMATOR)
         self.exit_code: int | None = None
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
@@ -143,6 +145,8 @@ class EstimatorNode(Node):
 
     def _on_joint_state(self, message: JointState) -> None:
         if not self._reader.concerns(message.name):
+            return
+        if self._newest is None and self._own_run.missing():
             return
         stamp = seconds(message.header.stamp)
         self._say_unheard()
@@ -186,6 +190,10 @@ class EstimatorNode(Node):
 
     def _look_around(self) -> None:
         """Leave with the robot."""
+        absent = self._own_run.left() if self._newest is None else ""
+        if self.exit_code is None and (why := self._own_run.met() or absent):
+            self.get_logger().error(why)
+            self.exit_code = 1
         topic = self._joint_states.topic_name
         if self.values.leave_when_alone and self.exit_code is None:
             self.exit_code = self._robot.leave(

@@ -26,6 +26,7 @@ from rclpy.node import Node
 
 from diffbot_node.command_guard import GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_output import CommandOutput
+from diffbot_node.own_run import PARTING, ROBOT, OwnRun
 from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import Presence
 from diffbot_node.source_watch import Finding, SourceWatch, WithSender, subscribe_to_states
@@ -35,8 +36,6 @@ from diffbot_node.stamps import NodeClock, create_wall_timer, seconds, stamp_pro
 WATCH_PERIOD = 0.01
 # A stamp may be repeated for so long, as simulators do while they wait, s of wall time.
 LONGEST_REPEAT = 1.0
-# A partner of a run that has not been seen for so long does not come back, s of wall time.
-PARTING = 1.0
 # After its process stood still a node answers the newest state only, at this look of its timer.
 LOOKS_AFTER_STALL = 2
 
@@ -189,6 +188,7 @@ class CommandLoop:
         values: the node's parameters.
         robot: that is commanded.
         law: that commands it.
+        own_run: that the node belongs to.
 
     Attributes:
         robot: as given.
@@ -200,9 +200,14 @@ class CommandLoop:
     """
 
     def __init__(
-        self, node: Node, values: CommandParameters, robot: RobotInterface, law: Law
+        self,
+        node: Node,
+        values: CommandParameters,
+        robot: RobotInterface,
+        law: Law,
+        own_run: OwnRun,
     ) -> None:
-        self._node, self.robot, self._law = node, robot, law
+        self._node, self.robot, self._law, self._own_run = node, robot, law, own_run
         self.ended = False
         self.output = CommandOutput(
             node,
@@ -218,6 +223,7 @@ class CommandLoop:
         self._age = StateClock(self.clock, values.input_timeout, robot.state_name)
         self._stall = Stall(values.input_timeout)
         self.presence = Presence(values.patience, PARTING)
+        self._alone = Presence(0.0, PARTING)
         self._pending: Any = None
         self.states = StateSubscription(
             node, robot.states, self._on_state, robot.state_name, robot.counts
@@ -241,6 +247,8 @@ class CommandLoop:
         """
         if clockless := self.clock.missing():
             return clockless
+        if partner := self._own_run.missing():
+            return partner
         if not self.states.publishers():
             what = "the simulator or the robot's driver"
             return f"nobody publishes {self.states.topic}; start {what}"
@@ -255,7 +263,9 @@ class CommandLoop:
 
         The driver of a real robot may come back; a simulator takes the robot with it.
         """
-        if self.clock.is_simulated and not self.states.publishers():
+        if not self.clock.is_simulated:
+            return ""
+        if not (self.states.publishers() and self._own_run.has(ROBOT)):
             return f"nobody publishes {self.states.topic} any more: the simulator has gone"
         return ""
 
@@ -421,14 +431,25 @@ class CommandLoop:
         """Why the run has no sense any more; empty while it has."""
         if self._law.in_lock_step and self.output.met:
             return self.output.met
+        if met := self._own_run.met():
+            return met
         if self._age.began:
             left = self._law.has_left()
             if self.presence.have_left(not left):
                 return left
+        elif self._own_run.named and (why := self._why_not_to_begin()):
+            return why
         if self.presence.gave_up:
             missing = self._missing() or f"nothing that can be used comes on {self.states.topic}"
             return f"gave up after {self.presence.waited:.1f} s of wall time: {missing}"
         return ""
+
+    def _why_not_to_begin(self) -> str:
+        """Why a run of which nobody else can become a part will never begin; empty if it may."""
+        rivals = self.output.rivals()
+        if self._alone.have_left(not rivals):
+            return rivals
+        return self._own_run.left()
 
     def _missing(self) -> str:
         pending = "" if self._pending is None else self._law.awaits(self._pending)

@@ -29,6 +29,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_loop import CommandLoop, Law, RobotInterface
 from diffbot_node.complaints import Complaints
+from diffbot_node.own_run import COMMANDER, OwnRun
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.stamps import effort_command, label
 from diffbot_node.stopping import LATCHED
@@ -71,6 +72,7 @@ class CommandNode(Node, Law, Generic[P_co]):
         last_words: why the node ended by itself.
         values: the parameters.
         refused: states and inputs that could not be used.
+        own_run: that the node belongs to.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
@@ -78,6 +80,7 @@ class CommandNode(Node, Law, Generic[P_co]):
 
     def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
+        self.own_run = OwnRun(self, COMMANDER)
         self.exit_code: int | None = None
         self.last_words = ""
         self.values: P_co = declare(self, parameters)
@@ -85,7 +88,7 @@ class CommandNode(Node, Law, Generic[P_co]):
 
     def connect(self, robot: RobotInterface) -> None:
         """Subscribe to a robot's states and begin to watch over what is commanded."""
-        self.loop = CommandLoop(self, self.values, robot, self)
+        self.loop = CommandLoop(self, self.values, robot, self, self.own_run)
 
     @property
     def state_name(self) -> str:

@@ -25,6 +25,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
+from diffbot_node.own_run import OwnRun
 from diffbot_node.parameters import RobotParameters, declare, parameter
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
@@ -67,6 +68,7 @@ class EffortWatchdogNode(Node):
 
     def __init__(self) -> None:
         super().__init__("effort_watchdog")
+        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values = values = declare(self, WatchdogParameters)
         self._robot = load_robot(values.robot)
@@ -151,8 +153,12 @@ class EffortWatchdogNode(Node):
             )
 
     def _leave(self) -> None:
-        """End when nobody publishes commands any more, or never did."""
-        if self.values.leave_when_alone:
+        """End when nobody publishes commands any more, or never did, and with a run that is met."""
+        absent = "" if self._controllers.met else self._own_run.left()
+        if why := self._own_run.met() or absent:
+            self.get_logger().error(why)
+            self.exit_code = 1
+        elif self.values.leave_when_alone:
             self.exit_code = self._controllers.leave(
                 self.count_publishers(self._topic) > 0,
                 self.get_logger(),

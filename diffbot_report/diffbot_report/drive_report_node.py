@@ -59,6 +59,22 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         controller = self.values.controller
         fields = CONTROLLERS[controller]
         self._status_type = getattr(diffbot_msgs.msg, fields.message)
+        self._status_topic: Subscription[Any] | None = None
+        self._read_status = MessageReader(fields.names).read
+        self._read_truth = MessageReader(TRUTH).read
+        self._read_judgements = MessageReader(JUDGEMENT).read
+        self._newest: Any = None
+        self._begin = time.monotonic()
+        self.watch(
+            controller,
+            DriveRecording(fields, truth_due=self.run.truth_due),
+            "diffbot_report.drive_figures",
+        )
+
+    def subscribe(self) -> tuple[Subscription[Any], ...]:
+        """Subscribe to what is true, and to what the controller says but for its status."""
+        controller = self.values.controller
+        self._begin = time.monotonic()
         self._truth_topic = self.create_kept(Odometry, "ground_truth")
         self._state_topic = self.create_polled(ControllerState, f"{controller}/state", KEPT_LATCHED)
         self._adaptation_topic = self.create_kept(AdaptationStatus, f"{controller}/adaptation")
@@ -69,18 +85,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
                 (VelocityParameters, "velocity_parameters"),
             )
         ]
-        self._status_topic: Subscription[Any] | None = None
-        self._read_status = MessageReader(fields.names).read
-        self._read_truth = MessageReader(TRUTH).read
-        self._read_judgements = MessageReader(JUDGEMENT).read
-        self._newest: Any = None
-        self._begin = time.monotonic()
-        self.watch(
-            controller,
-            (self._state_topic,),
-            DriveRecording(fields, truth_due=self.run.truth_due),
-            "diffbot_report.drive_figures",
-        )
+        return (self._state_topic,)
 
     def run_name(self) -> str:
         """The parameter, or the controller's name."""

@@ -9,8 +9,10 @@ completed or stopped by the user, 1 when it failed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
@@ -43,6 +45,16 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
 
     def __init__(self) -> None:
         super().__init__("ident_report", IdentReportParameters)
+        self._model = self.robot.model
+        self._newest: bytes | None = None
+        self.watch(
+            "ident",
+            IdentRecording(truth_due=self.run.truth_due),
+            "diffbot_report.ident_figures",
+        )
+
+    def subscribe(self) -> tuple[Subscription[Any], ...]:
+        """Subscribe to what ident says, and to the truth."""
         self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
         self._truth_topic = self.create_kept(
             DynamicParameters, "ground_truth/dynamic_parameters", latched=True
@@ -53,14 +65,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         self._verification_topic = self.create_polled(
             Verification, "ident/verification", KEPT_LATCHED
         )
-        self._model = self.robot.model
-        self._newest: bytes | None = None
-        self.watch(
-            "ident",
-            (self._status_topic, self._parameters_topic),
-            IdentRecording(truth_due=self.run.truth_due),
-            "diffbot_report.ident_figures",
-        )
+        return self._status_topic, self._parameters_topic
 
     def take_all(self, now: float) -> bool:
         """Unpack what the pictures need and, always, the last status."""

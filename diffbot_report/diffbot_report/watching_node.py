@@ -14,6 +14,7 @@ from rich.console import RenderableType
 
 from diffbot_description import load_robot
 from diffbot_node import RobotParameters, declare, parameter, results_folder
+from diffbot_node.own_run import REPORT, OwnRun
 from diffbot_node.running import told_failures
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
@@ -106,8 +107,9 @@ P = TypeVar("P", bound=ReportParameters)
 class WatchingNode(PolledNode, Generic[R, P]):
     """What reports of all kinds of runs share: polling, the view, the end, and signals.
 
-    A subclass makes its topics with `create_polled`, then calls `watch`. Subscribe first and load
-    the rest afterwards: the watched node waits for its listeners.
+    A subclass calls `watch`, which has it subscribe as soon as the nodes of its own run are there:
+    at once, and before the rest is loaded, where runs have no names; the watched node waits for its
+    listeners.
 
     Args:
         name: name of this node.
@@ -129,6 +131,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
 
     def __init__(self, name: str, parameters: type[P]) -> None:
         super().__init__(name)
+        self._own_run = OwnRun(self, REPORT)
         self.exit_code: int | None = None
         self.values: P = declare(self, parameters)
         self.robot = load_robot(self.values.robot)
@@ -151,18 +154,17 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self._reported = False
         self._broken: str | None = None
 
-    def watch(
-        self, node: str, topics: tuple[Subscription[Any], ...], recording: R, figures: str
-    ) -> None:
+    def watch(self, node: str, recording: R, figures: str) -> None:
         """Begin to poll.
 
         Args:
             node: name of the node that is watched.
-            topics: that it publishes; it is gone when all are without publishers.
             recording: what is remembered of the run.
             figures: module that draws the pictures, loaded while samples come.
         """
-        self._node, self._watched, self.recording = node, topics, recording
+        self._node, self.recording = node, recording
+        self._watched: tuple[Subscription[Any], ...] = ()
+        self._listens_to_run()
         self._drawing = Drawing(figures)
         self._end = RunEnd(self.values.patience, node)
         self._display = make_display(self.console)
@@ -173,6 +175,14 @@ class WatchingNode(PolledNode, Generic[R, P]):
     def run_name(self) -> str:
         """Name of the run."""
         return self.values.name
+
+    @abstractmethod
+    def subscribe(self) -> tuple[Subscription[Any], ...]:
+        """Make the topics, with `create_polled`.
+
+        Returns:
+            Those of the watched node; it is gone when all are without publishers.
+        """
 
     @abstractmethod
     def take_all(self, now: float) -> bool:
@@ -201,7 +211,23 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._broken = f"{type(error).__name__}: {error}"
             raise
 
+    def _listens_to_run(self) -> bool:
+        """Whether it listens, as it does from when the nodes of its own run are there."""
+        if not self._watched and not self._own_run.missing():
+            self._watched = self.subscribe()
+        return bool(self._watched)
+
+    def _another_run(self) -> str:
+        """That another run is here, or that its own ended before it was heard; else empty."""
+        state = self.recording.state
+        if state is not None and state.phase.ended:
+            return ""
+        return self._own_run.met() or ("" if self._watched else self._own_run.left())
+
     def _look(self, now: float) -> None:
+        if why := self._another_run():
+            self._report(Ending(Outcome.FAILED, why), now + HURRIED_DRAWING_TIME)
+            return
         self._take(now)
         if now - self._counted >= COUNT_PERIOD:
             self._counted = now
@@ -216,7 +242,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._show(now)
 
     def _take(self, now: float) -> None:
-        if self.take_all(now):
+        if self._listens_to_run() and self.take_all(now):
             self.received = now
             # Not before: until then the other processes start, and want the processors.
             self._drawing.start()

@@ -10,7 +10,8 @@ command, as a robot's does.
 
 `~/set_paused` (std_srvs/SetBool) lets the robot's time stand still or go on. The node ends with
 status 1 when another node publishes its robot's states, too, and obeys nobody while two nodes
-command.
+command. In a run that has a name (diffbot_node/own_run.py) it obeys the run's own node only, ends
+with that, and stays silent for a while where it has met another run, so that all of both find out.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from std_srvs.srv import SetBool
 
 from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.presence import Presence
-from diffbot_node.stamps import answers, create_wall_timer
+from diffbot_node.stamps import NOTHING, answers, create_wall_timer
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
@@ -151,14 +153,22 @@ class CommandPublishers:
         node: asks for it.
         topic: name of the topic, relative to the node's namespace.
         patience: wall time to wait for the first one, s.
+        own_run: that the node belongs to.
         quantity: that is commanded, for messages.
 
     Attributes:
         presence: of those who publish it.
     """
 
-    def __init__(self, node: Node, topic: str, patience: float, quantity: str = "torque") -> None:
-        self._node = node
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        patience: float,
+        own_run: OwnRun,
+        quantity: str = "torque",
+    ) -> None:
+        self._node, self._own_run = node, own_run
         self._topic = node.resolve_topic_name(topic)
         self._patience = patience
         self._quantity = quantity
@@ -191,8 +201,10 @@ class CommandPublishers:
 
     def exit_code(self) -> int | None:
         """Exit status when nobody commands any more (0) or never did (1); None to go on."""
+        # Of a run that has a name the own one counts: another run's may come when it has left.
+        own = self._own_run
         return self.presence.leave(
-            self.count > 0,
+            own.has(COMMANDER) if own.named else self.count > 0,
             self._node.get_logger(),
             f"nobody commands {self._quantity} any more; the simulation ends",
             f"nobody commanded {self._quantity} within {self._patience:g} s of wall time: "
@@ -226,6 +238,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def __init__(self, name: str, parameters: type[S_co]) -> None:
         super().__init__(name)
+        self._own_run = OwnRun(self, ROBOT)
         self.exit_code: int | None = None
         self.values: S_co = declare(self, parameters)
         if not self.values.lock_step and self.values.speed == 0.0:
@@ -237,8 +250,10 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._command = (0.0, 0.0)
         self._waits = False  # an answer waits until time goes on
         self._answered = False  # any state, so far
+        self._obeyed = False  # any command, so far
         self._warned = False  # of silence, or of what is awaited, since the last answer
         self._conflict = False
+        self._refused: float | None = None  # since another run was met, s of wall time
         self._last_answer = self._said = time.monotonic()
         self._pacer = Pacer(self.values.speed)
 
@@ -251,7 +266,9 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             quantity: that is commanded, for messages.
         """
         self._states = states
-        self._commanders = CommandPublishers(self, commands, self.values.patience, quantity)
+        self._commanders = CommandPublishers(
+            self, commands, self.values.patience, self._own_run, quantity
+        )
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
         if self.values.paused:
             self.paused = True
@@ -297,8 +314,13 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             sender: who has sent it; None: not known.
         """
         self._commanders.heard(sender)
+        if self._refused is not None or (not self._obeyed and self._own_run.missing()):
+            return
         if self.values.lock_step and not answers(named, self.stamp):
             return
+        # Zero of a node that ends before it began is no beginning.
+        self._obeyed = self._obeyed or named != NOTHING
+        self._commanders.presence.met = True
         self._command = (0.0, 0.0) if self._conflict else command
         if self.values.lock_step:
             self._waits = True
@@ -306,7 +328,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def _go_on(self) -> None:
         """Advance in lock-step by the period that the answer is for, unless time stands still."""
-        if not self._waits or self.paused or self._awaited():
+        if not self._waits or self.paused or self._refused is not None or self._awaited():
             return
         self._waits = False
         if not self._answered:
@@ -320,7 +342,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
-        if not self.paused:
+        if not self.paused and self._refused is None:
             self.advance(self._command)
             self._say_state()
 
@@ -347,11 +369,11 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         if paused:
             self._last_answer = time.monotonic()
         self._go_on()
-        if self.exit_code is None and self.values.leave_when_alone:
+        if self._is_refused():
+            return
+        begun = self._obeyed or not self._own_run.named
+        if self.exit_code is None and self.values.leave_when_alone and begun:
             self.exit_code = self._commanders.exit_code()
-        if self.exit_code is None and (rival := second_publisher(self, self._states)):
-            self.get_logger().error(rival)
-            self.exit_code = 1
         if self.exit_code is not None:
             return
         self._look_for_conflict()
@@ -371,6 +393,22 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                     f"no command for {SILENCE} s of wall time: the robot's time stands still in "
                     "lock-step until one comes"
                 )
+
+    def _is_refused(self) -> bool:
+        """Whether somebody else publishes the robot's states, or its run ended before it began."""
+        if self._refused is None and self.exit_code is None:
+            why = second_publisher(self, self._states)
+            if self._own_run.named and not self._obeyed:
+                why = why or self._own_run.left()
+            if why:
+                self._refused = time.monotonic()
+                self.get_logger().error(why)
+        if self._refused is None:
+            return False
+        stays = REFUSAL_TIME if self._own_run.named else 0.0
+        if time.monotonic() - self._refused >= stays:
+            self.exit_code = 1
+        return True
 
     def _look_for_conflict(self) -> None:
         """Obey nobody while two nodes command: neither knows what the other makes of the robot."""

@@ -36,6 +36,7 @@ from std_srvs.srv import SetBool
 from diffbot_description import Robot, load_robot
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
+from diffbot_node.own_run import OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
@@ -113,6 +114,7 @@ class LiveView(PolledNode):
 
     def __init__(self) -> None:
         super().__init__(NAME)
+        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values = declare(self, LiveViewParameters)
         robot = load_robot(self.values.robot or RobotParameters.robot)
@@ -170,6 +172,10 @@ class LiveView(PolledNode):
 
     def _look_around(self) -> None:
         """Subscribe to what is new, and leave with the graph."""
+        if met := self._own_run.met():
+            self.get_logger().error(met)
+            self.exit_code = 1
+            return
         there = False
         for topic, types in self.get_topic_names_and_types():
             package, _, kind = types[0].replace("/msg/", "/").partition("/")

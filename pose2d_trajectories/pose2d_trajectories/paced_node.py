@@ -29,6 +29,7 @@ from sensor_msgs.msg import JointState
 
 from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
+from diffbot_node.own_run import OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.stamps import stamp_problem
 
@@ -100,6 +101,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
 
     def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
+        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values: P_co = declare(self, parameters)
         self._lead = round(self.values.lead * NANOSECONDS)
@@ -121,8 +123,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
         """Publish what is for time t, s since the beginning, with this stamp."""
 
     def listened_to(self) -> bool:
-        """Whether as many subscribers as wanted have one of the topics."""
-        return self._count_listeners() >= self.values.listeners
+        """Whether as many subscribers as wanted have one of the topics, in the node's own run."""
+        return self._count_listeners() >= self.values.listeners and not self._own_run.missing()
 
     def close(self) -> None:
         """Wait for the last message: a process that ends at once takes it with it."""
@@ -189,6 +191,11 @@ class PacedNode(Node, ABC, Generic[P_co]):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
+        not_begun = self._start is None
+        if why := self._own_run.met() or (self._own_run.left() if not_begun else ""):
+            self.get_logger().error(why)
+            self.exit_code = 1
+            return
         count, wanted = self._count_listeners(), max(self.values.listeners, 1)
         if self.values.leave_when_alone:
             # Who has had all of them goes on with one.
@@ -209,6 +216,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
         )
 
     def _missing(self) -> str:
+        if partner := self._own_run.missing():
+            return f"its run: {partner}"
         if not self.listened_to():
             return self._wanted()
         if self.values.driven_by == "clock":

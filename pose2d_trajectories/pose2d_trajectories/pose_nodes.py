@@ -27,6 +27,7 @@ from rclpy.utilities import remove_ros_args
 
 from arc_odometry.odometry_messages import quaternion
 from diffbot_node import declare, parameter, pose_from_text, run_node
+from diffbot_node.own_run import OwnRun
 
 USAGE = """\
 usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]
@@ -60,6 +61,7 @@ class PoseStepNode(Node):
 
     def __init__(self, x: float, y: float, theta: float) -> None:
         super().__init__("pose_step")
+        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self._pose = Pose2D(x=x, y=y, theta=theta)
         self._patience = declare(self, PoseStepParameters).patience
@@ -76,7 +78,12 @@ class PoseStepNode(Node):
         if self.exit_code is not None:
             return
         topic, pose = self._topic.topic_name, self._pose
-        if not self._sent and self._topic.get_subscription_count():
+        if not self._sent and (why := self._own_run.met() or self._own_run.left()):
+            self.get_logger().error(f"not sent: {why}")
+            self.exit_code = 1
+            return
+        subscribed = self._topic.get_subscription_count() and not self._own_run.missing()
+        if not self._sent and subscribed:
             self._topic.publish(pose)
             self._sent = True
             self._end = time.monotonic() + max(self._patience, CONFIRMATION)

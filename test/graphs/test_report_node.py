@@ -14,7 +14,10 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 messages = pytest.importorskip("diffbot_msgs.msg")
 
+from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+
+from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun  # noqa: E402
 
 TRUE = (0.08444, -3.7706, 2.6468, -16.084)
 DURATION = 3.0
@@ -157,3 +160,29 @@ def test_failed_run(fake, report, tmp_path):
     assert report.returncode == 1, output
     read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert (read["outcome"], read["reason"]) == ("failed", "no joint state for 20 s")
+
+
+def test_it_does_not_tell_of_another_run(fake, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "another")
+    for role in (ROBOT, COMMANDER):
+        OwnRun(fake.node, role)
+    fake.node.create_publisher(Odometry, "ground_truth", 1)
+    for other in (fake.parameters, fake.status):
+        assert not other.get_subscription_count()
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "--ros-args", "-p", f"results:={tmp_path}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, VARIABLE: "mine", "ROS_DOMAIN_ID": str(DOMAIN)},
+    )
+    begun, tick = time.monotonic(), 0
+    while process.poll() is None and time.monotonic() - begun < 20.0:
+        fake.tick(tick, phase=2 if tick >= 300 else 1)
+        tick += 1
+        time.sleep(0.01)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 1, output
+    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert read["outcome"] == "failed" and read["reason"].startswith("another run is in this graph")
+    assert not read.get("samples") and not read.get("duration")

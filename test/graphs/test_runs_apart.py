@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,9 @@ rclpy = pytest.importorskip("rclpy")
 from launched import PATIENCE, processes_of, run, start  # noqa: E402
 
 from diffbot_bringup import domains  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from meetings import Launch, summary  # noqa: E402
 
 
 @pytest.fixture
@@ -55,3 +60,22 @@ def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset
             os.killpg(lasting.pid, signal.SIGKILL)
     assert processes_of(first) == processes_of(second) == []
     assert domains.runs() == []
+
+
+def test_nodes_of_two_runs_in_one_domain_find_out_alone(domain, tmp_path):
+    """As with `ros2 launch`: nobody refuses a second run, nobody ends the rest of one."""
+    launches = [Launch("pose", tmp_path / name, name, domain, nodes=True) for name in "ab"]
+    deadline = time.monotonic() + 60.0
+    while not all([launch.poll() for launch in launches]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for launch in launches:
+        launch.stop()
+    endings = [launch.ending() for launch in launches]
+    said = "\n".join(ending.said for ending in endings)
+    assert None not in [ending.status for ending in endings], f"hung:\n{said}"
+    assert any(ending.status for ending in endings), said
+    for launch, ending in zip(launches, endings, strict=True):
+        completed = summary(launch.results).get("outcome") == "completed"
+        assert completed is not bool(ending.status), said
+    assert "another run is in this graph" in said
+    assert processes_of(domain) == []

@@ -16,6 +16,9 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_msgs.msg import DynamicParameters  # noqa: E402
 from diffbot_msgs.srv import SetPayload  # noqa: E402
+from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
+from diffbot_node.stamps import NOTHING, effort_command, named_by  # noqa: E402
+from diffbot_sim import paced_simulator  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
 
@@ -161,3 +164,74 @@ def test_free_running_goes_on_without_commands(make):
     driver.spin(lambda: len(driver.states) > 20)
     stamps = [state.header.stamp.nanosec for state in driver.states]
     assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
+
+
+class NamedDriver(Driver):
+    """A simulator of a run with a name, and who drives it by right."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setenv(VARIABLE, "mine")
+        super().__init__("leave_when_alone:=true")
+        self.own = rclpy.create_node("own")
+        self.other = rclpy.create_node("other")
+        OwnRun(self.own, COMMANDER)
+        self.spin(lambda: not self.simulator._own_run.missing())
+
+    def close(self):
+        self.own.destroy_node()
+        self.other.destroy_node()
+        super().close()
+
+
+@pytest.fixture
+def named(domain, monkeypatch):
+    driver = NamedDriver(monkeypatch)
+    yield driver
+    driver.close()
+
+
+def test_a_simulator_leaves_with_its_own_run_though_another_one_commands(named):
+    named.step(0.1, 0.1)
+    assert named.simulator.exit_code is None
+    named.own.destroy_node()  # the publisher of commands stays
+    named.spin(lambda: named.simulator.exit_code is not None)
+    assert named.simulator.exit_code == 0
+
+
+def test_nobody_is_obeyed_before_the_own_run_is_there(make, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "mine")
+    driver = make()
+    for _ in range(20):
+        driver.commands.publish(Float64MultiArray(data=[0.1, 0.1]))
+        driver.executor.spin_once(timeout_sec=0.02)
+    assert driver.simulator.stamp == 0.0
+    OwnRun(driver.node, COMMANDER)
+    driver.spin(lambda: not driver.simulator._own_run.missing())
+    driver.step(0.1, 0.1)
+    assert driver.simulator.stamp == pytest.approx(0.01)
+
+
+def test_a_refused_simulator_stays_silent_for_others_to_find_out(named, monkeypatch):
+    monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 1.0)
+    named.step(0.1, 0.1)
+    rival = named.other.create_publisher(JointState, "joint_states", 10)
+    named.spin(lambda: named.simulator._refused is not None)
+    count, begun = len(named.states), time.monotonic()
+    assert named.simulator.exit_code is None
+    named.commands.publish(Float64MultiArray(data=[0.1, 0.1]))
+    named.other.destroy_publisher(rival)
+    named.spin(lambda: named.simulator.exit_code is not None)
+    assert named.simulator.exit_code == 1 and time.monotonic() - begun >= 0.9
+    assert len(named.states) == count and named.simulator.stamp == pytest.approx(0.01)
+
+
+def test_a_run_that_loses_who_commands_before_it_began_is_refused(named, monkeypatch):
+    monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 0.1)
+    command = effort_command()  # zero, as on every way out
+    assert named_by(command) == NOTHING
+    named.commands.publish(command)
+    for _ in range(10):
+        named.executor.spin_once(timeout_sec=0.02)
+    named.own.destroy_node()
+    named.spin(lambda: named.simulator.exit_code is not None)
+    assert named.simulator.exit_code == 1

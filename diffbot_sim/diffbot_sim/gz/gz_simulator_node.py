@@ -29,6 +29,7 @@ from std_msgs.msg import Float64
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
+from diffbot_node.own_run import ROBOT, OwnRun
 from diffbot_node.stamps import answers, create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
@@ -237,6 +238,7 @@ class GzSimulatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("simulator")
+        self._own_run = OwnRun(self, ROBOT)
         self.exit_code: int | None = None
         self.values = values = declare(self, GzParameters)
         refuse_unsupported(values)
@@ -280,7 +282,7 @@ class GzSimulatorNode(Node):
         hear_true_motion(self, f"{PREFIX}odometry", self._truth.publish_motion)
         self._world = GzWorld(self, self._fail)
         CommandTopic(self, self.robot, self._on_command)
-        self._commanders = CommandPublishers(self, COMMANDS, self.values.patience)
+        self._commanders = CommandPublishers(self, COMMANDS, self.values.patience, self._own_run)
 
     # A control period: command, torque seen, step, state.
 
@@ -290,6 +292,8 @@ class GzSimulatorNode(Node):
         if self._phase is not Phase.ASKING or not answers(named, self._sample.stamp):
             return
         if not self._answered:
+            if self._own_run.missing():
+                return
             self._answered = True
             self._pacer.restart(self._sample.stamp)
         self._stepped.command(command)

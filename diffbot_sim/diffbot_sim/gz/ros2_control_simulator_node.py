@@ -19,6 +19,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from diffbot_description import load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
+from diffbot_node.own_run import ROBOT, OwnRun
 from diffbot_node.stamps import create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
@@ -54,6 +55,7 @@ class Ros2ControlSimulatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("simulator")
+        self._own_run = OwnRun(self, ROBOT)
         self.exit_code: int | None = None
         self.values = values = declare(self, Ros2ControlParameters)
         refuse_unsupported(values)
@@ -79,7 +81,7 @@ class Ros2ControlSimulatorNode(Node):
         self._truth.publish_parameters(0.0, closed_form_message(truth))
         self.create_subscription(ClockMessage, "gazebo/clock", self._on_clock, 10)
         hear_true_motion(self, "gazebo/odometry", self._truth.publish_motion)
-        self._commanders = CommandPublishers(self, COMMANDS, values.patience)
+        self._commanders = CommandPublishers(self, COMMANDS, values.patience, self._own_run)
         self._launch = Launch()
         if values.start_simulator:
             self._launch = launch_ros2_control(
@@ -99,6 +101,10 @@ class Ros2ControlSimulatorNode(Node):
             return
         if (fault := self._launch.fault()) is not None:
             self.get_logger().error(fault)
+            self.exit_code = 1
+            return
+        if met := self._own_run.met():
+            self.get_logger().error(met)
             self.exit_code = 1
             return
         if not self._launch.is_ready:
