@@ -89,8 +89,8 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
         assert run.chatter(LIMIT, 7.0) < 0.03
 
 
-# Turned by half a radian to 3 and 1 to 5 cm beside the goal, where its direction is noise. Largest of
-# seeds 40 to 42: 2.1 and 2.8 %; before the torque rose gradually 5.4 and 6.9 %.
+# Turned by half a radian to 3 and 1 to 5 cm beside the goal, where its direction is noise. Largest
+# of seeds 40 to 42: 2.1 and 2.8 %; before the torque rose gradually 5.4 and 6.9 %.
 @pytest.mark.parametrize(("counts", "share"), [(2048, 0.03), (512, 0.06)])
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
 def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, share):
