@@ -149,7 +149,7 @@ def test_a_robot_without_dry_friction_never_rests_and_coarse_encoders_widen_the_
 
 
 @pytest.mark.parametrize(
-    "change", [{"torque": 0.0}, {"delay": -0.1}, {"counts": -1}, {"limit": 0.0}]
+    "change", [{"torque": 0.0}, {"delay": -0.1}, {"counts": -1}, {"limit": 0.0}, {"rise": -1.0}]
 )
 def test_wheels_that_none_has_are_refused(change):
     with pytest.raises(ValueError, match=next(iter(change))):

@@ -19,7 +19,14 @@ from diffbot_controllers import (
 )
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import VelocityEstimate
-from diffbot_controllers.laws.observer import BIAS_OF_LIMIT, LARGEST_BIAS, MotionObserver
+from diffbot_controllers.laws.observer import (
+    BIAS_OF_LIMIT,
+    BRISK,
+    LARGEST_BIAS,
+    NOISE,
+    QUIET,
+    MotionObserver,
+)
 from diffbot_description import FrictionLaw, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
@@ -87,6 +94,38 @@ def test_a_model_that_is_30_percent_wrong_does_not_lead_it_astray(factor, counts
 
 def moving(velocity, torque=(0.0, 0.0)):
     return State(Pose(0.0, 0.0, 0.0), velocity, torque)
+
+
+def creeping(counts, seed):
+    """Velocity minus truth, (n, 2), while a robot with friction creeps ahead at 3 mm/s."""
+    law = FrictionLaw(viscous=0.0, coulomb=0.05)
+    observer = MotionObserver(ROBOT_K, wheels(counts, (law, law)))
+    encoders, odometry = Encoders(counts, PERIOD, seed), DiffOdometry(ROBOT.geometry)
+    speed, rows = 0.003 / ROBOT.geometry.left_radius, []
+    for k in range(600):
+        turned = speed * k * PERIOD
+        odometry.update(k * PERIOD, encoders.read((turned, turned), (speed, speed))[0])
+        state = State(odometry.pose, odometry.velocity, (0.05, 0.05))
+        rows.append(np.subtract(observer.motion(state, PERIOD).velocity, (0.003, 0.0)))
+    return np.array(rows[300:])
+
+
+def test_the_velocity_of_a_robot_that_creeps_is_quiet():
+    for seed in range(20, 24):
+        v, omega = rms(creeping(2048, seed))
+        assert v < 3e-4 and omega < 1.5e-3
+
+
+def test_the_model_is_doubted_with_torque_speed_and_what_it_does_not_explain():
+    full = NOISE * 2.0 * ROBOT.limits.traction * ROBOT_K.k7
+    small = (0.01 * ROBOT.limits.traction,) * 2
+    observer = MotionObserver(ROBOT_K, wheels(2048))
+    assert observer.unknown((0.0, 0.0)).v == pytest.approx(QUIET * full)
+    assert observer.unknown((0.5 * ROBOT.limits.traction, 0.0)).v == pytest.approx(0.5 * full)
+    for _ in range(200):
+        observer.motion(moving(Velocity(BRISK, 0.0), small), PERIOD)
+    assert observer.unknown(small).v == pytest.approx(full, rel=0.02)
+    assert MotionObserver(ROBOT_K, wheels(0)).unknown((0.0, 0.0)).v == pytest.approx(full)
 
 
 def test_wheels_that_slip_are_followed_by_their_counts():

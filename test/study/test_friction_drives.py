@@ -89,6 +89,30 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
         assert run.chatter(LIMIT, 7.0) < 0.03
 
 
+# Turned by half a radian to 3 and 1 to 5 cm beside the goal, where its direction is noise. Largest
+# of seeds 40 to 42: 2.1 and 2.8 %; before the torque rose gradually 5.4 and 6.9 %.
+@pytest.mark.parametrize(("counts", "share"), [(2048, 0.03), (512, 0.06)])
+@pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
+def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, share):
+    engine = make_simulator("ideal", ROUGH)
+    for seed in range(40, 43):
+        draw = np.random.default_rng(seed)
+        away, way = draw.uniform(0.01, 0.05), draw.uniform(-math.pi, math.pi)
+        theta = draw.choice((-1.0, 1.0)) * draw.uniform(0.5, 3.0)
+        run = simulate_drive(
+            engine,
+            ROUGH,
+            law_of(engine, ROUGH, Wheels.of(ROUGH, counts), make),
+            lambda _: Reference(),
+            10.0,
+            start=(away * math.cos(way), away * math.sin(way), float(theta)),
+            encoder_counts=counts,
+            seed=seed,
+        )
+        assert run.chatter(LIMIT) <= share
+        assert run.sign_changes(max(3.0, run.true.settling_time)) < 1.0
+
+
 def test_a_load_and_friction_that_change_together_are_both_followed():
     engine = make_simulator("ideal", ROUGH)
     # The law begins with 40 % less Coulomb friction than there is, and a load comes.

@@ -166,7 +166,8 @@ class VelocityServo:
         acceleration = self.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
         torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
-        return limit_torque(torque, self.limits.torque)
+        limit = self.limits.torque
+        return drivetrain.gradual(limit_torque(torque, limit), limit, dt)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ from diffbot_controllers.laws.motion import within_each
 from diffbot_controllers.laws.observer import (
     BASE,
     BIAS_OF_LIMIT,
+    BRISK,
+    DOUBT,
     FINEST,
     LARGEST_BIAS,
     MEMORY,
@@ -41,6 +43,7 @@ from diffbot_controllers.laws.observer import (
     NOISE_OF_LIMIT,
     ODD,
     joseph,
+    quietest,
 )
 from diffbot_description import DynamicParameters, FrictionLaw
 
@@ -86,12 +89,14 @@ class BlockDrivetrain:
         torque = np.array([each.torque for each in wheels])
         limit = np.array([each.limit for each in wheels])
         self._largest = self._by(np.minimum(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
-        unknown = self._by(NOISE * np.minimum(torque, NOISE_OF_LIMIT * limit))
+        self._full = np.minimum(torque, NOISE_OF_LIMIT * limit)
+        self._quietest = np.array([quietest(each.counts) for each in wheels])
+        self._rise = np.array([each.rise for each in wheels])
+        self._acted = np.zeros((2, len(wheels)))
         counts = np.array([min(each.counts or FINEST, FINEST) for each in wheels])
         left, right = self._radius**2 * (math.tau / counts) ** 2 / 12.0
         separation = 2.0 * self._half_track
         self._axes = _BlockAxes(
-            BASE * unknown**2,
             np.stack((0.25 * (left + right), (left + right) / separation**2)),
             self._largest,
         )
@@ -117,7 +122,8 @@ class BlockDrivetrain:
         """
         axes = self._axes
         rate, held = self._rate(axes.u, torque, axes.d, dt)
-        axes.update(mean * dt, rate, held, dt)
+        self._acted = torque
+        axes.update(mean * dt, rate, BASE * self._unknown(torque) ** 2, held, dt)
         self.bias = np.where(self._integral, axes.d, 0.0)
         return arc_ends(poses, *axes.p), axes.u
 
@@ -141,6 +147,21 @@ class BlockDrivetrain:
             friction * missing >= 0.0, total, torque + np.copysign(left_over, friction)
         )
         return np.where(bounded, yielding, total)
+
+    def _unknown(self, torque: Array) -> Array:
+        """See MotionObserver.unknown."""
+        full = self._full
+        share = np.maximum(self._quietest, np.abs(self._axes.u[0]) / BRISK)
+        acting = np.maximum(share * full, np.abs(torque).max(axis=0))
+        some = self._by(NOISE * np.minimum(full, acting))
+        return np.minimum(self._by(NOISE * full), some + DOUBT * np.abs(self._axes.d))
+
+    def gradual(self, torque: Array, limit: Array, dt: float) -> Array:
+        """See Drivetrain.gradual; shape (2, n), limits of shape (n,)."""
+        rise = np.where(np.isinf(limit), 0.0, self._rise)
+        step = np.where(rise > 0.0, limit * dt / np.where(rise > 0.0, rise, 1.0), math.inf)
+        before = self._acted
+        return within_each(before + within_each(torque - before, -step, step), -limit, limit)
 
     def rests(self, ahead: Array, turn: Array, u: Array) -> Mask:
         """Whether robots may rest; see Drivetrain.rests."""
@@ -191,16 +212,16 @@ class BlockDrivetrain:
 class _BlockAxes:
     """The filters of both axes, shape (2, n); see observer._Axis."""
 
-    def __init__(self, noise: Array, variance: Array, largest: Array) -> None:
-        self._noise, self._variance, self._largest = noise, variance, largest
-        self.p, self.u, self.d = (np.zeros_like(noise) for _ in range(3))
-        self._cov: Sequence[Any] = [variance, *(np.zeros_like(noise) for _ in range(5))]
+    def __init__(self, variance: Array, largest: Array) -> None:
+        self._variance, self._largest = variance, largest
+        self.p, self.u, self.d = (np.zeros_like(variance) for _ in range(3))
+        self._cov: Sequence[Any] = [variance, *(np.zeros_like(variance) for _ in range(5))]
         self._begun = False
 
-    def update(self, read: Array, acceleration: Array, held: Mask, dt: float) -> None:
+    def update(self, read: Array, acceleration: Array, noise: Array, held: Mask, dt: float) -> None:
         """Take in readings; see observer._Axis.update."""
         pp, pu, pd, uu, ud, dd = self._cov
-        q = self._noise
+        q = noise
         if not self._begun:
             uu, self._begun = (read / dt) ** 2 + q * dt, True
         half = 0.5 * dt * dt

@@ -3,7 +3,8 @@
 
 Every torque law has one. Without Wheels it is what the papers have: VelocityEstimate and
 G^-1 (u' - f). With them the motion is the observer's, one torque delay ahead where there is one,
-the torque holds friction, and, with `integral`, what the model has not explained.
+the torque holds friction, and, with `integral`, what the model has not explained; and it rises no
+faster than they say.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 
 from arc_odometry import REST, Velocity
 from diffbot_controllers.laws.friction import FrictionFeedforward, Laws, Standstill, Wheels
-from diffbot_controllers.laws.motion import Motion, State, VelocityEstimate
+from diffbot_controllers.laws.motion import Motion, State, VelocityEstimate, within
 from diffbot_controllers.laws.observer import MotionObserver
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
@@ -40,6 +41,7 @@ class Drivetrain:
         self._feedforward = None if wheels is None else FrictionFeedforward(wheels)
         self._standstill = None if wheels is None else Standstill(wheels)
         self._integral = integral and (wheels is None or wheels.integral)
+        self._rise = 0.0 if wheels is None else wheels.rise
         self._estimate: VelocityEstimate | MotionObserver = (
             MotionObserver(dynamics, wheels)
             if mean and wheels is not None and wheels.observer
@@ -47,6 +49,7 @@ class Drivetrain:
         )
         self._ahead = ReferenceAhead()
         self._bias = REST
+        self._acted: Torque = (0.0, 0.0)
 
     @property
     def dynamics(self) -> DynamicParameters:
@@ -77,6 +80,7 @@ class Drivetrain:
         self._estimate.reset()
         self._ahead.reset()
         self._bias = REST
+        self._acted = (0.0, 0.0)
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
@@ -99,6 +103,7 @@ class Drivetrain:
             state: of the robot now.
             dt: time since the update before, s.
         """
+        self._acted = self._estimate.acted(state)
         now = self._estimate.motion(state, dt)
         self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
@@ -138,6 +143,26 @@ class Drivetrain:
         asked = self.dynamics.torque(unbounded, drift)
         left, right = (_yielding(*of_wheel) for of_wheel in zip(torque, total, asked, strict=True))
         return left, right
+
+    def gradual(self, torque: Torque, limit: float, dt: float) -> Torque:
+        """The torque no further from the one before than `rise` of the wheels allows, N m.
+
+        A torque that jumps goes through the gears as a shock and says nothing that the robot could
+        follow: in 60 ms it hardly moves.
+
+        Args:
+            torque: within the limit, [left, right], N m.
+            limit: of a wheel, N m; infinite: torque is as it is.
+            dt: control period, s.
+        """
+        if self._rise <= 0.0 or math.isinf(limit):
+            return torque
+        step = limit * dt / self._rise
+        left, right = (
+            before + within(wanted - before, step)
+            for wanted, before in zip(torque, self._acted, strict=True)
+        )
+        return within(left, limit), within(right, limit)
 
     def rests(self, ahead: float, turn: float, motion: Motion) -> bool:
         """Whether the robot may rest where it is, held by its friction, without torque.

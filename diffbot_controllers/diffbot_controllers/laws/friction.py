@@ -47,6 +47,7 @@ class Wheels:
         observer: whether the motion is observed; else it is as the State says.
         integral: whether what the observer cannot explain is made up for.
         limit: largest torque of a wheel that is commanded, N m, > 0; infinite: `torque`.
+        rise: time that a law's torque takes from 0 to its limit at the least, s, >= 0; 0: none.
 
     Raises:
         ValueError: a number is outside its range, or the friction as of check_breakaway.
@@ -60,12 +61,13 @@ class Wheels:
     observer: bool = True
     integral: bool = True
     limit: float = math.inf
+    rise: float = 0.0
 
     def __post_init__(self) -> None:
         check_positive("wheels", torque=self.torque)
         check_limit("wheels", limit=self.limit)
-        check_finite("wheels", counts=self.counts, delay=self.delay)
-        for name, value in (("counts", self.counts), ("delay", self.delay)):
+        check_finite("wheels", counts=self.counts, delay=self.delay, rise=self.rise)
+        for name, value in (("counts", self.counts), ("delay", self.delay), ("rise", self.rise)):
             if value < 0.0:
                 raise ValueError(f"wheels: {name} = {value}: must be >= 0")
         check_breakaway(self.friction, self.torque)

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
+from arc_odometry.geometry import check_limit
 from diffbot_controllers.laws.approach import (
     Approach,
     ApproachGains,
@@ -16,10 +17,12 @@ from diffbot_controllers.laws.approach import (
 )
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
-from diffbot_controllers.laws.motion import State, check_period
+from diffbot_controllers.laws.motion import State, check_period, within
 from diffbot_description import Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
+
+UNBOUNDED = Velocity(math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class PolarPoseController(DrivetrainLaw):
         gains: gamma1, gamma2, lambda_3 / lambda_2 and the bounds of speed.
         direction: in which the robot arrives: "backwards", as published, "forwards" or "either",
             whichever is nearer. It may drive the other way for a while before.
+        acceleration: largest |d/dt| of the velocities that the loops are told, m/s^2 and rad/s^2,
+            > 0: a reference that jumps makes them command all torque; infinite: as published.
+
+    Raises:
+        ValueError: an acceleration is not > 0.
     """
 
     def __init__(
@@ -61,7 +69,14 @@ class PolarPoseController(DrivetrainLaw):
         loops: LinearizingController,
         gains: ApproachGains = ApproachGains(),  # noqa: B008  (frozen)
         direction: str = "either",
+        acceleration: Velocity = UNBOUNDED,
     ) -> None:
+        check_limit(
+            "polar pose",
+            linear_acceleration=acceleration.v,
+            angular_acceleration=acceleration.omega,
+        )
+        self._acceleration = acceleration
         self.loops = loops
         self.drivetrain = loops.drivetrain
         self._approach = Approach(gains, direction)
@@ -71,6 +86,7 @@ class PolarPoseController(DrivetrainLaw):
         """Forget the past."""
         self.loops.reset()
         self._approach.reset()
+        self._told: Velocity | None = None
         self.record: PolarPoseRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
@@ -91,7 +107,7 @@ class PolarPoseController(DrivetrainLaw):
         motion = self.drivetrain.motion(state, dt)
         x, y, theta = moving_offset(motion.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
-        wanted = Velocity(linear.value, angular.value)
+        wanted = self._gradual(Velocity(linear.value, angular.value), motion.velocity, dt)
         ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
         rests = self.drivetrain.rests(ahead, turn, motion)
         loops = self.loops.driven(state, motion, wanted, dt, rests)
@@ -105,3 +121,13 @@ class PolarPoseController(DrivetrainLaw):
             loops=loops,
         )
         return loops.torque
+
+    def _gradual(self, wanted: Velocity, u: Velocity, dt: float) -> Velocity:
+        """What the loops are told: the wanted velocity within the bounds of its change."""
+        last = u if self._told is None else self._told
+        most = self._acceleration
+        self._told = Velocity(
+            last.v + within(wanted.v - last.v, most.v * dt),
+            last.omega + within(wanted.omega - last.omega, most.omega * dt),
+        )
+        return self._told

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torque that rises gradually, and velocities that the pose law's loops can be told."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arc_odometry import REST, Pose, Velocity, WheelGeometry
+from diffbot_controllers import LinearizingController, Reference, State
+from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.polar_pose import PolarPoseController
+from diffbot_controllers.tuning import (
+    DRIVE,
+    RISE,
+    TURN,
+    servo_limits,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
+from diffbot_description import DynamicParameters, FrictionLaw
+
+GEOMETRY = WheelGeometry(0.08, 0.08, 0.42)
+K = DynamicParameters(-0.05, 1.0, 0.44, -1.7)
+LAW = FrictionLaw(viscous=0.05, coulomb=0.35)
+LIMIT, DT = 4.0, 0.01
+GOAL = Reference(0.0, 0.0, 0.0)
+
+laws = pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
+
+
+def wheels(**more):
+    return Wheels(GEOMETRY, (LAW, LAW), 5.0, **more)
+
+
+poses = st.builds(Pose, *(st.floats(-3.0, 3.0) for _ in range(3)))
+velocities = st.builds(Velocity, st.floats(-1.0, 1.0), st.floats(-3.0, 3.0))
+torques = st.tuples(*(st.floats(-LIMIT, LIMIT) for _ in range(2)))
+
+
+@laws
+@given(poses, velocities, torques)
+def test_torque_changes_by_no_more_than_its_rise_allows_from_what_acted(make, pose, u, acted):
+    law = make(K, LIMIT, 1.2, 3.0, wheels=wheels())
+    torque = law.update(State(pose, u, acted), GOAL, DT)
+    if torque == (0.0, 0.0):  # it rests
+        return
+    for before, now in zip(acted, torque, strict=True):
+        assert abs(now - before) <= LIMIT * DT / RISE * (1.0 + 1e-9) and abs(now) <= LIMIT
+
+
+@laws
+def test_torque_that_is_wanted_for_longer_is_reached(make):
+    law = make(K, LIMIT, 1.2, 3.0, wheels=wheels())
+    free = make(K, LIMIT, 1.2, 3.0)
+    state = State(Pose(-2.0, 0.0, 0.0), REST)
+    for _ in range(math.ceil(RISE / DT) + 1):
+        torque = law.update(state, GOAL, DT)
+        wanted = free.update(state, GOAL, DT)
+    friction = 0.5 * 0.35
+    assert all(now >= min(then, LIMIT) - friction for now, then in zip(torque, wanted, strict=True))
+
+
+@laws
+def test_a_law_that_is_told_nothing_of_the_wheels_is_as_published(make):
+    law = make(K, LIMIT, 1.2, 3.0)
+    torque = law.update(State(Pose(-2.0, 0.0, 0.0), REST), GOAL, DT)
+    assert min(torque) > 0.4 * LIMIT
+
+
+@laws
+def test_a_robot_without_dry_friction_is_driven_as_fast_as_before(make):
+    free = FrictionLaw(viscous=0.05, coulomb=0.0)
+    law = make(K, LIMIT, 1.2, 3.0, wheels=Wheels(GEOMETRY, (free, free), 5.0))
+    assert min(law.update(State(Pose(-2.0, 0.0, 0.0), REST), GOAL, DT)) > 0.4 * LIMIT
+
+
+def test_velocity_loops_of_their_own_answer_a_step_at_once():
+    loops = LinearizingController(K, torque_limit=LIMIT, wheels=wheels())
+    assert loops.update(State(Pose(0.0, 0.0, 0.0), REST), Velocity(1.0, 0.0), DT)[0] == LIMIT
+
+
+@settings(max_examples=30)
+@given(st.lists(poses, min_size=2, max_size=10))
+def test_the_pose_laws_loops_are_told_velocities_within_the_robots_accelerations(places):
+    law = tuned_polar_pose(K, LIMIT, 1.2, 3.0, wheels=wheels())
+    most = servo_limits(K, LIMIT - 0.35)
+    told = REST
+    for place in places:
+        law.update(State(place, REST), GOAL, DT)
+        now = law.record.velocity_reference
+        assert abs(now.v - told.v) <= most.linear_acceleration * DT * (1.0 + 1e-9)
+        assert abs(now.omega - told.omega) <= most.angular_acceleration * DT * (1.0 + 1e-9)
+        told = now
+    assert most.linear_acceleration == pytest.approx(DRIVE * 2.0 * (LIMIT - 0.35) * K.k7)
+    assert most.angular_acceleration == pytest.approx(TURN * 2.0 * (LIMIT - 0.35) * -K.k8)
+
+
+def test_a_robot_in_motion_is_told_velocities_from_its_own_on():
+    law = tuned_polar_pose(K, LIMIT, 1.2, 3.0, wheels=wheels())
+    law.update(State(Pose(-2.0, 0.0, 0.0), Velocity(0.8, 0.0)), GOAL, DT)
+    assert law.record.velocity_reference.v == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("acceleration", [Velocity(0.0, 1.0), Velocity(1.0, math.nan)])
+def test_accelerations_that_none_has_are_refused(acceleration):
+    with pytest.raises(ValueError, match="acceleration"):
+        PolarPoseController(LinearizingController(K), acceleration=acceleration)
