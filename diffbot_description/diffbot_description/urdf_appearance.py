@@ -58,7 +58,7 @@ def with_shapes(generated: str, robot: Robot) -> str:
 @functools.lru_cache(maxsize=32)
 def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     tree = UrdfTree(text)
-    joints = (robot.joints.left, robot.joints.right)
+    joints = robot.joints.first
     tree.check_joints(joints)
     wheels = [tree.joints[name].child for name in joints]
     middle = np.mean([tree.links[name].translation for name in wheels], axis=0)

@@ -247,6 +247,6 @@ def test_names_of_joints_may_hold_a_robots_name(tmp_path):
     path = Path(tmp_path, "r.urdf")
     path.write_text(text)
     found = load_robot(path)
-    assert found.joints.left == "bot1/left-wheel"
+    assert found.joints.first[0] == "bot1/left-wheel"
     assert yaml.safe_load(found.path.read_text())["joints"]["right"] == "bot1/right.wheel"
     assert "bot1/left-wheel" in urdf(found)

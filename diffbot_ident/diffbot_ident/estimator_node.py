@@ -157,6 +157,9 @@ class EstimatorNode(Node):
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort
             )
+            if apart := self._reader.disagreement:
+                self._reader.compare_anew()
+                raise ValueError(apart)
             self._estimator.update(sample)
         except ValueError as error:
             if self._complaints.due(str(error)):
