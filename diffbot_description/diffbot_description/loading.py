@@ -387,6 +387,13 @@ def _check_friction(robot: Robot) -> None:
                     f"= {least} N m: a wheel does not start more easily than it turns. Raise it, "
                     "or remove friction.static and friction.stribeck_velocity."
                 )
+    turning = robot.turning
+    if turning is not None and robot.contact.caster_friction > 0.0:
+        raise ValueError(
+            f"contact.caster_friction = {robot.contact.caster_friction} must be 0 where there is a "
+            "section `turning`: both are drag of the floor, and only one of them is modelled. "
+            "Remove one."
+        )
     drive = robot.drive
     if (drive.effort_unit == "newton_metre") != (drive.torque_constant is None):
         raise ValueError(

@@ -242,6 +242,22 @@ class Friction:
 
 
 @dataclass(frozen=True)
+class Turning:
+    """What the floor does against turning on the spot: wheels that slide sideways (skid steer).
+
+    A robot that has it is a skid-steer robot: estimators look for it.
+    """
+
+    viscous: Annotated[
+        float, Quantity("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
+    ]
+    coulomb: Annotated[
+        float,
+        Quantity("N m", "constant moment against turning", minimum=0, maximum=1e6),
+    ]
+
+
+@dataclass(frozen=True)
 class Drive:
     """What lies between a commanded torque and the one that a motor gives, [left, right]."""
 
@@ -402,6 +418,7 @@ class Robot:
     encoder: Encoder
     contact: Contact
     appearance: Appearance
+    turning: Turning | None = None
     drive: Drive = Drive()
     uncertainty: Uncertainty = Uncertainty()
 
@@ -411,6 +428,7 @@ class Robot:
             self,
             friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
             contact=replace(self.contact, caster_friction=0.0),
+            turning=None if self.turning is None else Turning(0.0, 0.0),
             drive=replace(self.drive, dead_band=(0.0, 0.0)),
         )
 

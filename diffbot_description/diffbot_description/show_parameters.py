@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_description.described_robot import described_from
-from diffbot_description.dynamics import closed_form, wheel_friction
+from diffbot_description.dynamics import closed_form, turning_resistance, wheel_friction
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
 from diffbot_description.robot import Robot
@@ -48,6 +48,11 @@ def friction_rows(robot: Robot) -> list[Row]:
         rows.append((f"dead_band_{side}", band, "N m", "a smaller commanded torque gives none"))
     drag = robot.contact.caster_friction * sum(ground_loads(robot).casters)
     rows.append(("caster_drag", drag, "N", "drag of all casters"))
+    turning = turning_resistance(robot)
+    rows += [
+        ("turning_viscous", turning.viscous, "N m s/rad", "moment per yaw rate against turning"),
+        ("turning_coulomb", turning.coulomb, "N m", "moment against turning, always there"),
+    ]
     return [row for row in rows if row[1] != 0.0]
 
 
