@@ -122,6 +122,7 @@ class EstimatorNode(Node):
             LiveSettings(
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}
             ),
+            turning=robot.turning is not None,
         )
         self._reader = JointReader(
             left, right, ("position", "effort"), robot.drive.torque_of((1.0, 1.0))
