@@ -228,7 +228,7 @@ def test_four_wheels_become_one_on_each_side(more):
     yaw = 2 * (one["inertia_yaw"] + one["mass"] * 0.15**2)
     assert wheels["inertia_yaw"] == pytest.approx(yaw)
     weight = GRAVITY * (content["body"]["mass"] + 2 * wheels["mass"])
-    assert content["turning"]["coulomb"] == pytest.approx(0.1 * weight * 0.15, rel=1e-6)
+    assert content["turning"]["coulomb"] == pytest.approx(0.05 * weight * 0.15, rel=1e-6)
     assert any("slide sideways" in entry for entry in found.assumed)
     # The limits of a side are the sums of its joints'.
     loaded = robot_from(content, Path("four.yaml"))

@@ -87,13 +87,20 @@ class Model:
         sign = np.tanh(speed / FADE)
         left, right = acting_torque(torque, speed, viscous[:, None], coulomb[:, None], sign)
         found = np.array(accelerations(np.array(self.values), v, omega, left, right))
-        if any(self.turning):
-            radius = 0.5 * (geometry.left_radius + geometry.right_radius)
-            # 1 / I_e = -r K8 / b.
-            share = radius * self.values[3] / geometry.half_track
-            faded = np.tanh(omega * geometry.half_track / radius / FADE)
-            found[1] += share * (self.turning[0] * omega + self.turning[1] * faded)
+        if self.turning[0]:
+            found[1] -= self.turning[0] / self._inertia(geometry) * omega
         return found
+
+    def _inertia(self, geometry: WheelGeometry) -> float:
+        """I_e = -b / (r K8), kg m^2."""
+        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+        return -geometry.half_track / (radius * self.values[3])
+
+    def _held(self, velocity: Array, duration: float, geometry: WheelGeometry) -> Array:
+        """The velocity after the floor's dry friction has acted, which stops but does not turn."""
+        most = self.turning[1] / self._inertia(geometry) * duration
+        v, omega = velocity
+        return np.array([v, np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)])
 
     def predict(self, start: Array, torque: Array, period: float, geometry: WheelGeometry) -> Array:
         """Velocities [v, omega] after m periods, shape (2, n).
@@ -108,7 +115,11 @@ class Model:
         for acting in torque:
             # The midpoint rule: products of velocities change little within a period.
             half = velocity + 0.5 * period * self._acceleration(velocity, acting, geometry)
+            if self.turning[1]:
+                half = self._held(half, 0.5 * period, geometry)
             velocity = velocity + period * self._acceleration(half, acting, geometry)
+            if self.turning[1]:
+                velocity = self._held(velocity, period, geometry)
         return velocity
 
 
