@@ -136,3 +136,22 @@ def test_energy_never_comes_from_friction_and_rest_is_rest(seed):
     least = min(full.friction.coulomb) * 0.9
     simulator.step((least, -least), 0.5)
     assert simulator.velocity() == (0.0, 0.0)
+
+
+def test_the_floor_lets_go_where_the_speed_decides():
+    """It holds by a hair until the speed, of wheels with unlike friction, asks for more.
+
+    The acceleration is rounding there, and must neither be taken for a stop nor for a start.
+    """
+    unlike = (0.01, 0.02)
+    full = robot(0.02, 0.1, viscous=unlike)
+    r, b = TWIL.wheels.radius, TWIL.wheels.half_track
+    # Moments of the viscous frictions grow with v: the limit is met within the drive.
+    asked = 0.1 / (b / r) / (unlike[1] - unlike[0]) * r  # m/s
+    for push in np.linspace(0.2, 0.6, 9):
+        simulator = IdealSimulator(full)
+        for _ in range(300):
+            simulator.step((push, push), 0.01)
+        v, omega = simulator.velocity()
+        assert v > asked + 0.05
+        assert omega != 0.0

@@ -36,6 +36,8 @@ from diffbot_sim.engines.motion_series import (
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
+# Contact of the floor against turning, after the two wheels.
+FLOOR = 2
 # Of the robot, m/s: slower than this, dragging casters stop it at once or let it start.
 SLOW = 1e-5
 
@@ -155,6 +157,10 @@ class IdealSimulator:
                 continue
             row = dynamics.holding[wheel] if mode == HOLDING else self._friction.wheel_speed[wheel]
             sizes = series.magnitude(row)
+            if wheel == FLOOR and mode != HOLDING:
+                # Where it lets go, its friction and the torques cancel: what is left of the
+                # acceleration is rounding of either.
+                sizes[1] += self._friction.floor_acceleration
             if mode == HOLDING:
                 friction = series.combine(row)
                 margins = [[-f for f in friction], list(friction)]

@@ -63,6 +63,7 @@ class WheelFriction:
         functions: of the state, which the equations hold besides its powers: the fall of static
             to Coulomb friction of each wheel that has it, the direction of each caster that drags.
         holds: whether a wheel, or the floor, has dry friction at all.
+        floor_acceleration: of the yaw rate by the floor's dry friction, rad/s^2.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class WheelFriction:
             self._input = np.column_stack((self._input, (0.0, 1.0 / drag.inertia)))
             self._wheels = np.vstack((self._wheels, (0.0, 1.0)))
         self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in self._laws]
+        self.floor_acceleration = drag.turning.breakaway(1.0) / drag.inertia
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
         self.functions: list[StateFunction] = [
             Stribeck(*(self._wheels[i] / laws[i].stribeck_velocity).tolist()) for i in self._falling
