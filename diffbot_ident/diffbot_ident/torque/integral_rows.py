@@ -420,7 +420,7 @@ class RowSums:
             turning: whether both wheels keep turning one way, shape (n,).
         """
         # Rows that say nothing have no duration.
-        told = rows[:, ONE] > 0.0
+        told = rows[:, ONE] != 0.0
         weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
         weighted = weight * rows
         self.products[0] += weighted.T @ rows
