@@ -419,8 +419,8 @@ class RowSums:
             rows: from IntegralRows.
             turning: whether both wheels keep turning one way, shape (n,).
         """
-        # Rows that say nothing have no duration.
-        told = rows[:, ONE] != 0.0
+        # Rows that say nothing are 0 in all.
+        told = rows.any(axis=1)
         weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
         weighted = weight * rows
         self.products[0] += weighted.T @ rows
