@@ -49,7 +49,7 @@ def row(path: Path, seeds: int, seconds: float) -> str:
     x = 1000 * robot.body.center_of_mass.x
     cells = [
         robot.name,
-        f"{robot.joints.left}, {robot.joints.right}",
+        ", ".join(robot.joints.names),
         f"{robot.wheels.radius:.4g} m",
         f"{robot.wheels.separation:.4g} m",
         f"{robot.body.mass + 2 * robot.wheels.mass:.4g} kg",

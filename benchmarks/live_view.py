@@ -88,7 +88,7 @@ class Robot(Node):
         super().__init__("robot")
         robot = load_robot("twil")
         self._geometry, self._dynamics = robot.geometry, closed_form(robot.model)
-        self._names = [robot.joints.left, robot.joints.right]
+        self._names = list(robot.joints.names)
         self._velocity, self._angles, self._torque = (0.0, 0.0), [0.0, 0.0], (0.0, 0.0)
         self._sent: dict[int, float] = {}
         self.latencies: list[float] = []

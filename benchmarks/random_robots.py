@@ -16,13 +16,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95, Estimate, State
+from diffbot_description.robot import Turning
+from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95, TURNING_NAMES, Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.oddities import ODDITIES as NAMED
 from diffbot_study.random_robots import RandomRobot, draw, record_random
 
 SECONDS = 20.0
-PARAMETERS = ("K5", "K6", "K7", "K8", *FRICTION_NAMES)
+PARAMETERS = ("K5", "K6", "K7", "K8", *FRICTION_NAMES, *TURNING_NAMES)
 # Upper ends of the strata.
 STRATA = {
     "period, ms": (5.0, 12.0, 22.0, 40.0),
@@ -42,8 +43,9 @@ class Outcome:
         drawn: the robot.
         estimate: after SECONDS.
         errors: of PARAMETERS; K5..K8 as shares of the truth, viscous friction as shares of the
-            excitation's amplitude per top speed, Coulomb friction as shares of the amplitude. What
-            the estimator does not tell is NaN.
+            excitation's amplitude per top speed, Coulomb friction as shares of the amplitude, the
+            resistance against turning likewise of its largest moment. What the estimator does not
+            tell is NaN.
         deviations: as stated, in the same units.
     """
 
@@ -66,7 +68,13 @@ class Outcome:
 
 
 def outcome(
-    seed: int, engine: str, folder: Path, estimator: str, friction: bool, oddity: str | None
+    seed: int,
+    engine: str,
+    folder: Path,
+    estimator: str,
+    friction: bool,
+    oddity: str | None,
+    turning: bool,
 ) -> Outcome:
     """Record the robot of a seed and learn from it."""
     drawn = draw(seed)
@@ -76,20 +84,36 @@ def outcome(
         drawn = drawn.without_friction()
     if oddity is not None:
         drawn = drawn.with_oddity(oddity)
+    if turning:
+        drawn = drawn.with_turning(None if engine == "ideal" else folder)
     run = record_random(drawn, SECONDS, engine)
-    learner = make_estimator(estimator, run.geometry, run.scale)
+    learner = make_estimator(estimator, run.geometry, run.scale, turning=turning)
     for sample in run.samples:
         learner.update(sample)
     found = learner.estimate()
     robot = drawn.robot
     amplitude = robot.excitation.amplitude
     top_speed = robot.excitation.linear_velocity / robot.wheels.radius
-    truth = np.array([*run.truth, *robot.friction.viscous, *robot.friction.coulomb])
-    values, deviations = np.full(8, math.nan), np.full(8, math.nan)
+    resistance = robot.turning or Turning(0.0, 0.0)
+    truth = np.array(
+        [
+            *run.truth,
+            *robot.friction.viscous,
+            *robot.friction.coulomb,
+            resistance.viscous,
+            resistance.coulomb,
+        ]
+    )
+    values, deviations = np.full(10, math.nan), np.full(10, math.nan)
     values[:4], deviations[:4] = found.values, np.sqrt(np.diag(found.covariance))
     if found.friction is not None:
-        values[4:], deviations[4:] = found.friction.values, np.sqrt(found.friction.variances)
+        values[4:8], deviations[4:8] = found.friction.values, np.sqrt(found.friction.variances)
+    if found.turning is not None:
+        values[8:], deviations[8:] = found.turning.values, np.sqrt(found.turning.variances)
+    moment = 2.0 * amplitude * robot.wheels.half_track / robot.wheels.radius
+    top_rate = robot.excitation.angular_velocity
     scale = [*np.abs(run.truth), *(amplitude / top_speed,) * 2, *(amplitude,) * 2]
+    scale += [moment / top_rate, moment]
     return Outcome(drawn, found, (values - truth) / scale, deviations / scale)
 
 
@@ -101,6 +125,7 @@ def table(
     estimator: str,
     friction: bool = True,
     oddity: str | None = None,
+    turning: bool = False,
 ) -> Iterator[str]:
     """Lines of the table for the robots of these seeds."""
     with TemporaryDirectory() as folder:
@@ -111,6 +136,7 @@ def table(
             estimator=estimator,
             friction=friction,
             oddity=oddity,
+            turning=turning,
         )
         runs = pool.map(work, seeds, chunksize=1)
     bad = [run for run in runs if run.estimate.state is not State.ESTIMATED]

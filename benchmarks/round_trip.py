@@ -151,7 +151,7 @@ class TorqueRobot:
 
     def __init__(self, period: float) -> None:
         robot = load_robot("twil")
-        self._names = [robot.joints.left, robot.joints.right]
+        self._names = list(robot.joints.names)
         self._virtual = VirtualRobot(
             make_simulator("ideal", robot),
             Actuator(robot.limits.torque),

@@ -27,6 +27,7 @@ and the errors; Coulomb friction as a share of the excitation's amplitude, visco
 of the amplitude per top speed.
 
     ./diffbot python benchmarks/trust.py --random 200 [--engine mujoco] [--oddity stribeck]
+    ./diffbot python benchmarks/trust.py --random 60 --turning --estimators integral
     ./diffbot python benchmarks/trust.py errors [--fast] [--robots twil agv] [--seeds 60]
     ./diffbot python benchmarks/trust.py coverage --seeds 200
 """
@@ -250,6 +251,7 @@ def print_random(arguments: argparse.Namespace) -> None:
                 estimator=name,
                 friction=not arguments.frictionless,
                 oddity=arguments.oddity,
+                turning=arguments.turning,
             )
             for line in lines:
                 print(line, flush=True)
@@ -271,6 +273,7 @@ def main() -> None:
     parser.add_argument("--engine", default="ideal", choices=ENGINES, help="of random robots")
     parser.add_argument("--oddity", choices=ODDITIES, help="friction that random robots have, too")
     parser.add_argument("--frictionless", action="store_true", help="random robots without any")
+    parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     arguments.times = tuple(arguments.times)

@@ -29,7 +29,7 @@ class FakeGz(Node):
     def __init__(self, robot, lost=3, deaf=0):
         super().__init__("fake_gz")
         self.engine = make_simulator("ideal", robot)
-        self.joints = [robot.joints.left, robot.joints.right]
+        self.joints = list(robot.joints.names)
         self.torque = [0.0, 0.0]
         self.lost, self.deaf = [lost, lost], deaf
         self.steps = 0

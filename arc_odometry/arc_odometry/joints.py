@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two wheels' samples: picked by name from joint states, unwrapped, decimated by stamp."""
+"""The two wheels' samples: picked by name from joint states, unwrapped, decimated by stamp.
+
+A side may have several wheels; see side_wheels.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from arc_odometry.side_wheels import SideWheels
 
 # Beyond these a value is garbage, whatever the robot: rad, rad/s, N m.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
@@ -14,6 +19,8 @@ PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
 @dataclass(frozen=True)
 class JointSample:
     """What the joint states said of the two wheels; pairs are ordered [left, right].
+
+    Where a side has several wheels, it is their mean angle and speed, and the sum of their effort.
 
     Attributes:
         stamp: time t_k of the sample, s.
@@ -32,8 +39,8 @@ class JointReader:
     """Finds the two wheels in joint states.
 
     Args:
-        left: name of the left wheel's joint.
-        right: name of the right wheel's joint.
+        left: name of the left wheel's joint, or names of all of that side.
+        right: the same of the right side.
         required: which of position, velocity and effort must be there and finite; the others
             are 0 where they are missing.
         torque_of_unit: N m of one unit of effort, [left, right].
@@ -44,18 +51,34 @@ class JointReader:
 
     def __init__(
         self,
-        left: str,
-        right: str,
+        left: str | Sequence[str],
+        right: str | Sequence[str],
         required: Sequence[str] = FIELDS,
         torque_of_unit: tuple[float, float] = (1.0, 1.0),
     ) -> None:
-        if left == right:
-            raise ValueError(f"both wheels have the joint name '{left}': give two names")
-        self._names = (left, right)
+        sides = [(side,) if isinstance(side, str) else tuple(side) for side in (left, right)]
+        self._names = (*sides[0], *sides[1])
+        for name in self._names:
+            if self._names.count(name) > 1:
+                raise ValueError(f"both wheels have the joint name '{name}': give two names")
         self._required = frozenset(required)
         self._torque_of_unit = torque_of_unit
         # Drivers name the same joints each time.
-        self._known: tuple[list[str] | None, tuple[int, int]] = (None, (0, 0))
+        self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
+        # None where a joint is a side, of which there is nothing to combine.
+        several = len(self._names) > 2
+        self._sides = tuple(SideWheels(side) for side in sides) if several else None
+        self._left = len(sides[0])
+
+    @property
+    def disagreement(self) -> str:
+        """Which joints of a side do not turn alike, and what to check; empty where they do."""
+        return next(filter(None, (side.disagreement for side in self._sides or ())), "")
+
+    def compare_anew(self) -> None:
+        """Forget a disagreement: somebody has seen to it."""
+        for side in self._sides or ():
+            side.compare_anew()
 
     def concerns(self, names: Sequence[str]) -> bool:
         """Whether any of the wheels is among the names; other devices publish joints too."""
@@ -82,16 +105,22 @@ class JointReader:
             )
         if names != self._known[0]:
             self._known = ([*names], self._places(names))
-        left, right = self._known[1]
-        pairs = [
-            self._pair(field, values, left, right)
+        indices = self._known[1]
+        angles, speeds, efforts = (
+            self._values(field, values, indices)
             for field, values in zip(self.FIELDS, (position, velocity, effort), strict=True)
-        ]
-        angles, speeds, efforts = pairs
+        )
+        if self._sides is not None:
+            angles, speeds, efforts = self._combined(self._sides, angles, speeds, efforts)
         unit = self._torque_of_unit
-        return JointSample(stamp, angles, speeds, (unit[0] * efforts[0], unit[1] * efforts[1]))
+        return JointSample(
+            stamp,
+            (angles[0], angles[1]),
+            (speeds[0], speeds[1]),
+            (unit[0] * efforts[0], unit[1] * efforts[1]),
+        )
 
-    def _places(self, names: Sequence[str]) -> tuple[int, int]:
+    def _places(self, names: Sequence[str]) -> tuple[int, ...]:
         """Where the wheels are among the names."""
         places = []
         for wanted in self._names:
@@ -102,30 +131,46 @@ class JointReader:
                     f"{list(names)}: must be there once; check the names given for the wheels"
                 )
             places.append(found[0])
-        return places[0], places[1]
+        return tuple(places)
 
-    def _pair(
-        self, field: str, values: Sequence[float], left: int, right: int
-    ) -> tuple[float, float]:
+    def _combined(
+        self,
+        sides: tuple[SideWheels, ...],
+        angles: Sequence[float],
+        speeds: Sequence[float],
+        efforts: Sequence[float],
+    ) -> tuple[tuple[float, ...], ...]:
+        """Angles, speeds and efforts [left, right] of all joints'."""
+        parts = (slice(self._left), slice(self._left, None))
+        both = tuple(zip(sides, parts, strict=True))
+        return (
+            tuple(side.angle(angles[part]) for side, part in both),
+            tuple(sum(speeds[part]) / len(speeds[part]) for part in parts),
+            tuple(sum(efforts[part]) for part in parts),
+        )
+
+    def _values(
+        self, field: str, values: Sequence[float], indices: Sequence[int]
+    ) -> tuple[float, ...]:
         if field not in self._required:
-            if max(left, right) >= len(values):
-                return 0.0, 0.0
-            pair = float(values[left]), float(values[right])
-            return pair if all(map(math.isfinite, pair)) else (0.0, 0.0)
-        if max(left, right) >= len(values):
+            if max(indices) >= len(values):
+                return (0.0,) * len(indices)
+            found = tuple(float(values[index]) for index in indices)
+            return found if all(map(math.isfinite, found)) else (0.0,) * len(indices)
+        if max(indices) >= len(values):
             raise ValueError(
                 f"joint states hold {len(values)} values of {field}: must hold one per joint; "
                 f"add the {field} state interface"
             )
-        pair = float(values[left]), float(values[right])
-        for name, value in zip(self._names, pair, strict=True):
+        found = tuple(float(values[index]) for index in indices)
+        for name, value in zip(self._names, found, strict=True):
             # Written so that a comparison with NaN fails.
             if not abs(value) <= PLAUSIBLE[field]:
                 raise ValueError(
                     f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite and "
                     f"at most {PLAUSIBLE[field]:g} in size; check the robot's driver"
                 )
-        return pair
+        return found
 
 
 class EncoderJumpError(ValueError):

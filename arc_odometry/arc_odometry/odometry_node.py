@@ -61,8 +61,12 @@ class OdometryParameters:
         "variance of a wheel's path per path driven, m^2/m, >= 0; 1e-6 is 1 mm after 1 m",
         live=True,
     )
-    left_joint: str = parameter("left_wheel_joint", "name of the left wheel's joint")
-    right_joint: str = parameter("right_wheel_joint", "name of the right wheel's joint")
+    left_joint: str = parameter(
+        "left_wheel_joint", "name of the left wheel's joint; of several wheels, all with commas"
+    )
+    right_joint: str = parameter(
+        "right_wheel_joint", "name of the right wheel's joint; of several wheels, all with commas"
+    )
     odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
     publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")
@@ -146,7 +150,11 @@ class OdometryNode(Node):
             (values.x, values.y, values.theta),
         )
         self._samples = JointOdometry(self.odometry, values.longest_gap, values.reset_on_time_jump)
-        self._reader = JointReader(values.left_joint, values.right_joint, ("position",))
+        left, right = (
+            [name.strip() for name in names.split(",")]
+            for names in (values.left_joint, values.right_joint)
+        )
+        self._reader = JointReader(left, right, ("position",))
         self._rate = RateLimit(values.publish_rate)
         self._complained: dict[str, float] = {}
         self._make_topics()
@@ -172,13 +180,15 @@ class OdometryNode(Node):
         self.create_subscription(PoseWithCovarianceStamped, "~/set_pose", self._on_set_pose, 10)
 
     def _on_joint_state(self, message: JointState) -> None:
-        values, stamp = self.values, message.header.stamp
-        if not {values.left_joint, values.right_joint} & set(message.name):
+        stamp = message.header.stamp
+        if not self._reader.concerns(message.name):
             return  # other joints' driver
         before = self.odometry.time
         time = stamp.sec + 1e-9 * stamp.nanosec
         try:
             sample = self._reader.read(time, message.name, message.position, (), ())
+            if apart := self._reader.disagreement:
+                self._complain("disagreement", apart)
             oddity = self._samples.update(sample)
             if oddity is not None:
                 self._complain(*oddity)

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,23 @@ from diffbot_description.plausible_inertia import (
     box_inertia,
     cylinder_inertia,
     group_body,
-    raw_body,
+)
+from diffbot_description.skid_steer import (
+    add_turning,
+    apart,
+    check_slides,
+    one_wheel,
+    side_body,
 )
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_shapes import ShapeReader
 from diffbot_description.urdf_supports import CALLED, Stand, Support, find_supports, standing
 from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
-from diffbot_description.urdf_wheels import UNEVEN, Wheel, WheelPair, find_sides, wheel_pair
+from diffbot_description.urdf_wheels import UNEVEN, Sides, WheelPair, find_sides, wheel_pair
 
 ASSUMED = "assumed"
 ENCODER_COUNTS = 4096
+_COUNTS = {1: "two", 2: "four", 3: "six"}  # wheels, by those of a side
 MASS_SHARE = 0.05  # of the body, for a wheel without mass
 WHEEL_DENSITY = 700.0  # kg/m^3, for a wheel without mass
 DENSEST = 15_000.0  # kg/m^3 of a hull; above, masses are in grams
@@ -100,24 +108,33 @@ def _describe(
     shapes = ShapeReader(packages)
     sides = find_sides(tree, shapes, wheels, wheel_radius)
     findings = Findings()
-    geometry = wheel_pair(sides, findings)
-    left, right = geometry.left, geometry.right
-    links = _body_links(tree, left, right, findings)
+    several = len(sides.left) > 1
+    if several:
+        check_slides(tree, sides)
+    geometry = wheel_pair(one_wheel(sides.left), one_wheel(sides.right), findings)
+    links = _body_links(tree, sides, findings)
     content: dict[str, Any] = {"name": _identifier(tree.element.get("name", ""))}
     findings.sources["name"] = "of <robot>"
     body = group_body(links, shapes, findings)
-    pair = [raw_body(wheel.links) for wheel in (left, right)]
+    pair = [side_body(side) for side in (sides.left, sides.right)]
     body, pair = _with_mass(body, pair, mass, links, geometry, findings)
-    content["wheels"] = _wheels(geometry, pair, body.mass, findings)
+    spread = (apart(sides.left) + apart(sides.right)) / 2
+    content["wheels"] = _wheels(geometry, pair, spread, body.mass, findings)
     content["body"] = _body(body, links, shapes, geometry, findings)
     stand = _stand(content, links, shapes, geometry)
     for entry in stand.changed:
         findings.replaced(*entry)
     findings.assumed += stand.added
     content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand.casters)]
-    content["joints"] = {"left": left.joint.name, "right": right.joint.name}
+    joints = [[wheel.joint.name for wheel in side] for side in (sides.left, sides.right)]
+    content["joints"] = {
+        side: own if several else own[0]
+        for side, own in zip(("left", "right"), joints, strict=True)
+    }
     findings.sources["joints"] = sides.chosen_by
     add_limits(content, geometry, stand.rocks, findings)
+    if several:
+        add_turning(content, sides, findings)
     _rest(content, links, findings)
     if packages.missing:
         names = ", ".join(packages.missing)
@@ -128,7 +145,7 @@ def _describe(
         findings.sources,
         tuple(findings.corrected),
         tuple(findings.assumed),
-        _found(content, sides.chosen_by, links),
+        _found(content, joints, sides.chosen_by, links),
         next(tree.element.iter("visual"), None) is not None,
     )
 
@@ -147,11 +164,12 @@ def _identifier(name: str) -> str:
     return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")
 
 
-def _body_links(tree: UrdfTree, left: Wheel, right: Wheel, findings: Findings) -> list[PlacedLink]:
-    """All that does not turn with the two wheels; movable joints count as fixed at zero."""
-    stop = (left.joint.name, right.joint.name)
-    behind = {link.name for wheel in (left, right) for link in wheel.links}
-    for one, other in ((left, right), (right, left)):
+def _body_links(tree: UrdfTree, sides: Sides, findings: Findings) -> list[PlacedLink]:
+    """All that does not turn with the wheels; movable joints count as fixed at zero."""
+    wheels = (*sides.left, *sides.right)
+    stop = tuple(wheel.joint.name for wheel in wheels)
+    behind = {link.name for wheel in wheels for link in wheel.links}
+    for one, other in permutations(wheels, 2):
         if one.joint.child in {link.name for link in other.links}:
             raise ValueError(f"the wheel of '{one.joint.name}' hangs on '{other.joint.name}'.")
     movable = [
@@ -209,8 +227,13 @@ def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
 
 
 def _wheels(
-    geometry: WheelPair, pair: list[RigidBody], body_mass: float, findings: Findings
+    geometry: WheelPair,
+    pair: list[RigidBody],
+    spread: float,
+    body_mass: float,
+    findings: Findings,
 ) -> dict[str, float]:
+    """Measures of a wheel; spread: mean square of how far ahead several of a side stand, m^2."""
     radius, width = geometry.radius, geometry.width
     say = findings.replaced
     masses = [part.mass for part in pair]
@@ -238,12 +261,13 @@ def _wheels(
                 f"to {high:.3g} kg m^2 (all in the rim)",
                 f"{disc[0]:.3g} kg m^2, of a solid disc",
             )
-        spin, yaw = disc
+        spin, yaw = disc[0], disc[1] + mass * spread
         findings.sources["wheels.inertia_spin"] = "m r^2 / 2, a solid disc"
         findings.sources["wheels.inertia_yaw"] = "m (3 r^2 + width^2) / 12"
-    elif not 0.499 * spin < yaw < spin + mass * (radius**2 + geometry.track**2 / 4):
-        say("wheels", f"inertia about the vertical {yaw:.3g} kg m^2", f"{disc[1]:.3g} kg m^2")
-        yaw = max(disc[1], spin / 2)
+    elif not 0.499 * spin < yaw < spin + mass * (radius**2 + geometry.track**2 / 4 + spread):
+        used = max(disc[1], spin / 2) + mass * spread
+        say("wheels", f"inertia about the vertical {yaw:.3g} kg m^2", f"{used:.3g} kg m^2")
+        yaw = used
         findings.sources["wheels.inertia_yaw"] = "m (3 r^2 + width^2) / 12"
     return {
         "radius": radius,
@@ -437,13 +461,19 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.7g}") + 0.0 if isinstance(value, float) else value
 
 
-def _found(content: dict[str, Any], chosen_by: str, links: Sequence[PlacedLink]) -> tuple[str, ...]:
-    wheels, body, joints = content["wheels"], content["body"], content["joints"]
+def _found(
+    content: dict[str, Any],
+    joints: Sequence[Sequence[str]],
+    chosen_by: str,
+    links: Sequence[PlacedLink],
+) -> tuple[str, ...]:
+    wheels, body = content["wheels"], content["body"]
     total = body["mass"] + 2 * wheels["mass"]
     return (
-        f"wheels {joints['left']}, {joints['right']} ({chosen_by}): radius {wheels['radius']:.4g} "
-        f"m, track {wheels['separation']:.4g} m",
-        f"{total:.4g} kg in {len(links)} links of the body and two wheels, centre of mass "
+        f"wheels {', '.join(' + '.join(side) for side in joints)} ({chosen_by}): radius "
+        f"{wheels['radius']:.4g} m, track {wheels['separation']:.4g} m",
+        f"{total:.4g} kg in {len(links)} links of the body and "
+        f"{_COUNTS.get(len(joints[0]), 'the')} wheels, centre of mass "
         f"{1000 * body['center_of_mass']['x']:.3g} mm ahead of the axle, "
         f"{len(content['casters'])} casters",
     )

@@ -218,7 +218,7 @@ def _section(
             if not where:
                 yield ""
             yield from _commented(f"{pad}{key}:", source, pad)
-            yield from _section(value, kinds[key], dotted, sources)
+            yield from _section(value, _present(kinds[key]), dotted, sources)
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             yield ""
             yield f"{pad}{key}:                    # m"
@@ -244,9 +244,13 @@ def _commented(line: str, comment: str, pad: str) -> Iterator[str]:
     yield line
 
 
+def _present(kind: Any) -> Any:
+    """The kind of what may be absent, where it is there."""
+    return get_args(kind)[0] if get_origin(kind) in (Union, types.UnionType) else kind
+
+
 def _unit(kind: Any) -> str:
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = get_args(kind)[0]
+    kind = _present(kind)
     if get_origin(kind) is Annotated:
         return next((e.unit for e in get_args(kind) if isinstance(e, Quantity)), "")
     return ""

@@ -11,6 +11,10 @@ midpoint and the wheels' torques tau; with friction of the wheels, T stands for 
 
 T_f of a wheel at rest is what holds it, up to S; see FrictionLaw.
 
+A robot whose wheels slide sideways as it turns (skid steer) has a resistance besides:
+
+    omega' = ... - (c_w omega + f_w sign(omega)) / I_e,      I_e = -b / (r K8)
+
 In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice,
 which would be singular.
 
@@ -168,6 +172,14 @@ def wheel_friction(
         )
 
     return law(0), law(1)
+
+
+def turning_resistance(robot: Robot) -> FrictionLaw[float]:
+    """Law of the moment against turning, by the yaw rate: c_w and f_w; N m s/rad and N m."""
+    turning = robot.turning
+    if turning is None:
+        return FrictionLaw(0.0, 0.0)
+    return FrictionLaw(turning.viscous, turning.coulomb)
 
 
 def rolling_torques(robot: Robot, mass: float = 0.0, x: float = 0.0) -> tuple[float, float]:

@@ -99,6 +99,12 @@ def urdf(
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
+    if simulator != "none" and len(robot.joints.names) > 2:
+        raise ValueError(
+            f"robot '{robot.name}' has the joints {', '.join(robot.joints.names)}: simulator "
+            f"{simulator} moves one joint on each side; use sim:=ideal or sim:=mujoco, or the "
+            "robot's own URDF"
+        )
     text = _generated(
         str(share_directory() / "urdf" / "robot.urdf.xacro"),
         robot.path.read_bytes(),
@@ -209,6 +215,8 @@ def _read(kind: Any, value: Any, where: str) -> Any:
 
 def _read_list(kinds: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:
     any_length = kinds[-1] is Ellipsis
+    if any_length and isinstance(value, str):
+        return (_read(kinds[0], value, where),)  # one name need not be a list
     length = "one or more" if any_length else str(len(kinds))
     right_length = isinstance(value, list) and (
         len(value) >= 1 if any_length else len(value) == len(kinds)
@@ -379,6 +387,13 @@ def _check_friction(robot: Robot) -> None:
                     f"= {least} N m: a wheel does not start more easily than it turns. Raise it, "
                     "or remove friction.static and friction.stribeck_velocity."
                 )
+    turning = robot.turning
+    if turning is not None and robot.contact.caster_friction > 0.0:
+        raise ValueError(
+            f"contact.caster_friction = {robot.contact.caster_friction} must be 0 where there is a "
+            "section `turning`: both are drag of the floor, and only one of them is modelled. "
+            "Remove one."
+        )
     drive = robot.drive
     if (drive.effort_unit == "newton_metre") != (drive.torque_constant is None):
         raise ValueError(
@@ -395,9 +410,18 @@ def _check_friction(robot: Robot) -> None:
 
 
 def _check_names_and_limits(robot: Robot) -> None:
-    if robot.joints.left == robot.joints.right:
+    names = robot.joints.names
+    for side in ("right", "left"):
+        for name in getattr(robot.joints, side):
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"joints.{side} = {name} must differ from joints.left and from each other. "
+                    "Rename one."
+                )
+    if len(robot.joints.left) != len(robot.joints.right):
         raise ValueError(
-            f"joints.right = {robot.joints.right} must differ from joints.left. Rename one."
+            f"joints.left has {len(robot.joints.left)} wheels and joints.right "
+            f"{len(robot.joints.right)}: must be as many on both sides. Name the driven ones."
         )
     most, excitation = robot.limits, robot.excitation
     for name, value, limit_name, limit, unit in (

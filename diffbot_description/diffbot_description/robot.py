@@ -8,15 +8,17 @@ schema as an example with explanations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from arc_odometry import WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
+Part = TypeVar("Part")
 
 TEXTS = {
     "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
@@ -153,10 +155,38 @@ class Caster:
 
 @dataclass(frozen=True)
 class Joints:
-    """Names of the wheel joints in joint_states and in the URDF."""
+    """Names of the wheel joints in joint_states; the first of each side is in the URDF, too.
 
-    left: Annotated[str, Quantity("", "name of the left wheel's joint", text="joint")]
-    right: Annotated[str, Quantity("", "name of the right wheel's joint", text="joint")]
+    A side with several wheels counts as one, of their mean angle and speed and the sum of their
+    efforts. All that the file says of a wheel is of a side's wheels together then.
+    """
+
+    left: tuple[Annotated[str, Quantity("", "name of the left wheel's joint", text="joint")], ...]
+    right: tuple[Annotated[str, Quantity("", "name of the right wheel's joint", text="joint")], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, those of the left side first: the order of effort commands."""
+        return (*self.left, *self.right)
+
+    @property
+    def first(self) -> tuple[str, str]:
+        """The first joint of each side, (left, right)."""
+        return self.left[0], self.right[0]
+
+    def shared(self, pair: Pair) -> list[float]:
+        """What each joint gets of efforts [left, right]: equal parts of its side's."""
+        left, right = len(self.left), len(self.right)
+        return [pair[0] / left] * left + [pair[1] / right] * right
+
+    def repeated(self, pair: tuple[Part, Part]) -> list[Part]:
+        """What each joint has of angles or speeds [left, right] that a side's joints share."""
+        return [pair[0]] * len(self.left) + [pair[1]] * len(self.right)
+
+    def summed(self, efforts: Sequence[float]) -> Pair:
+        """Efforts [left, right] of those of the joints."""
+        count = len(self.left)
+        return sum(efforts[:count]), sum(efforts[count:])
 
 
 @dataclass(frozen=True)
@@ -209,6 +239,22 @@ class Friction:
         float,
         Quantity("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1),
     ] = 0.0
+
+
+@dataclass(frozen=True)
+class Turning:
+    """What the floor does against turning on the spot: wheels that slide sideways (skid steer).
+
+    A robot that has it is a skid-steer robot: estimators look for it.
+    """
+
+    viscous: Annotated[
+        float, Quantity("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
+    ]
+    coulomb: Annotated[
+        float,
+        Quantity("N m", "constant moment against turning", minimum=0, maximum=1e6),
+    ]
 
 
 @dataclass(frozen=True)
@@ -372,6 +418,7 @@ class Robot:
     encoder: Encoder
     contact: Contact
     appearance: Appearance
+    turning: Turning | None = None
     drive: Drive = Drive()
     uncertainty: Uncertainty = Uncertainty()
 
@@ -381,6 +428,7 @@ class Robot:
             self,
             friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
             contact=replace(self.contact, caster_friction=0.0),
+            turning=None if self.turning is None else Turning(0.0, 0.0),
             drive=replace(self.drive, dead_band=(0.0, 0.0)),
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_description.described_robot import described_from
-from diffbot_description.dynamics import closed_form, wheel_friction
+from diffbot_description.dynamics import closed_form, turning_resistance, wheel_friction
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
 from diffbot_description.robot import Robot
@@ -48,6 +48,11 @@ def friction_rows(robot: Robot) -> list[Row]:
         rows.append((f"dead_band_{side}", band, "N m", "a smaller commanded torque gives none"))
     drag = robot.contact.caster_friction * sum(ground_loads(robot).casters)
     rows.append(("caster_drag", drag, "N", "drag of all casters"))
+    turning = turning_resistance(robot)
+    rows += [
+        ("turning_viscous", turning.viscous, "N m s/rad", "moment per yaw rate against turning"),
+        ("turning_coulomb", turning.coulomb, "N m", "moment against turning, always there"),
+    ]
     return [row for row in rows if row[1] != 0.0]
 
 
@@ -59,8 +64,16 @@ def format_rows(rows: Sequence[Row]) -> str:
     return "\n".join(f"{r[0]:<{symbol}}  {r[1]:>{value}}  {r[2]:<{unit}}  {r[3]}" for r in table)
 
 
-def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row]]:
-    """The model and the rows of the friction."""
+def _sides(robot: Robot) -> str:
+    """Which joints count as one wheel; empty where each side has one."""
+    if len(robot.joints.names) == 2:
+        return ""
+    left, right = (", ".join(side) for side in (robot.joints.left, robot.joints.right))
+    return f"\nThe wheels of a side count as one:\n  left: {left}\n  right: {right}"
+
+
+def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], str]:
+    """The model, the rows of the friction, and what counts as one wheel."""
     if not arguments.robot.endswith(URDF_SUFFIXES):
         robot = load_robot(arguments.robot)
     elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:
@@ -71,10 +84,10 @@ def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row]]:
             wheel_radius=arguments.wheel_radius,
             locked=arguments.locked,
         )
-        return model, []
+        return model, [], ""
     else:
         robot = described_from(Path(arguments.robot).expanduser().absolute()).robot
-    return robot.model, friction_rows(robot)
+    return robot.model, friction_rows(robot), _sides(robot)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, or 2 after a message for a wrong robot."""
     arguments = _parser().parse_args(argv)
     try:
-        model, friction = _described(arguments)
+        model, friction, sides = _described(arguments)
     except (ValueError, OSError) as error:
         print(f"show_parameters: {error}", file=sys.stderr)
         return 2
@@ -105,4 +118,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if friction:
         print(f"\nFriction of {arguments.robot}:")
         print(format_rows(friction))
+    if sides:
+        print(sides)
     return 0

@@ -58,10 +58,13 @@ def with_shapes(generated: str, robot: Robot) -> str:
 @functools.lru_cache(maxsize=32)
 def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     tree = UrdfTree(text)
-    joints = (robot.joints.left, robot.joints.right)
+    joints = robot.joints.names
     tree.check_joints(joints)
     wheels = [tree.joints[name].child for name in joints]
     middle = np.mean([tree.links[name].translation for name in wheels], axis=0)
+    if len(joints) > 2:
+        # Several wheels of a side do not turn about the axle of the one that stands for them.
+        joints = ()
     others = [name for name in tree.joints if name not in joints]
     painter = _Painter(tree, Packages(path))
     result = ElementTree.fromstring(generated)
@@ -70,11 +73,13 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
         for visual in link.findall("visual"):
             link.remove(visual)
     side = np.array([0.0, robot.wheels.half_track, 0.0])
-    for target, origin, first in (
-        ("chassis_link", middle, tree.root),
-        ("left_wheel_link", middle + side, wheels[0]),
-        ("right_wheel_link", middle - side, wheels[1]),
-    ):
+    parts = [("chassis_link", middle, tree.root)]
+    if joints:
+        parts += [
+            ("left_wheel_link", middle + side, wheels[0]),
+            ("right_wheel_link", middle - side, wheels[1]),
+        ]
+    for target, origin, first in parts:
         group = tree.rigid_group(first, joints if first == tree.root else (), others)
         links[target].extend(painter.visuals(group, origin))
     result[:0] = painter.materials

@@ -360,17 +360,14 @@ class WheelPair:
         return float(self.middle[2]) - self.radius
 
 
-def wheel_pair(sides: Sides, findings: Findings) -> WheelPair:
-    """Return the wheels of a robot that has two.
+def wheel_pair(left: Wheel, right: Wheel, findings: Findings) -> WheelPair:
+    """Return the two wheels with their means.
 
     Args:
-        sides: as found.
+        left: wheel of the left side, or what stands for several.
+        right: the same of the right side.
         findings: gets where the measures come from, and what of the wheels differs.
-
-    Raises:
-        ValueError: there are more; says which, and what is supported.
     """
-    left, right = _one_each(sides)
     middle = (left.center + right.center) / 2
     track = float(left.center[1] - right.center[1])
     say = findings.replaced
@@ -407,20 +404,3 @@ def wheel_pair(sides: Sides, findings: Findings) -> WheelPair:
     findings.sources["wheels.separation"] = "between the middles of the wheels' shapes"
     width = min((left.width + right.width) / 2, 0.9 * track)
     return WheelPair(left, right, middle, radius, track, width)
-
-
-def _one_each(sides: Sides) -> tuple[Wheel, Wheel]:
-    """Return the left and the right wheel of a robot that has two.
-
-    Raises:
-        ValueError: there are more; says which, and what is supported.
-    """
-    if len(sides.left) == 1:
-        return sides.left[0], sides.right[0]
-    left, right = (", ".join(w.joint.name for w in side) for side in (sides.left, sides.right))
-    raise ValueError(
-        f"{2 * len(sides.left)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}. "
-        "Such a robot slides sideways when it turns (skid steer, mecanum), and the model of K5 to "
-        "K8 has one wheel on each side that does not: K7 would hold, K5, K6 and K8 would not. If "
-        "only two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
-    )

@@ -35,6 +35,7 @@ from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, load_robot, urdf
 from diffbot_description.describe import Description, describe
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.loading import robot_from
 from diffbot_description.urdf_files import Packages
 
@@ -210,12 +211,38 @@ def four_wheels(more=""):
 
 
 @pytest.mark.parametrize("more", ["", '<mimic joint="front_left_joint"/>'])
-def test_four_wheels_are_grouped_by_side_and_refused(more):
+def test_four_wheels_become_one_on_each_side(more):
+    found = described(four_wheels(more))
+    two = described(robot(base(), LEFT, RIGHT)).content
+    content = found.content
+    assert content["joints"] == {
+        "left": ["front_left_joint", "rear_left_joint"],
+        "right": ["front_right_joint", "rear_right_joint"],
+    }
+    wheels, one = content["wheels"], two["wheels"]
+    for name in ("radius", "separation", "width"):
+        assert wheels[name] == pytest.approx(one[name])
+    for name in ("mass", "inertia_spin"):
+        assert wheels[name] == pytest.approx(2 * one[name])
+    # 0.15 m ahead of the middle and behind it.
+    yaw = 2 * (one["inertia_yaw"] + one["mass"] * 0.15**2)
+    assert wheels["inertia_yaw"] == pytest.approx(yaw)
+    weight = GRAVITY * (content["body"]["mass"] + 2 * wheels["mass"])
+    assert content["turning"]["coulomb"] == pytest.approx(0.05 * weight * 0.15, rel=1e-6)
+    assert any("slide sideways" in entry for entry in found.assumed)
+    # The limits of a side are the sums of its joints'.
+    loaded = robot_from(content, Path("four.yaml"))
+    assert loaded.joints.names[1] == "rear_left_joint"
+    assert loaded.turning.coulomb > 0.0
+
+
+@pytest.mark.parametrize("word", ["mecanum", "omni"])
+def test_wheels_that_roll_sideways_are_refused(word):
     with pytest.raises(ValueError) as caught:
-        described(four_wheels(more))
+        described(four_wheels().replace("front_left_wheel", f"{word}_front_left_wheel"))
     text = str(caught.value)
     assert "left: front_left_joint, rear_left_joint; right: front_right_joint, rear_right" in text
-    assert "skid steer" in text
+    assert f"'{word}_front_left_wheel' says that they roll sideways" in text
     assert "--wheels LEFT RIGHT" in text
 
 

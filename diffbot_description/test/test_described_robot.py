@@ -247,6 +247,32 @@ def test_names_of_joints_may_hold_a_robots_name(tmp_path):
     path = Path(tmp_path, "r.urdf")
     path.write_text(text)
     found = load_robot(path)
-    assert found.joints.left == "bot1/left-wheel"
+    assert found.joints.first[0] == "bot1/left-wheel"
     assert yaml.safe_load(found.path.read_text())["joints"]["right"] == "bot1/right.wheel"
     assert "bot1/left-wheel" in urdf(found)
+
+
+def test_four_wheels_are_written_as_a_robot_file_that_loads(tmp_path):
+    ends = [
+        wheel(f"{end}_{side}", y, x)
+        for end, x in (("front", 0.15), ("rear", -0.15))
+        for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
+    ]
+    path = tmp_path / "husky.urdf"
+    path.write_text(robot(base(), *ends, SEEN).replace("collision>", "visual>"))
+    output = tmp_path / "husky.yaml"
+    assert main([str(path), "--output", str(output)]) == 0
+    found = load_robot(output)
+    assert found.joints.left == ("front_left_joint", "rear_left_joint")
+    assert found.turning.coulomb > 0.0
+    assert "turning.coulomb = " in output.read_text()
+    # All of its shapes are drawn with the body, where they are in the URDF.
+    tree = UrdfTree(urdf(found))
+    assert not tree.links["left_wheel_link"].element.findall("visual")
+    places = {
+        tuple(np.round(pose(visual, "a visual")[1], 3))
+        for visual in tree.links["chassis_link"].element.findall("visual")
+    }
+    for x in (0.15, -0.15):
+        for y in (HALF_TRACK, -HALF_TRACK):
+            assert any(np.allclose(place[:2], (x, y), atol=1e-3) for place in places)

@@ -29,7 +29,7 @@ def parameters(model):
 
 
 def model_of_urdf(robot):
-    return RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right)
+    return RobotModel.from_urdf(urdf(robot), *robot.joints.first)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def with_xacro(robot, root, file, **origin):
     chassis = root.find("link[@name='chassis_link']")
     chassis.remove(chassis.find("inertial"))
     ElementTree.SubElement(chassis, f"{{{NAMESPACE}}}identified_inertial", **origin)
-    for side in ("left", "right"):
-        joint = root.find(f"joint[@name='{getattr(robot.joints, side)}']")
+    for side, name in zip(("left", "right"), robot.joints.first, strict=True):
+        joint = root.find(f"joint[@name='{name}']")
         joint.remove(joint.find("dynamics"))
         ElementTree.SubElement(joint, f"{{{NAMESPACE}}}identified_dynamics", side=side)
     source = file.parent / "robot.urdf.xacro"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from robot_files import TWIL, changed, number_fields, write
 
 from diffbot_description import known_robots, load_robot
+from diffbot_description.loading import urdf
 
 
 @pytest.mark.parametrize("name", ["twil", "agv", "turtlebot2"])
@@ -28,9 +29,45 @@ def test_values_arrive_in_their_fields():
     robot = load_robot("twil")
     assert robot.wheels.radius == 0.075
     assert robot.wheels.half_track == pytest.approx(0.136, abs=5e-4)
-    assert (robot.joints.left, robot.joints.right) == ("left_wheel_joint", "right_wheel_joint")
+    assert robot.joints.first == ("left_wheel_joint", "right_wheel_joint")
     assert (robot.excitation.hold, robot.excitation.register) == (20, 10)
     assert robot.encoder.counts == 4096
+
+
+FOUR = {"left": ["front_left", "rear_left"], "right": ["front_right", "rear_right"]}
+
+
+def test_a_side_may_have_several_joints(tmp_path):
+    joints = load_robot(write(tmp_path, changed("joints", FOUR))).joints
+    assert joints.first == ("front_left", "front_right")
+    assert joints.names == ("front_left", "rear_left", "front_right", "rear_right")
+    assert joints.shared((0.4, -0.2)) == [0.2, 0.2, -0.1, -0.1]
+    assert joints.summed([0.1, 0.3, 0.5, 0.6]) == pytest.approx((0.4, 1.1))
+
+
+@pytest.mark.parametrize(
+    ("joints", "says"),
+    [
+        (
+            {**FOUR, "right": ["front_left", "rear_right"]},
+            r"joints\.right = front_left must differ",
+        ),
+        ({**FOUR, "left": ["a", "a"]}, r"joints\.left = a must differ"),
+        ({**FOUR, "left": "a"}, r"joints\.left has 1 wheels and joints\.right 2: must be as many"),
+        ({**FOUR, "left": []}, r"joints\.left = \[\] must be a list of one or more"),
+        ({**FOUR, "left": ["a", 3]}, r"joints\.left\[1\] = 3 must be text"),
+    ],
+)
+def test_joints_that_are_no_two_sides_are_refused_by_name(tmp_path, joints, says):
+    with pytest.raises(ValueError, match=says):
+        load_robot(write(tmp_path, changed("joints", joints)))
+
+
+def test_simulators_of_a_ros_install_refuse_several_joints(tmp_path):
+    robot = load_robot(write(tmp_path, changed("joints", FOUR)))
+    assert 'joint name="front_left"' in urdf(robot)
+    with pytest.raises(ValueError, match=r"rear_right: simulator gz moves one joint on each side"):
+        urdf(robot, simulator="gz")
 
 
 def test_robot_is_frozen():

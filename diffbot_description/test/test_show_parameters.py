@@ -71,3 +71,13 @@ def test_prints_the_friction_that_there_is(tmp_path, capsys):
         "backward_right": 0.04,
         "static_right": 0.06,
     }
+
+
+def test_joints_that_count_as_one_wheel_are_shown(tmp_path, capsys):
+    joints = {"left": ["front_left", "rear_left"], "right": ["front_right", "rear_right"]}
+    assert main([write(tmp_path, changed("joints", joints))]) == 0
+    assert (
+        "left: front_left, rear_left\n  right: front_right, rear_right" in capsys.readouterr().out
+    )
+    assert main(["twil"]) == 0
+    assert "count as one" not in capsys.readouterr().out

@@ -24,7 +24,7 @@ def root(robot):
 
 
 def test_model_of_the_urdf_has_the_numbers_of_the_file(robot):
-    model = RobotModel.from_urdf(urdf(robot), robot.joints.left, robot.joints.right)
+    model = RobotModel.from_urdf(urdf(robot), *robot.joints.first)
     assert model.wheel_radius == robot.wheels.radius
     assert model.half_track == pytest.approx(robot.wheels.half_track, rel=1e-12)
     assert model.mass_body == robot.body.mass

@@ -156,7 +156,7 @@ def _sdf(robot: Robot) -> ElementTree.Element:
             {"sphere": {"radius": _numbers(caster.radius)}},
         )
         _contact(ball, robot.contact.caster_friction)
-    for side, (sign, joint) in enumerate(((1.0, robot.joints.left), (-1.0, robot.joints.right))):
+    for side, (sign, joint) in enumerate(zip((1.0, -1.0), robot.joints.first, strict=True)):
         _wheel(model, robot, side, sign, joint)
     return root
 

@@ -502,10 +502,20 @@ def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
 
 
 def joints_of(robot: KnownRobot) -> tuple[str, str]:
-    """Names of the wheels' joints (left, right)."""
+    """Names of the wheels' joints (left, right).
+
+    Raises:
+        ValueError: a side has several.
+    """
     if robot.description is None:
         return "left_wheel_joint", "right_wheel_joint"
-    return robot.description.joints.left, robot.description.joints.right
+    joints = robot.description.joints
+    if len(joints.names) > 2:
+        raise ValueError(
+            f"the robot has several joints on a side ({', '.join(joints.names)}), and the gains "
+            "are of one wheel on each side; write that file by hand"
+        )
+    return joints.first
 
 
 def sources_of(robot: KnownRobot) -> Sequence[Path]:

@@ -25,9 +25,7 @@ def out(tmp_path):
 def test_closed_form_of_the_urdf_is_what_was_identified(tmp_path, out):
     folder = out(result_files.torque_results(tmp_path / "r"))
     robot = load_robot("twil")
-    model = RobotModel.from_urdf(
-        (folder / "twil_identified.urdf").read_text(), robot.joints.left, robot.joints.right
-    )
+    model = RobotModel.from_urdf((folder / "twil_identified.urdf").read_text(), *robot.joints.first)
     np.testing.assert_allclose(closed_form(model), closed_form(robot.model), rtol=1e-9)
 
 

@@ -189,6 +189,8 @@ class CalibrateNode(Node):
             if self._complaints.due(str(error)):
                 self.get_logger().warning(f"joint state refused: {error}")
             return
+        if (apart := self._reader.disagreement) and self._complaints.due(apart):
+            self.get_logger().warning(apart)
         self._collected.add_wheels(sample.stamp, sample.position)
 
     def _on_imu(self, message: Imu) -> None:

@@ -124,6 +124,7 @@ class EstimatorNode(Node):
             LiveSettings(
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}
             ),
+            turning=robot.turning is not None,
         )
         self._reader = JointReader(
             left, right, ("position", "effort"), robot.drive.torque_of((1.0, 1.0))
@@ -161,6 +162,9 @@ class EstimatorNode(Node):
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort
             )
+            if apart := self._reader.disagreement:
+                self._reader.compare_anew()
+                raise ValueError(apart)
             self._estimator.update(sample)
         except ValueError as error:
             if self._complaints.due(str(error)):

@@ -183,6 +183,7 @@ class IdentNode(EffortNode[IdentParameters]):
             MotionScale(own.linear_velocity, own.angular_velocity, amplitude),
             window=values.window,
             velocity_source=values.velocity_source,
+            turning=self.robot.turning is not None,
         )
         if values.prior not in ("", NONE):
             if values.estimator == "rls":
@@ -207,7 +208,7 @@ class IdentNode(EffortNode[IdentParameters]):
             values.duration,
             check=lambda: self._excitation(other, values.seed + 1),
             verification=values.verification,
-            nominal=Model(self._prior.values, self._prior.friction),
+            nominal=Model.described(self._prior.values, self.robot),
             until=Precision.parse(values.until),
         )
 

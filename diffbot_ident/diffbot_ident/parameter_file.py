@@ -33,6 +33,7 @@ from diffbot_ident.torque.physical import (
     friction_quantities,
     physical_quantities,
     smallest_torque,
+    turning_quantities,
 )
 from diffbot_ident.verification import Verification, VerificationState
 
@@ -89,6 +90,9 @@ def parameter_document(
         section["friction"] = _friction(estimate.friction)
         least = smallest_torque(estimate.friction.values, estimate.friction.variances)
         section["smallest_torque"] = _physical(least)
+    turning = turning_quantities(estimate.turning)
+    if turning:
+        section["turning"] = {key: _physical(quantity) for key, quantity in turning.items()}
     if physical:
         section["physical"] = {key: _physical(quantity) for key, quantity in physical.items()}
     section["verification"] = verification_section(verification)
@@ -159,6 +163,8 @@ LABELS = {
     "viscous_right": "viscous friction, right wheel",
     "coulomb_left": "Coulomb friction, left wheel",
     "coulomb_right": "Coulomb friction, right wheel",
+    "turning_viscous": "resistance against turning per yaw rate",
+    "turning_coulomb": "resistance against turning, always there",
     "smallest_torque": "torque of each wheel from which on the robot moves",
 }
 # Share of the excitation's amplitude below which a negative friction is no contradiction.
@@ -267,6 +273,7 @@ def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequ
     if estimate.friction is not None:
         friction = (estimate.friction.values, estimate.friction.variances)
         found |= friction_quantities(*friction) | {"smallest_torque": smallest_torque(*friction)}
+    found |= turning_quantities(estimate.turning)
     lines += [
         _line(LABELS[key], quantity.unit, quantity.value, quantity.interval)
         for key, quantity in found.items()

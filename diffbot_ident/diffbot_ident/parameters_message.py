@@ -43,6 +43,9 @@ def fill(
     friction = estimate.friction
     message.friction[:] = (math.nan,) * 4 if friction is None else friction.values
     message.friction_variance[:] = (math.inf,) * 4 if friction is None else friction.variances
+    turning = estimate.turning
+    message.turning[:] = (math.nan,) * 2 if turning is None else turning.values
+    message.turning_variance[:] = (math.inf,) * 2 if turning is None else turning.variances
     message.state = int(estimate.state)
     message.reason = estimate.reason
     message.parameter_state[:] = np.array(estimate.parameter_states, np.uint8)

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_description.dynamics import accelerations, acting_torque
+from diffbot_description import Robot
+from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_ident.torque.estimate import Array, Estimate, Four
 from diffbot_ident.torque.integral_rows import turns
 from diffbot_ident.torque.torque_delay import delayed
@@ -34,6 +35,7 @@ class Model:
     Attributes:
         values: [K5, K6, K7, K8].
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
+        turning: [c_w in N m s/rad, f_w in N m] of the floor against turning.
         delay: control periods between a torque's report and its action, >= 0; d + a, d whole, means
             that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
     """
@@ -41,6 +43,17 @@ class Model:
     values: Four
     friction: Four = (0.0, 0.0, 0.0, 0.0)
     delay: float = 0.0
+    turning: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def described(cls, values: Four, robot: Robot) -> Model:
+        """The model of a robot's file, with these K5..K8."""
+        friction, floor = robot.friction, turning_resistance(robot)
+        return cls(
+            values,
+            (*friction.viscous, *friction.coulomb),
+            turning=(floor.viscous, floor.coulomb),
+        )
 
     @classmethod
     def of(cls, estimate: Estimate) -> Model:
@@ -55,7 +68,16 @@ class Model:
             )
             friction = (a, b, c, d)
         delay = max(0.0, float(estimate.delay)) if math.isfinite(estimate.delay) else 0.0
-        return cls(estimate.values, friction, delay)
+        turning = (0.0, 0.0)
+        if estimate.turning is not None:
+            a, b = (
+                max(0.0, value) if math.isfinite(variance) else 0.0
+                for value, variance in zip(
+                    estimate.turning.values, estimate.turning.variances, strict=True
+                )
+            )
+            turning = (a, b)
+        return cls(estimate.values, friction, delay, turning)
 
     def _acceleration(self, velocity: Array, torque: Array, geometry: WheelGeometry) -> Array:
         """[dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
@@ -64,7 +86,21 @@ class Model:
         speed: Array = np.array(geometry.wheel_velocity(v, omega))
         sign = np.tanh(speed / FADE)
         left, right = acting_torque(torque, speed, viscous[:, None], coulomb[:, None], sign)
-        return np.array(accelerations(np.array(self.values), v, omega, left, right))
+        found = np.array(accelerations(np.array(self.values), v, omega, left, right))
+        if self.turning[0]:
+            found[1] -= self.turning[0] / self._inertia(geometry) * omega
+        return found
+
+    def _inertia(self, geometry: WheelGeometry) -> float:
+        """I_e = -b / (r K8), kg m^2."""
+        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+        return -geometry.half_track / (radius * self.values[3])
+
+    def _held(self, velocity: Array, duration: float, geometry: WheelGeometry) -> Array:
+        """The velocity after the floor's dry friction has acted, which stops but does not turn."""
+        most = self.turning[1] / self._inertia(geometry) * duration
+        v, omega = velocity
+        return np.array([v, np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)])
 
     def predict(self, start: Array, torque: Array, period: float, geometry: WheelGeometry) -> Array:
         """Velocities [v, omega] after m periods, shape (2, n).
@@ -79,7 +115,11 @@ class Model:
         for acting in torque:
             # The midpoint rule: products of velocities change little within a period.
             half = velocity + 0.5 * period * self._acceleration(velocity, acting, geometry)
+            if self.turning[1]:
+                half = self._held(half, 0.5 * period, geometry)
             velocity = velocity + period * self._acceleration(half, acting, geometry)
+            if self.turning[1]:
+                velocity = self._held(velocity, period, geometry)
         return velocity
 
 

@@ -54,7 +54,7 @@ def node(tmp_path, domain, pages, frames):
 
 def drive(node, seconds=20.0, gyro=True, poses=True):
     """Let the node have what a robot tells that turns, drives there and back, and circles."""
-    joints = JointState(name=[TWIL.joints.left, TWIL.joints.right])
+    joints = JointState(name=list(TWIL.joints.names))
     imu, pose = Imu(), PoseWithCovarianceStamped()
     left_radius, right_radius, track = TRUE
     x = y = theta = left = right = 0.0

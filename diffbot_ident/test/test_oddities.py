@@ -107,6 +107,11 @@ def test_commands_that_act_late_are_known_by_their_delay():
     assert found.warnings[1:] == ()
 
 
+def named(own):
+    """Patterns that a warning names; WITHIN, which none names, is taken in by chance once in 44."""
+    return tuple(oddity for oddity in likely_oddities(own) if oddity is not WITHIN)
+
+
 def test_nothing_is_found_where_nothing_is():
     """20 seeds; each of four patterns is named by chance once in more than 10 000 runs.
 
@@ -123,7 +128,7 @@ def test_a_pattern_is_found_and_taken_out(oddity):
     normalised = []
     for seed in range(5):
         own = sums(seed, PATTERNS[oddity])
-        assert likely_oddities(own) == (oddity,)
+        assert named(own) == (oddity,)
         for axis, extra in zip((LINEAR, ANGULAR), extra_columns((oddity,)), strict=True):
             found = fit(own, axis, None, extra)
             normalised.append((found.theta[1] - 2.0) / np.sqrt(found.covariance[1, 1]))
@@ -133,23 +138,23 @@ def test_a_pattern_is_found_and_taken_out(oddity):
 
 def test_two_patterns_are_told_apart():
     own = sums(1, (ONE, DRAG_V, DRAG_OMEGA))
-    assert set(likely_oddities(own)) == {DIRECTION, DRAG}
+    assert set(named(own)) == {DIRECTION, DRAG}
 
 
 def test_a_pattern_becomes_likely_before_it_is_sure():
     """Casters that drag more and more: unlikely, likely but not named, named; 5 seeds."""
     windows = 4000.0 / (WINDOW + SMOOTHING)
     for seed in range(5):
-        doubts, named = [], []
+        doubts, sure = [], []
         for size in np.linspace(0.0, 0.04, 21):
             own = sums(seed, PATTERNS[DRAG], size)
-            named.append(likely_oddities(own) == (DRAG,))
+            sure.append(named(own) == (DRAG,))
             doubt = doubtful_oddity(own, (), windows)
             doubts.append(doubt[1] if doubt is not None and doubt[0] is DRAG else 0.0)
-        assert not named[0] and doubts[0] < 0.5
-        assert named[-1] and doubts[-1] > 0.99
-        assert named == sorted(named)
-        between = [p for p, sure in zip(doubts, named, strict=True) if not sure and p > 0.0]
+        assert not sure[0] and doubts[0] < 0.5
+        assert sure[-1] and doubts[-1] > 0.99
+        assert sure == sorted(sure)
+        between = [p for p, is_sure in zip(doubts, sure, strict=True) if not is_sure and p > 0.0]
         assert between and min(between) > MIN_PROBABILITY
         # What is found already is in doubt no more.
         known = doubtful_oddity(sums(seed, PATTERNS[DRAG], 0.2), (DRAG,), windows)

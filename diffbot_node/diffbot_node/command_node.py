@@ -159,7 +159,8 @@ class CommandNode(Node, Law, Generic[P_co]):
 class TorqueInterface(RobotInterface):
     """Wheels that tell `joint_states` and take `effort_controller/commands`, [left, right].
 
-    Both are in the robot's `drive.effort_unit`; here, everything is in N m.
+    Both are in the robot's `drive.effort_unit`; here, everything is in N m. Of several joints of a
+    side each gets an equal part of the command, in the order of the robot file.
 
     Args:
         node: hears from the watchdog.
@@ -185,14 +186,16 @@ class TorqueInterface(RobotInterface):
             (JointState, "joint_states"), (Float64MultiArray, "effort_controller/commands"), limiter
         )
         self.hardware, self.counts = robot.name, robot.encoder.counts
-        self._effort_of_unit = robot.drive.effort_of((1.0, 1.0))
+        # Side of each joint, and its effort for 1 N m of that side.
+        shares = robot.joints.shared(robot.drive.effort_of((1.0, 1.0)))
+        self._parts = [*enumerate(zip(robot.joints.repeated((0, 1)), shares, strict=True))]
         self._reader = JointReader(
             robot.joints.left, robot.joints.right, fields, robot.drive.torque_of((1.0, 1.0))
         )
         self._watch = watch
         self._watchdog_holds = False
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
-        self._command = effort_command()
+        self._command = effort_command(len(robot.joints.names))
 
     def concerns(self, message: JointState) -> bool:
         """Whether it names the wheels."""
@@ -209,12 +212,16 @@ class TorqueInterface(RobotInterface):
         return sample.position
 
     def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str | None:
-        """What WheelWatch says of the wheels' motion under the torque commanded so far."""
+        """What WheelWatch says of the wheels' motion under the torque commanded so far.
+
+        Or that wheels of one side do not turn alike, where it has several.
+        """
         if self._watch is None:
             return None
         if anew:
             self._watch.reset()
-        return self._watch.update(sample, commanded)
+            self._reader.compare_anew()
+        return self._watch.update(sample, commanded) or self._reader.disagreement or None
 
     def held_by(self) -> str:
         """The watchdog, as long as it gives the wheels zero whatever is commanded.
@@ -228,9 +235,8 @@ class TorqueInterface(RobotInterface):
 
     def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
         """Torques [left, right], N m, and the stamp of the state that they answer, s."""
-        left, right = self._effort_of_unit
-        self._command.data[0] = float(left * command[0])
-        self._command.data[1] = float(right * command[1])
+        for index, (side, share) in self._parts:
+            self._command.data[index] = float(share * command[side])
         self._command.layout.dim[0].label = label(answered)
         return self._command
 

@@ -71,19 +71,20 @@ class EffortWatchdog:
         self._newest = 0.0  # time of the newest command, s
         self._saved = jitter  # s
 
-    def command(self, now: float, values: Sequence[float]) -> Pair:
+    def command(self, now: float, values: Sequence[float], unfit: str = "") -> Pair:
         """What to send to the wheels instead of a command: itself, or zero when it is not fit.
 
         Args:
             now: the node's clock, s; 0 before a clock was heard.
-            values: the command, as it came.
+            values: the command, as it came; of several joints of a side their sum.
+            unfit: why it is no command of this robot; empty when it is one.
         """
         # Time 0 means that no clock was heard yet, and nothing can be said of the rate.
         unknown = self._newest == 0.0
         elapsed = self._timeout if unknown else min(max(now - self._newest, 0.0), self._timeout)
         self.look(now)
         self._newest = now
-        why = self._held or self._unfit(values)
+        why = self._held or unfit or self._unfit(values)
         if not why and self._from_zero_only and max(map(abs, values)) > self._near:
             if self.state is Passage.TRIPPED:
                 return ZERO  # what made it trip is still the reason to know

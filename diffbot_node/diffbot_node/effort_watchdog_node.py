@@ -80,7 +80,7 @@ class EffortWatchdogNode(Node):
             )
         limit = values.torque_limit or limits.torque
         self._drive = self._robot.drive
-        if self._drive.torque_constant is not None:
+        if self._drive.torque_constant is not None or len(self._robot.joints.names) > 2:
             limit *= 1.0 + ROUNDING
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
         self._pressed = ""
@@ -88,7 +88,8 @@ class EffortWatchdogNode(Node):
         self._judged_by, self._controllers = NodeClock(self), Presence(values.patience)
         self._said, self._trips = "", 0
         self._complaints = Complaints()
-        self._message = effort_command()
+        self._joints = self._robot.joints
+        self._message = effort_command(len(self._joints.names))
         self._nothing = self._message.layout  # answers no state
         self._commands: Subscription[Any] | None = None
         self._topic = self.resolve_topic_name("~/commands")
@@ -113,9 +114,12 @@ class EffortWatchdogNode(Node):
         self._message.layout = message.layout
         self._named = named_by(message) or 0.0
         data: Sequence[float] = message.data
-        if len(data) == 2:
-            data = self._drive.torque_of((data[0], data[1]))
-        self._send(self.watchdog.command(self._now(), data))
+        names, unfit = self._joints.names, ""
+        if len(data) == len(names):
+            data = self._drive.torque_of(self._joints.summed(data))
+        elif len(names) > 2:
+            unfit = f"command of {len(data)} values: must be one torque for each of {list(names)}"
+        self._send(self.watchdog.command(self._now(), data, unfit))
         self._message.layout = self._nothing
         self._report()
 
@@ -201,5 +205,6 @@ class EffortWatchdogNode(Node):
 
     def _send(self, torque: Pair | None) -> None:
         if torque is not None:
-            self._message.data[0], self._message.data[1] = self._drive.effort_of(torque)
+            for index, effort in enumerate(self._joints.shared(self._drive.effort_of(torque))):
+                self._message.data[index] = effort
             self._wheels.publish(self._message)

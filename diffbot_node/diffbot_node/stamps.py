@@ -55,10 +55,10 @@ def stamp_problem(stamp: Time) -> str:
     )
 
 
-def effort_command() -> Float64MultiArray:
-    """A command of two torques [left, right], zero, N m, with room for a name."""
-    message = Float64MultiArray(data=[0.0, 0.0])
-    message.layout.dim = [MultiArrayDimension(label=label(NOTHING), size=2, stride=2)]
+def effort_command(joints: int = 2) -> Float64MultiArray:
+    """A command of a torque for each joint, left ones first, zero, N m, with room for a name."""
+    message = Float64MultiArray(data=[0.0] * joints)
+    message.layout.dim = [MultiArrayDimension(label=label(NOTHING), size=joints, stride=joints)]
     return message
 
 

@@ -44,7 +44,7 @@ class Graph:
     def drive(self):
         """Until the watchdog has got a torque."""
         joints = self.node.robot.joints
-        state = JointState(name=[joints.left, joints.right])
+        state = JointState(name=list(joints.names))
         state.position = state.velocity = state.effort = [0.0, 0.0]
         state.header.stamp.sec = 100
         assert self.until(lambda: not self.node.waits_for())

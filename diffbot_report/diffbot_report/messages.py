@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 
-from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.torque.estimate import Estimate, Friction, State, Turning
 from diffbot_msgs.msg import (
     ControllerState as ControllerStateMessage,
 )
@@ -131,6 +131,7 @@ def estimate_of(message: DynamicParameters) -> Estimate:
         delay=message.torque_delay,
         period=message.control_period,
         friction=_friction(message),
+        turning=_turning(message),
     )
 
 
@@ -139,6 +140,13 @@ def _friction(message: DynamicParameters) -> Friction | None:
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
     return Friction(tuple(values.tolist()), tuple(variances.tolist()))
+
+
+def _turning(message: DynamicParameters) -> Turning | None:
+    values, variances = message.turning, message.turning_variance
+    if not (np.isfinite(values).any() and (values.any() or variances.any())):
+        return None
+    return Turning(tuple(values.tolist()), tuple(variances.tolist()))
 
 
 def _state(number: int) -> State:

@@ -17,7 +17,7 @@ import numpy as np
 
 from diffbot_description import RobotModel
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Friction, State
-from diffbot_ident.torque.physical import PhysicalQuantity
+from diffbot_ident.torque.physical import PhysicalQuantity, turning_quantities
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
 from diffbot_ident.torque.physical import smallest_torque as identified_smallest_torque
@@ -140,10 +140,14 @@ def physical_quantities(
 
 
 def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
-    """Friction of the wheels, viscous_left to coulomb_right; empty where it is not modelled."""
+    """Friction of the wheels, viscous_left to coulomb_right, and of the floor against turning.
+
+    Empty where it is not modelled.
+    """
     if estimate is None or estimate.friction is None:
         return {}
     found = identified_friction(estimate.friction.values, estimate.friction.variances)
+    found |= turning_quantities(estimate.turning)
     return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
 
 

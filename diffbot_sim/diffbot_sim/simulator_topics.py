@@ -101,16 +101,17 @@ class JointTopic:
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self.publisher = node.create_publisher(JointState, "joint_states", 10)
-        self._joints = JointState(name=[robot.joints.left, robot.joints.right])
+        self._names = robot.joints
+        self._joints = JointState(name=list(robot.joints.names))
         self._drive = robot.drive
 
     def publish(self, sample: JointSample) -> None:
-        """Publish the wheels' state."""
-        joints = self._joints
+        """Publish the wheels' state; wheels of one side turn alike and share its effort."""
+        joints, names = self._joints, self._names
         joints.header.stamp = to_stamp(sample.stamp)
-        joints.position = sample.position
-        joints.velocity = sample.velocity
-        joints.effort = self._drive.effort_of(sample.effort)
+        joints.position = names.repeated(sample.position)
+        joints.velocity = names.repeated(sample.velocity)
+        joints.effort = names.shared(self._drive.effort_of(sample.effort))
         self.publisher.publish(joints)
 
 
@@ -153,6 +154,8 @@ def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str 
 class CommandTopic:
     """Subscription of `effort_controller/commands`, [left, right] in the drive's effort_unit.
 
+    One value for each joint, where a side has several; their sum moves the side.
+
     Args:
         node: whose subscription it is.
         robot: more torque than its wheels carry without slip is warned of, once.
@@ -169,12 +172,14 @@ class CommandTopic:
 
     def _receive(self, message: Float64MultiArray, sender: object) -> None:
         command = tuple(message.data)
-        if len(command) == 2 and all(map(math.isfinite, command)):
-            self._command = self._robot.drive.torque_of((command[0], command[1]))
+        joints = self._robot.joints
+        if len(command) == len(joints.names) and all(map(math.isfinite, command)):
+            self._command = self._robot.drive.torque_of(joints.summed(command))
             self._check_traction()
         else:
             self._node.get_logger().warning(
-                f"command {list(command)} refused: must be 2 finite efforts [left, right]; "
+                f"command {list(command)} refused: must be {len(joints.names)} finite efforts "
+                f"{list(joints.names)}; "
                 f"{list(self._command)} N m stays on",
                 throttle_duration_sec=1.0,
             )

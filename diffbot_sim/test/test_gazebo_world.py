@@ -33,10 +33,7 @@ def written(gazebo, robot, tmp_path_factory):
 
 
 def wheel_collisions(robot, model):
-    links = [
-        model.findtext(f".//joint[@name='{name}']/child")
-        for name in (robot.joints.left, robot.joints.right)
-    ]
+    links = [model.findtext(f".//joint[@name='{name}']/child") for name in robot.joints.first]
     return [model.findall(f".//link[@name='{link}']/collision") for link in links]
 
 
@@ -94,7 +91,7 @@ def test_masses_and_joints_are_those_of_the_robot(written, robot):
     _, model = written
     masses = sorted(float(x.text) for x in model.iter("mass"))
     assert masses == pytest.approx(sorted([robot.body.mass, *[robot.wheels.mass] * 2]), rel=1e-5)
-    for name in (robot.joints.left, robot.joints.right):
+    for name in robot.joints.first:
         joint = model.find(f".//joint[@name='{name}']")
         assert joint.get("type") == "revolute"
         assert [float(x) for x in joint.findtext("axis/xyz").split()] == pytest.approx([0, 1, 0])
@@ -112,8 +109,8 @@ def test_every_part_of_the_robot_has_its_colour(written, robot):
 def test_one_plugin_that_knows_the_joints(written, robot):
     world, _ = written
     (plugin,) = world.iter("plugin")
-    assert plugin.findtext("left_joint") == robot.joints.left
-    assert plugin.findtext("right_joint") == robot.joints.right
+    assert plugin.findtext("left_joint") == robot.joints.first[0]
+    assert plugin.findtext("right_joint") == robot.joints.first[1]
     (name,) = [x.findtext("name") for x in world.iter("include")]
     assert plugin.findtext("robot") == name
 

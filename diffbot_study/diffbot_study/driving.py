@@ -246,6 +246,7 @@ class LiveAdaptation:
             self.adaptation.in_use,
             (*robot.friction.viscous, *robot.friction.coulomb),
             settings,
+            turning=robot.turning is not None,
         )
         self._law = law
         self._known = wheel_friction(robot)

@@ -176,7 +176,7 @@ def _identify(
     limits = np.array([own.linear_velocity, own.angular_velocity])
     geometry = robot.geometry
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-    estimator = make_estimator(estimator_name, geometry, scale)
+    estimator = make_estimator(estimator_name, geometry, scale, turning=robot.turning is not None)
     odometry = DiffOdometry(geometry)
     corners = outline(robot)
     fastest, farthest = np.zeros(2), np.array(extent(corners, (0.0, 0.0, 0.0)))

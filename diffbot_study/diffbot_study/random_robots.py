@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ import yaml
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_description.loading import robot_from
+from diffbot_description.robot import Turning
 from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
@@ -104,6 +105,30 @@ class RandomRobot:
         else:
             raise ValueError(f"oddity = {name!r}: must be one of {', '.join(ODDITIES)}")
         return replace(self, robot=replace(robot, friction=friction))
+
+    def with_turning(self, folder: Path | None = None) -> RandomRobot:
+        """The same robot with skid steer: the floor resists its turning.
+
+        Up to 0.3 of the moment that the excitation gives at most always, and up to as much more at
+        the largest yaw rate.
+
+        Args:
+            folder: where a file of it is written, which engines with a URDF need; None: no file.
+        """
+        uniform = np.random.default_rng([self.seed, 3]).uniform
+        robot = self.robot
+        own, wheels = robot.excitation, robot.wheels
+        moment = 2.0 * own.amplitude * wheels.half_track / wheels.radius
+        turning = Turning(
+            viscous=float(uniform(0.0, 0.3)) * moment / own.angular_velocity,
+            coulomb=float(uniform(0.0, 0.3)) * moment,
+        )
+        if folder is None:
+            return replace(self, robot=replace(robot, turning=turning))
+        data = {**_robot_data(self.seed), "turning": asdict(turning)}
+        path = folder / f"random_{self.seed}.yaml"
+        path.write_text(yaml.safe_dump(data, sort_keys=False))
+        return replace(self, robot=load_robot(path))
 
 
 def draw(seed: int) -> RandomRobot:

@@ -177,6 +177,7 @@ def _identify(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
             settings["estimator"],
             robot.geometry,
             MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
+            turning=robot.turning is not None,
         )
         for sample in recording.samples(index):
             estimator.update(sample)

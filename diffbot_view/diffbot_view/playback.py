@@ -51,7 +51,7 @@ def read_recording(path: Path, robot: str) -> Store:
         listed = ", ".join(sorted(bag.topics)) or "none"
         raise ValueError(
             f"{path}: nothing to show: no joint states of {described.name} "
-            f"({described.joints.left}, {described.joints.right}), odometry or status; its topics: "
+            f"({', '.join(described.joints.names)}), odometry or status; its topics: "
             f"{listed}; give the robot that it was recorded of with --robot"
         )
     store.set(mode="recording", controls="none", title=f"{path.name}, {described.name}")

@@ -183,7 +183,7 @@ class BusRobot:
         self.driver: Callable[[JointState], Sequence[JointState]] = reported
         self._bus = bus
         joints = self.robot.joints
-        self._names = [joints.left, joints.right]
+        self._names = list(joints.names)
         self.states = bus.publisher(JointState, "joint_states")
         self.commands = bus.subscribe(
             Float64MultiArray, "effort_controller/commands", self._on_command

@@ -5,6 +5,7 @@ import math
 import time
 
 import pytest
+import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
@@ -14,6 +15,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
+from diffbot_description.loading import share_directory  # noqa: E402
 from diffbot_msgs.msg import DynamicParameters  # noqa: E402
 from diffbot_msgs.srv import SetPayload  # noqa: E402
 from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
@@ -98,6 +100,28 @@ def test_lock_step_advances_one_period_per_command(make):
     count = len(driver.states)
     driver.spin(lambda: len(driver.states) >= count + 3)
     assert set(map(repr, driver.states[count:])) == {repr(state)}
+
+
+@pytest.mark.parametrize("engine", ["ideal", "mujoco"])
+def test_a_robot_with_two_wheels_on_each_side_moves_by_the_sum_of_their_torques(
+    make, engine, tmp_path
+):
+    data = yaml.safe_load((share_directory() / "config" / "twil.yaml").read_text("utf-8"))
+    names = ["front_left", "rear_left", "front_right", "rear_right"]
+    data["joints"] = {"left": names[:2], "right": names[2:]}
+    path = tmp_path / "robot.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    driver = make(f"robot:={path}", f"engine:={engine}")
+    for count in range(1, 6):
+        state = driver.step(0.1, 0.3, 0.2, 0.2)
+        assert list(state.name) == names
+        assert list(state.effort) == pytest.approx([0.2] * 4)
+        speed = 2.0 * driver.truths[-1].k7 * 0.4 * 0.01 * count
+        assert [s * 0.075 for s in state.velocity] == pytest.approx([speed] * 4, rel=0.02)
+    moved = driver.states[-1].position
+    assert moved[0] == moved[1] > 0.0 and moved[2] == moved[3] > 0.0
+    # A command that is not one torque per joint leaves the last good one on.
+    assert list(driver.step(0.0, 0.0).effort) == pytest.approx([0.2] * 4)
 
 
 def test_ground_truth_is_the_true_pose(make):

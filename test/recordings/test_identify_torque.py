@@ -5,14 +5,16 @@ The recordings are of the ideal engine with encoders of 4096 counts, 1 % torque 
 30 s, seed 3.
 """
 
+import math
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import yaml
 from identify_command import identify
 
+from diffbot_description.loading import share_directory
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.recorded_bag import RecordedBag, write_run
 from diffbot_study.recorded_runs import Setting, record
@@ -161,3 +163,56 @@ def test_a_robot_that_stands_still_is_not_trusted(run, tmp_path):
             bag.joint_state("/joint_states", replace(still, stamp=1.0 + 0.01 * k, effort=effort))
     status, _ = identify(tmp_path, tmp_path / "bag", "--robot", "twil")
     assert status in (1, 2)
+
+
+@pytest.fixture
+def four_joints(tmp_path):
+    """A robot file with two wheels on each side."""
+    data = yaml.safe_load((share_directory() / "config" / "twil.yaml").read_text("utf-8"))
+    data["joints"] = {"left": ["front_left", "rear_left"], "right": ["front_right", "rear_right"]}
+    path = tmp_path / "four.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return path
+
+
+@dataclass(frozen=True)
+class FourWheels:
+    """A sample of the joints of `four_joints`, as RecordedBag.joint_state takes it."""
+
+    stamp: float
+    position: tuple[float, ...]
+    velocity: tuple[float, ...]
+    effort: tuple[float, ...]
+
+
+def write_four(folder, samples, stuck=None):
+    """The samples as of two wheels on each side, which begin and wrap apart."""
+    names = ("rear_right", "front_left", "front_right", "rear_left")
+    with RecordedBag(folder) as bag:
+        for s in samples:
+            (left, right), (v, w), (a, b) = s.position, s.velocity, s.effort
+            angles = [right + 2.0, left, right, left + 1.0]
+            if stuck is not None:
+                angles[names.index(stuck)] = 0.5
+            position = tuple(math.remainder(angle, math.tau) for angle in angles)
+            sample = FourWheels(
+                s.stamp + 1.0, position, (w, v, w, v), (0.25 * b, 0.4 * a, 0.75 * b, 0.6 * a)
+            )
+            bag.joint_state("/joint_states", sample, names)
+
+
+def test_wheels_of_one_side_are_combined(run, bags, four_joints, tmp_path):
+    write_four(tmp_path / "bag", run.samples)
+    status, summary = identify(tmp_path, tmp_path / "bag", "--robot", four_joints)
+    assert status == 0
+    _, expected = identify(tmp_path, bags / "mcap", "--robot", "twil")
+    for name in NAMES:
+        found, known = (s["parameters"][name] for s in (summary, expected))
+        assert found["value"] == pytest.approx(known["value"], rel=1e-6)
+
+
+def test_a_stuck_encoder_of_one_of_several_wheels_is_named(run, four_joints, tmp_path, capsys):
+    write_four(tmp_path / "bag", run.samples, stuck="rear_left")
+    status, _ = identify(tmp_path, tmp_path / "bag", "--robot", four_joints)
+    assert status == 2
+    assert "joint 'rear_left' tells the same angle" in capsys.readouterr().err

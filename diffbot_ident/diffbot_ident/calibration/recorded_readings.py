@@ -27,9 +27,11 @@ from diffbot_ident.recording.bag_topics import (
     NEVER,
     ODOMETRY,
     Role,
+    Sides,
     candidates,
     choose,
     find_wheels,
+    joined,
     joints,
     stamp_of,
 )
@@ -98,7 +100,7 @@ class ReadingOptions:
     pose: str | None = None
     tf: tuple[str, str] | None = None
     columns: Sequence[str] = ()
-    described: tuple[str, str] | None = None
+    described: Sides | None = None
 
 
 @dataclass
@@ -215,7 +217,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     states = choose(bag.topics, STATES, options.joint_states)
     wheels = _wheels(bag, states, options)
     feeds[states.name] = _stamped(joints(*wheels, ("position",)), states), rows.wheels
-    listed = [f"wheels {wheels[0]}, {wheels[1]} of {states.name}"]
+    listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
     imu = _imu_topic(bag, options)
     if imu is not None:
         feeds[imu.name] = _stamped(_rates, imu), rows.gyro
@@ -244,7 +246,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     return rows
 
 
-def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> tuple[str, str]:
+def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> Sides:
     with closing(bag.peek(states)) as messages:
         names = list(dict.fromkeys(n for m in islice(messages, LOOKED_AT) for n in m.name))
     if not names:

@@ -188,7 +188,7 @@ def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
             yield from _of_joints(bag, topic, ("effort", "position", "velocity"), options)
     numbers = [name for name, topic in named.items() if topic.type in NUMBERS]
     if len(numbers) > 1:
-        left, right = find_wheels(numbers, None, None)
+        (left,), (right,) = find_wheels(numbers, None, None)
         yield f"{left}.data", f"{right}.data"
 
 
@@ -224,7 +224,8 @@ def _of_joints(bag: Bag, topic: Topic, fields: tuple[str, ...], options: Options
 def _wheels(names: list[str], options: Options) -> Pair:
     robot = robot_of(options)
     described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
-    return find_wheels(names, options.left_joint, options.right_joint, described)
+    left, right = find_wheels(names, options.left_joint, options.right_joint, described)
+    return left[0], right[0]
 
 
 def _first(bag: Bag, topic: Topic) -> Any | None:

@@ -21,13 +21,15 @@ from diffbot_ident.recording.bag_motor import motor_columns, motor_topics, volta
 from diffbot_ident.recording.bag_topics import (
     ROLES,
     MessageReader,
+    Sides,
     candidates,
     choose,
     find_wheels,
+    joined,
     joint_channels,
     joints,
-    pair,
     stamp_of,
+    torques,
     twist,
 )
 from diffbot_ident.recording.options import (
@@ -108,13 +110,13 @@ class _Joints:
 
     Attributes:
         topic: of the joint states.
-        wheels: names of the left and the right joint.
+        wheels: names of the joints of the left and the right side.
         fields: that are not empty.
         torque: whether an effort is not zero.
     """
 
     topic: Topic
-    wheels: tuple[str, str]
+    wheels: Sides
     fields: frozenset[str]
     torque: bool
 
@@ -164,7 +166,7 @@ def _joints(bag: Bag, options: Options) -> _Joints:
         fields = frozenset(
             field
             for field in ("position", "velocity", "effort")
-            if any(wheels[0] in m.name and len(getattr(m, field)) for m in first)
+            if any(wheels[0][0] in m.name and len(getattr(m, field)) for m in first)
         )
         torque = "effort" in fields
         if torque:
@@ -178,8 +180,8 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
     geometry = needed_geometry(options, "to turn angles into motion")
     if "position" not in found.fields:
         raise RecordingError(
-            f"{found.topic.name} holds no positions of {' and '.join(found.wheels)}: the wheels' "
-            "angles are needed"
+            f"{found.topic.name} holds no positions of {' and '.join(joined(found.wheels))}: the "
+            "wheels' angles are needed"
         )
     own = found.torque if options.effort_source == AUTO else options.effort_source == "joint_states"
     if own and not found.torque:
@@ -199,11 +201,11 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         feeds = [Feed(states, joint_channels(fields), read)]
         if not own:
             commands = choose(bag.topics, ROLES["commands"], options.topics["commands"])
-            feeds.append(Feed(commands, TORQUE_COMMANDS, pair))
+            feeds.append(Feed(commands, TORQUE_COMMANDS, torques(found.wheels)))
         sources.append(BagSource(bag, feeds))
         samples += states.count
     efforts = "joint states" if own else "the commands"
-    wheels = f"wheels: {found.wheels[0]}, {found.wheels[1]}; torques: of {efforts}"
+    wheels = f"wheels: {', '.join(joined(found.wheels))}; torques: of {efforts}"
     return Recording(
         TORQUE,
         sources,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from arc_odometry.side_wheels import SideWheels
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 NEVER = ("ground_truth",)
 
 Values = tuple[float, ...]
+Sides = tuple[tuple[str, ...], tuple[str, ...]]  # names of joints, (left, right)
 MessageReader = Callable[[Any], Values | None]
 """Values of the channels that a message holds; None for a message that has none."""
 
@@ -121,15 +123,15 @@ def find_wheels(
     names: Sequence[str],
     left: str | None,
     right: str | None,
-    described: Iterable[tuple[str, str]] = (),
-) -> tuple[str, str]:
-    """Names of the left and the right wheel.
+    described: Iterable[Sides] = (),
+) -> Sides:
+    """Names of the joints of the left and the right side, of each one but where described.
 
     Args:
         names: of all joints in the recording.
         left: the user's choice; None: find it.
         right: the same.
-        described: pairs that are taken where both are there, as of a robot's description.
+        described: those that are taken where all are there, as of a robot's description.
 
     Raises:
         RecordingError: a chosen one is not there, or there is no pair, or more than one.
@@ -141,9 +143,9 @@ def find_wheels(
     if left is not None and right is not None:
         if left == right:
             raise RecordingError(f"--left-joint and --right-joint are both {left}: give two")
-        return left, right
+        return (left,), (right,)
     for both in described:
-        if set(both) <= set(names):
+        if {*both[0], *both[1]} <= set(names):
             return both
     pairs = [
         (a, b)
@@ -155,7 +157,7 @@ def find_wheels(
         # Of several pairs, such as arms and wheels, the one that says so.
         pairs = [pair for pair in pairs if "wheel" in pair[0].lower()] or pairs
     if len(pairs) == 1:
-        return pairs[0]
+        return (pairs[0][0],), (pairs[0][1],)
     found = "no pair" if not pairs else "pairs " + ", ".join(f"{a}/{b}" for a, b in pairs)
     raise RecordingError(
         f"which joints are the wheels? {found} of left and right found by name; choose with "
@@ -171,6 +173,11 @@ def _counterparts(a: str, b: str) -> bool:
         return False
     different = [pair for pair in zip(words_a, words_b, strict=True) if pair[0] != pair[1]]
     return len(different) == 1 and different[0] in SIDES
+
+
+def joined(sides: Sides) -> tuple[str, str]:
+    """The names of each side in one text."""
+    return " + ".join(sides[0]), " + ".join(sides[1])
 
 
 def stamp_of(message: Any) -> float | None:
@@ -189,28 +196,51 @@ def twist(message: Any) -> Values:
     return float(message.linear.x), float(message.angular.z)
 
 
-def pair(message: Any) -> Values | None:
-    """[left, right] of a Float64MultiArray, N m; None where it is not two numbers."""
-    data = message.data
-    return (float(data[0]), float(data[1])) if len(data) == 2 else None
+def torques(sides: Sides) -> MessageReader:
+    """[left, right] of a Float64MultiArray with a number for each joint, sums of the sides', N m.
 
-
-def joints(left: str, right: str, fields: tuple[str, ...]) -> MessageReader:
-    """What reads fields of two joints: [left, right] of each field.
-
-    A message without both joints gives None, as other devices publish joint states, too. A field
-    that a message leaves empty is NaN.
+    It gives None where there are more or fewer.
     """
+    left, count = len(sides[0]), len(sides[0]) + len(sides[1])
+
+    def read(message: Any) -> Values | None:
+        data = [float(value) for value in message.data]
+        return (sum(data[:left]), sum(data[left:])) if len(data) == count else None
+
+    return read
+
+
+def joints(left: Sequence[str], right: Sequence[str], fields: tuple[str, ...]) -> MessageReader:
+    """What reads fields of the joints of two sides: [left, right] of each field.
+
+    Several joints of a side count as one: their mean angle and speed, the sum of their effort. A
+    message without all joints gives None, as other devices publish joint states, too. A field that
+    a message leaves empty is NaN. Joints of a side that do not turn alike raise RecordingError.
+    """
+    sides = (left, right)
+    wheels = [SideWheels(side) if len(side) > 1 else None for side in sides]
+
+    def combined(field: str, values: Sequence[float], wheel: SideWheels | None) -> float:
+        if wheel is None or not all(map(math.isfinite, values)):
+            return sum(values)
+        if field != "position":
+            return sum(values) / (1.0 if field == "effort" else len(values))
+        angle = wheel.angle(values)
+        if wheel.disagreement:
+            raise RecordingError(f"{wheel.disagreement}; leave that part out of the recording")
+        return angle
 
     def read(message: Any) -> Values | None:
         names = message.name
-        if left not in names or right not in names:
+        if any(name not in names for side in sides for name in side):
             return None
-        indices = (names.index(left), names.index(right))
         found: list[float] = []
         for field in fields:
             values = getattr(message, field)
-            found += [float(values[i]) if i < len(values) else math.nan for i in indices]
+            for side, wheel in zip(sides, wheels, strict=True):
+                indices = [names.index(name) for name in side]
+                own = [float(values[i]) if i < len(values) else math.nan for i in indices]
+                found.append(combined(field, own, wheel))
         return tuple(found)
 
     return read

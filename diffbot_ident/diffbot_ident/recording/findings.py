@@ -43,7 +43,7 @@ from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, p
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
-from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities
+from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, turning_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
 
@@ -287,6 +287,7 @@ def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
     found: dict[str, PhysicalQuantity] = {}
     if estimate.friction is not None:
         found |= friction_quantities(estimate.friction.values, estimate.friction.variances)
+    found |= turning_quantities(estimate.turning)
     if robot is not None:
         found |= estimate_physical(estimate, robot)
     return [
@@ -341,9 +342,14 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
             key: Value(key, quantity.value, quantity.std, unit).to_dict()
             for (key, quantity), unit in zip(found.items(), FRICTION_UNITS, strict=True)
         }
+    turning = {
+        key: Value(key, quantity.value, quantity.std, quantity.unit).to_dict()
+        for key, quantity in turning_quantities(estimate.turning).items()
+    }
     return {
         "parameters": parameters,
         "friction": friction,
+        **({"turning": turning} if turning else {}),
         "verification": verification_section(result.verification),
         "residual_std": list(estimate.residual_std),
         "samples": estimate.samples,

@@ -248,10 +248,9 @@ class _Identify:
         robot, scale, nominal = robot_of(self._options), None, None
         weighing = weighing_of(self._options)
         if robot is not None and weighing is None:
-            own, friction = robot.excitation, robot.friction
+            own = robot.excitation
             scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-            described = (*friction.viscous, *friction.coulomb)
-            nominal = Model(nominal_prior(robot).values, described)
+            nominal = Model.described(nominal_prior(robot).values, robot)
         segmenter = Segmenter(
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
@@ -267,6 +266,7 @@ class _Identify:
                 recording.samples,
                 gyro=None if gyro is None else gyro.beside(geometry),
                 uncertainty=Uncertainty() if robot is None else robot.uncertainty,
+                turning=robot is not None and robot.turning is not None,
             )
         else:
             result, loaded = without_and_with_load(segments, recording, geometry)

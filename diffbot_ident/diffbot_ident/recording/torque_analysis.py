@@ -81,6 +81,7 @@ def analyse_torque(
     *,
     gyro: YawGyro | None = None,
     uncertainty: Uncertainty = EXACT,
+    turning: bool = False,
 ) -> TorqueResult | None:
     """Learn from segments with left and right position and effort (or command), and verify.
 
@@ -93,6 +94,7 @@ def analyse_torque(
         gyro: that the yaw rate comes from, with all readings, of a recording that is one run;
             None: there is none.
         uncertainty: of radius and gyro, which the intervals hold with a gyro.
+        turning: whether to look for a resistance against turning (skid steer).
 
     Returns:
         what was learnt; None where there was no segment.
@@ -103,11 +105,11 @@ def analyse_torque(
         if learner is None:
             cycle = _cycle(samples * segment.period)
             scale = scale or motion_scale(segment, geometry)
-            learner = _Learner(geometry, scale, cycle, gyro, uncertainty)
+            learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning)
         learner.add(segment)
         if segment.run is not None and scale is not None:
             if segment.run not in own:
-                own[segment.run] = _Learner(geometry, scale, cycle)
+                own[segment.run] = _Learner(geometry, scale, cycle, turning=turning)
             own[segment.run].add(segment)
     if learner is None:
         return None
@@ -154,6 +156,7 @@ class _Learner:
         cycle: time from one part held out to the next, s.
         gyro: with all readings; None: there is none.
         uncertainty: of radius and gyro.
+        turning: whether to look for a resistance against turning (skid steer).
     """
 
     def __init__(
@@ -163,9 +166,10 @@ class _Learner:
         cycle: float,
         gyro: YawGyro | None = None,
         uncertainty: Uncertainty = EXACT,
+        turning: bool = False,
     ) -> None:
         self._geometry = geometry
-        self._estimator = make_estimator("integral", geometry, scale)
+        self._estimator = make_estimator("integral", geometry, scale, turning=turning)
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._estimator, geometry, uncertainty, gyro)
         self._cycle = cycle

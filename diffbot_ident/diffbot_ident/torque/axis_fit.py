@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, Friction
+from diffbot_ident.torque.estimate import Array, Friction, Turning
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -28,6 +28,7 @@ from diffbot_ident.torque.integral_rows import (
     OMEGA,
     OMEGA_SQUARED,
     SIGN_LEFT,
+    SIGN_OMEGA,
     SIGN_RIGHT,
     SUM,
     TORQUES,
@@ -120,11 +121,13 @@ class AxisFit:
 
 
 def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
-    """The axis' own six parameters by two fits, the other of which is true with this probability.
+    """The parameters of one fit by two, the other of which is true with this probability.
+
+    The other has the same ones, and more after them.
 
     Its covariance is that of the mixture: what they differ by counts, too.
     """
-    own = slice(6)
+    own = slice(len(one.theta))
     apart = other.theta[own] - one.theta[own]
     covariance = (
         (1.0 - share) * one.covariance[own, own]
@@ -149,6 +152,9 @@ class DelayedResiduals:
         moments, rest = sums.moments, sums.moments.shape[0]
         columns = [*range(axis.torque.start, rest, 2), axis.output]
         others = [column for column in axis.regressors if column != axis.torque.start]
+        # Part of the model where the floor resists turning, else all 0.
+        if axis is ANGULAR and moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
+            others.append(SIGN_OMEGA)
         every = _block((*others, *columns))
         own, count = moments[every], len(others)
         information, scale = _scaled(own[:count, :count])
@@ -323,6 +329,10 @@ MIN_EIGENVALUE = 1e-9
 NO_NOISE_STD = 1e-15
 
 UNKNOWN_FRICTION = Friction((0.0,) * 4, (np.inf,) * 4)
+UNKNOWN_TURNING = Turning((0.0, 0.0), (np.inf, np.inf))
+# What is fitted beside the axes' own regressors where the floor resists turning (skid steer).
+NO_COLUMNS: ExtraColumns = ((), ())
+TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
@@ -366,6 +376,42 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
         return UNKNOWN_FRICTION
     values = covariance @ weighted
     return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))
+
+
+def fuse_turning(
+    linear: AxisFit, angular: AxisFit, geometry: WheelGeometry
+) -> tuple[Friction, Turning]:
+    """Friction of the wheels and resistance of the floor from both axes; see fuse_friction.
+
+    The angular axis has the sign of omega as its seventh parameter, TURNING_COLUMNS. With
+    1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of omega, and
+    K8 (r / b) f_w is that of its sign. So of six unknowns the linear axis tells the four of the
+    wheels, and the angular one five sums of them: c_w is what its parameter of omega has beyond
+    the wheels' c_l + c_r. A robot that only turns, or only drives straight on, does not tell it.
+    """
+    lever = 0.5 * (geometry.left_radius + geometry.right_radius) / geometry.half_track
+    terms = [np.hstack((own, np.zeros((4, 2)))) for own in friction_terms(geometry)]
+    terms[1][1, 4] = lever
+    terms[1] = np.vstack((terms[1], [0.0] * 5 + [lever]))
+    information, weighted = np.zeros((6, 6)), np.zeros(6)
+    with np.errstate(all="ignore"):
+        for fit, own in zip((linear, angular), terms, strict=True):
+            count = len(own)
+            gain, seen = fit.theta[1], fit.theta[2 : 2 + count]
+            jacobian = np.column_stack((-seen / gain**2, np.eye(count) / gain))
+            spread = fit.covariance[1 : 2 + count, 1 : 2 + count]
+            precision = _inverse(jacobian @ spread @ jacobian.T, 0.0)
+            if precision is not None:
+                information += own.T @ precision @ own
+                weighted += own.T @ precision @ (seen / gain)
+        covariance = _inverse(information, 0.0)
+    if covariance is None:
+        return UNKNOWN_FRICTION, UNKNOWN_TURNING
+    values, variances = (covariance @ weighted).tolist(), np.diag(covariance).tolist()
+    return (
+        Friction(tuple(values[:4]), tuple(variances[:4])),
+        Turning(tuple(values[4:]), tuple(variances[4:])),
+    )
 
 
 @lru_cache

@@ -26,6 +26,8 @@ UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")
 NORMAL_95 = 1.959964
 """Half width of the 95 % interval of a normal distribution, in standard deviations."""
 FRICTION_NAMES = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
+TURNING_NAMES = ("turning_viscous", "turning_coulomb")
+TURNING_UNITS = ("N m s/rad", "N m")
 FRICTION_UNITS = ("N m s/rad", "N m s/rad", "N m", "N m")
 
 
@@ -53,6 +55,19 @@ class Friction:
         """The same with standard deviations that are larger by this factor."""
         left, right, coulomb_left, coulomb_right = (factor**2 * each for each in self.variances)
         return Friction(self.values, (left, right, coulomb_left, coulomb_right))
+
+
+@dataclass(frozen=True)
+class Turning:
+    """Resistance of the floor against turning, c_w omega + f_w sign(omega): skid steer.
+
+    Attributes:
+        values: [c_w in N m s/rad, f_w in N m], by the moment and the yaw rate of the robot.
+        variances: of the values, in their units squared; infinite where not identifiable.
+    """
+
+    values: tuple[float, float]
+    variances: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -107,6 +122,7 @@ class Estimate:
         delay: control periods between a torque's report and its action; NaN where unknown.
         period: control period of the samples, s; NaN where unknown.
         friction: of the wheels; None where the estimator does not model it.
+        turning: resistance against turning; None where it is not looked for.
         gyro: that the yaw rate was taken from; None: from wheels, radius and track alone.
     """
 
@@ -124,6 +140,7 @@ class Estimate:
     delay: float = math.nan
     period: float = math.nan
     friction: Friction | None = None
+    turning: Turning | None = None
     gyro: GyroFit | None = None
 
     @classmethod

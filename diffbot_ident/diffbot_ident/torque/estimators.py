@@ -31,6 +31,7 @@ def make_estimator(
     forgetting: float = 1.0,
     prior: Prior | None = None,
     velocity_source: str = "position",
+    turning: bool = False,
 ) -> Estimator:
     """Return an estimator that knows nothing yet, or its prior.
 
@@ -44,6 +45,7 @@ def make_estimator(
         prior: what is known beforehand; integral and kalman only.
         velocity_source: "position" (differences of angles) or "velocity" (as reported); the
             latter with rls only.
+        turning: whether to look for a resistance against turning (skid steer); integral only.
 
     Raises:
         ValueError: there is no such estimator, or it does not offer what is asked for.
@@ -62,11 +64,18 @@ def make_estimator(
             f"forgetting = {forgetting}: estimator {name} does not forget; use 1, or estimator "
             "integral"
         )
+    if turning and name == "kalman":
+        raise ValueError(
+            "estimator kalman knows no resistance against turning, which the robot's file has "
+            "(`turning`); use estimator integral"
+        )
     if name == "rls":
         regression = PositionRegression if velocity_source == "position" else VelocityRegression
         return RlsEstimator(regression(geometry))
     if name == "integral":
-        return IntegralEstimator(geometry, scale, window=window, forgetting=forgetting, prior=prior)
+        return IntegralEstimator(
+            geometry, scale, window=window, forgetting=forgetting, prior=prior, turning=turning
+        )
     from diffbot_ident.torque.kalman import KalmanEstimator
 
     return KalmanEstimator(geometry, scale, prior=prior)
@@ -243,6 +252,7 @@ def make_live_estimator(
     nominal: Sequence[float],
     friction: Sequence[float],
     settings: LiveSettings = LiveSettings(),
+    turning: bool = False,
 ) -> LiveEstimator:
     """Return an integral estimator that forgets down to the nominal parameters.
 
@@ -251,6 +261,7 @@ def make_live_estimator(
         nominal: K5..K8 of the robot's description, or the last good ones.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m] of it.
         settings: how it works.
+        turning: whether to look for a resistance against turning (skid steer); it has no prior.
     """
     k5, k6, k7, k8 = nominal
     viscous_left, viscous_right, coulomb_left, coulomb_right = friction
@@ -266,6 +277,7 @@ def make_live_estimator(
             friction=(viscous_left, viscous_right, coulomb_left, coulomb_right),
             friction_std=(settings.friction_spread,) * 4,
         ),
+        turning=turning,
     )
     monitor = ExcitationMonitor(geometry, settings.acceleration, settings.yaw_acceleration)
     return LiveEstimator(estimator, monitor)

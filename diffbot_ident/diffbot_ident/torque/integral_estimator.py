@@ -20,6 +20,8 @@ from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.torque.axis_fit import (
     ANGULAR,
     LINEAR,
+    NO_COLUMNS,
+    TURNING_COLUMNS,
     Axis,
     AxisFit,
     AxisPrior,
@@ -29,9 +31,10 @@ from diffbot_ident.torque.axis_fit import (
     fit,
     friction_terms,
     fuse_friction,
+    fuse_turning,
     solutions,
 )
-from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State
+from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State, Turning
 from diffbot_ident.torque.integral_rows import (
     DOMEGA,
     DV,
@@ -108,8 +111,13 @@ class Prior:
     friction: Four = (0.0, 0.0, 0.0, 0.0)
     friction_std: Four = (math.inf,) * 4
 
-    def of_axes(self, geometry: WheelGeometry) -> tuple[AxisPrior, AxisPrior]:
-        """The same of the parameters of the linear and of the angular axis."""
+    def of_axes(
+        self, geometry: WheelGeometry, turning: bool = False
+    ) -> tuple[AxisPrior, AxisPrior]:
+        """The same of the parameters of the linear and of the angular axis.
+
+        Where the floor resists turning, that of omega in the angular one is not known.
+        """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)
         found = []
@@ -118,6 +126,8 @@ class Prior:
             # Zero coefficients keep an infinite uncertainty out.
             spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
             variance = np.square(spreads).sum(axis=1)
+            if turning and gain == 3:
+                variance[1] = math.inf
             found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
         return found[0], found[1]
 
@@ -133,6 +143,7 @@ class IntegralEstimator:
         forgetting: what the past counts after each window, (0, 1]; 1 forgets nothing.
         prior: what is known beforehand; it is never forgotten, so that the covariance is bounded.
         min_samples: fewer tell nothing.
+        turning: whether to look for a resistance against turning (skid steer).
 
     Raises:
         ValueError: an argument is outside its range.
@@ -147,6 +158,7 @@ class IntegralEstimator:
         forgetting: float = 1.0,
         prior: Prior | None = None,
         min_samples: int = 100,
+        turning: bool = False,
     ) -> None:
         for name, value in (("window", window), ("smoothing", smoothing)):
             if not (math.isfinite(value) and value > 0.0):
@@ -162,6 +174,7 @@ class IntegralEstimator:
         self._smoothing = smoothing
         self._forgetting = forgetting
         self._prior = prior
+        self._turning = turning
         self._min_samples = min_samples
         self._check = SampleCheck()
         self.reset()
@@ -247,13 +260,16 @@ class IntegralEstimator:
         self._block = FIELDS * block
         slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
         return _Regression(
-            IntegralRows(self._geometry, window, smoothing, decimation.fine, period, slow),
+            IntegralRows(
+                self._geometry, window, smoothing, decimation.fine, period, slow, self._turning
+            ),
             decimation,
             period,
             self._geometry,
             self._scale,
             self._forgetting,
             self._prior,
+            self._turning,
         )
 
     def estimate(self) -> Estimate:
@@ -353,6 +369,7 @@ class _Regression:
         scale: MotionScale,
         forgetting: float,
         prior: Prior | None,
+        turning: bool,
     ) -> None:
         self._rows = rows
         self._decimation = decimation
@@ -360,7 +377,8 @@ class _Regression:
         self._geometry = geometry
         self._scale = scale
         self._forgetting = forgetting
-        self._priors = (None, None) if prior is None else prior.of_axes(geometry)
+        self._priors = (None, None) if prior is None else prior.of_axes(geometry, turning)
+        self._known = TURNING_COLUMNS if turning else NO_COLUMNS
         self._length = rows.window + rows.smoothing
         self._oddities: tuple[Oddity, ...] = ()
         self._doubtful: tuple[Oddity, float] | None = None  # with its probability
@@ -433,7 +451,7 @@ class _Regression:
         self.sums.add(rows, turning)
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
-        extra = extra_columns(self._oddities)
+        extra = extra_columns(self._oddities, self._known)
         self._residuals.add(rows, turning, self.sums, self._delay, extra)
         return True
 
@@ -454,8 +472,10 @@ class _Regression:
             self._look_for_oddities(delay)
             axes = self._fit(delay, self._oddities)
             k7, k8 = (_known_gain(axis) for axis in axes)
-            friction = _known_friction(fuse_friction(*axes, self._geometry))
-            self._response = TorqueResponse(k7, k8, delay, friction)
+            friction, turning = self._frictions(axes)
+            self._response = TorqueResponse(
+                k7, k8, delay, _known_friction(friction), _known_turning(turning)
+            )
             if self._opening is not None and k7 > 0.0:
                 self._learn_opening_anew(self._opening)
             if self._forgetting == 1.0:
@@ -488,6 +508,7 @@ class _Regression:
         floor = np.maximum(floor, rough)
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
+        friction, turning = self._frictions((linear, angular))
         return Estimate(
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
@@ -495,7 +516,8 @@ class _Regression:
             coverage=self._coverage.shares(),
             delay=self._told * self._decimation.factor if delay.sure else math.nan,
             period=self._period / self._decimation.factor,
-            friction=fuse_friction(linear, angular, self._geometry).widened(friction_factor),
+            friction=friction.widened(friction_factor),
+            turning=turning,
         ).with_values(values, covariance)
 
     def _roughness(self) -> tuple[float, float]:
@@ -592,10 +614,11 @@ class _Regression:
         moments = self.sums.moments_at((early, late, delay.value))
         roughly = any(oddity.floor > 0.0 for oddity in oddities)
         found = []
-        for fitted, axis, extra, prior in zip(
+        for fitted, axis, extra, known, prior in zip(
             self._fit(delay.value, oddities),
             (LINEAR, ANGULAR),
-            extra_columns(oddities),
+            extra_columns(oddities, self._known),
+            self._known,
             self._priors,
             strict=True,
         ):
@@ -609,7 +632,7 @@ class _Regression:
             covariance = fitted.covariance + slope[:, None] * slope
             if roughly:
                 # A pattern that is known roughly leaves a part of what it took away.
-                taken = fitted.theta[:6] - solutions(moments, axis, (2,))[0]
+                taken = fitted.theta[:6] - solutions(moments, axis, (2,), known)[0][:6]
                 covariance[:6, :6] += taken[:, None] * taken
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
@@ -624,12 +647,17 @@ class _Regression:
         remembers = self._priors[0] is None and self._forgetting == 1.0
         if remembers and self.windows >= ODDITY_WINDOWS:
             sums = self.sums.delayed(delay)
-            self._oddities = likely_oddities(sums)
-            self._doubtful = doubtful_oddity(sums, self._oddities, self.windows)
+            self._oddities = likely_oddities(sums, self._known)
+            self._doubtful = doubtful_oddity(sums, self._oddities, self.windows, self._known)
+
+    def _frictions(self, axes: tuple[AxisFit, AxisFit]) -> tuple[Friction, Turning | None]:
+        if self._known is NO_COLUMNS:
+            return fuse_friction(*axes, self._geometry), None
+        return fuse_turning(*axes, self._geometry)
 
     def _fit(self, delay: float, oddities: tuple[Oddity, ...]) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
-        extra = extra_columns(oddities)
+        extra = extra_columns(oddities, self._known)
         return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 
@@ -646,6 +674,17 @@ def _known_friction(friction: Friction) -> Four:
         for value, variance in zip(friction.values, friction.variances, strict=True)
     ]
     return found[0], found[1], found[2], found[3]
+
+
+def _known_turning(turning: Turning | None) -> tuple[float, float]:
+    """Resistance against turning as far as it is surely there."""
+    if turning is None:
+        return 0.0, 0.0
+    viscous, coulomb = (
+        value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
+        for value, variance in zip(turning.values, turning.variances, strict=True)
+    )
+    return viscous, coulomb
 
 
 def _known_gain(axis: AxisFit) -> float:

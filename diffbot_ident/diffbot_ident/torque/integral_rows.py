@@ -57,10 +57,14 @@ OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
 # domega/dt; and the second differences of the torques' sum and difference, which torques that
 # change within a period bring in.
 ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED, BENT_SUM, BENT_DIFFERENCE = range(8, 16)
-TORQUES = 16
+# Of robots with skid steer, else 0.
+SIGN_OMEGA = 16
+TORQUES = 17
 # Torques of the wheels that acted some time earlier, late ones last; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
+# Control periods within which dry friction of the floor would stop a robot that may be held by it.
+SLOW_TURNS = 2.0
 # Speed up to which friction may differ from that at speed, as a share of the speed to expect.
 SLOW_SHARE = 0.05
 
@@ -77,6 +81,7 @@ class IntegralRows:
         period: of the control, s; how many periods are taken together to find when a wheel turns
             round.
         slow: wheel speed below which friction may be another one, rad/s.
+        turning: whether the floor resists turning (skid steer).
 
     Attributes:
         overlap: control periods that a stretch shares with the one before it so that no row is
@@ -93,8 +98,10 @@ class IntegralRows:
         fine: int = 1,
         period: float = 0.01,
         slow: float = 1.0,
+        turning: bool = False,
     ) -> None:
         self._geometry = geometry
+        self._turning = turning
         self.window = window
         self.smoothing = smoothing
         self.fine = fine
@@ -119,19 +126,30 @@ class IntegralRows:
             response: of the velocities to the torques.
 
         Returns:
-            Rows, shape (max(n - overlap, 0), columns), and for each whether both wheels keep
-            turning one way in it: where one turns round, the integral of its sign is uncertain.
+            Rows, shape (max(n - overlap, 0), columns), and for each whether both wheels, and the
+            robot with skid steer, keep turning one way in it: where one turns round, the integral
+            of its sign is uncertain. A row in which the floor may hold the robot against turning is
+            0, which says nothing.
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool)
-        steps, turning, period = self._steps(samples, response)
+        steps, turning, held, period = self._steps(samples, response)
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
-        turns = moving_sum((~turning).astype(float)[:, None], self.window + self.smoothing - 1)
+        length = self.window + self.smoothing - 1
+        turns = moving_sum((~turning).astype(float)[:, None], length)
+        if held is not None:
+            rows[moving_sum(held.astype(float)[:, None], length)[:, 0] > 0.0] = 0.0
         return rows, turns[:, 0] == 0.0
 
-    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Array]:
-        """The columns from each period's middle to that of the next; turning; n + 1 periods, s."""
+    def _steps(
+        self, samples: Array, response: TorqueResponse
+    ) -> tuple[Array, Flags, Flags | None, Array]:
+        """The columns from the middle of each of n periods to that of the next.
+
+        Also whether the wheels keep turning one way; whether the floor may hold the robot against
+        turning, None where it does not; and the n + 1 periods, s.
+        """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
         period = np.diff(kept[:, 0])
@@ -161,13 +179,41 @@ class IntegralRows:
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
         self._add_oddities(steps, wheels, at)
+        speeds, held = wheels, None
+        if self._turning:
+            yaw = wheels.of_yaw(self._geometry, response)
+            held = self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
+            held = (held[:-1] | held[1:])[at]
+            rising, falling = yaw.sign_integrals()
+            steps[:, SIGN_OMEGA] = (rising[:-1] + falling[1:])[at, 0]
+            speeds = wheels.beside(yaw)
+        else:
+            steps[:, SIGN_OMEGA] = 0.0
         self._add_torques(steps, pair, first)
         steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = np.diff(whole[first - 1 : last + 1], 2, axis=0)
         steps[:, DV] = np.diff(v.mean)[at]
         steps[:, DOMEGA] = np.diff(omega.mean)[at]
-        sign = np.sign(wheels.begin) + np.sign(wheels.end)
+        sign = np.sign(speeds.begin) + np.sign(speeds.end)
         turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
-        return steps, turning[at], period[first : last + 1]
+        return steps, turning[at], held, period[first : last + 1]
+
+    def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
+        """Periods in which the floor may hold the robot against turning.
+
+        Its friction is then whatever the torques ask for, up to f_w, and no sign of omega tells it.
+
+        Args:
+            omega: rad/s.
+            drive: acceleration by the torques, rad/s^2.
+            response: how the torques act, and what the floor and the wheels do.
+            period: s.
+        """
+        radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
+        lever = radius / self._geometry.half_track
+        most = abs(response.k8) * lever * response.turning[1]
+        wheels = abs(response.k8) * (response.friction[2] + response.friction[3])
+        slow: Flags = np.abs(omega) < SLOW_TURNS * most * period
+        return slow & (np.abs(drive) < most + wheels)
 
     def _add_oddities(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
         """Columns of frictions that the model does not know of."""
@@ -398,10 +444,12 @@ class RowSums:
             rows: from IntegralRows.
             turning: whether both wheels keep turning one way, shape (n,).
         """
-        weight = np.where(turning, 1.0, self._turning_weight)[:, None]
+        # Rows that say nothing are 0 in all.
+        told = rows.any(axis=1)
+        weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
         weighted = weight * rows
         self.products[0] += weighted.T @ rows
-        self.rows += len(rows)
+        self.rows += int(told.sum())
         root = np.sqrt(weight)
         self._add_lagged(root * rows, root[:, 0])
         self._add_noise(weighted)

@@ -48,7 +48,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, AxisFit, ExtraColumns, fit
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, NO_COLUMNS, AxisFit, ExtraColumns, fit
 from diffbot_ident.torque.integral_rows import (
     BENT_DIFFERENCE,
     BENT_SUM,
@@ -127,27 +127,29 @@ SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
 LIKELY_WITHIN = 2.0
 
 
-def extra_columns(found: tuple[Oddity, ...]) -> ExtraColumns:
-    """Columns of these patterns, of the linear and of the angular axis."""
+def extra_columns(found: tuple[Oddity, ...], known: ExtraColumns = NO_COLUMNS) -> ExtraColumns:
+    """Columns of these patterns after known ones, of the linear and of the angular axis."""
     linear = tuple(column for oddity in found for column in oddity.linear)
-    return linear, tuple(column for oddity in found for column in oddity.angular)
+    angular = tuple(column for oddity in found for column in oddity.angular)
+    return (*known[0], *linear), (*known[1], *angular)
 
 
-def likely_oddities(sums: RowSums) -> tuple[Oddity, ...]:
+def likely_oddities(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[Oddity, ...]:
     """The patterns that are there, the strongest first, and WITHIN last.
 
     Args:
         sums: of the rows, with the torques of one delay.
+        known: columns that are part of the fit anyway.
     """
-    found = _sure_oddities(sums)
-    return (*found, WITHIN) if _bend(sums, found) > LIKELY_WITHIN else found
+    found = _sure_oddities(sums, known)
+    return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
 
 
-def _bend(sums: RowSums, found: tuple[Oddity, ...]) -> float:
+def _bend(sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...]) -> float:
     """By how many standard deviations c of the module's text exceeds 0, from both axes."""
     weight = weighted = 0.0
     for axis, before, own in zip(
-        (LINEAR, ANGULAR), extra_columns(found), extra_columns((WITHIN,)), strict=True
+        (LINEAR, ANGULAR), extra_columns(found, known), extra_columns((WITHIN,)), strict=True
     ):
         fitted = fit(sums, axis, None, (*before, *own))
         gain, variance = float(fitted.theta[1]), float(fitted.covariance[-1, -1])
@@ -157,15 +159,17 @@ def _bend(sums: RowSums, found: tuple[Oddity, ...]) -> float:
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
-def _sure_oddities(sums: RowSums) -> tuple[Oddity, ...]:
+def _sure_oddities(sums: RowSums, known: ExtraColumns) -> tuple[Oddity, ...]:
     """Those that a warning names, the strongest first."""
     found: tuple[Oddity, ...] = ()
     # None of them alone explains more than all of them together.
-    if _statistic(sums, (), ODDITIES) < SURE_PATTERN + 2.0 * SURE_COLUMN:
+    if _statistic(sums, known, (), ODDITIES) < SURE_PATTERN + 2.0 * SURE_COLUMN:
         return found
     while len(found) < len(ODDITIES):
         evidence = {
-            oddity: _evidence(sums, found, oddity) for oddity in ODDITIES if oddity not in found
+            oddity: _evidence(sums, known, found, oddity)
+            for oddity in ODDITIES
+            if oddity not in found
         }
         best = max(evidence, key=lambda oddity: evidence[oddity])
         if evidence[best] <= 0.0:
@@ -179,7 +183,10 @@ MIN_PROBABILITY = 0.02
 
 
 def doubtful_oddity(
-    sums: RowSums, found: tuple[Oddity, ...], windows: float
+    sums: RowSums,
+    found: tuple[Oddity, ...],
+    windows: float,
+    known: ExtraColumns = NO_COLUMNS,
 ) -> tuple[Oddity, float] | None:
     """The likeliest pattern beside those found, with its probability; None where none is likely.
 
@@ -187,28 +194,34 @@ def doubtful_oddity(
         sums: of the rows, with the torques of one delay.
         found: as of `likely_oddities`.
         windows: that share nothing, > 0.
+        known: columns that are part of the fit anyway.
     """
     best: tuple[Oddity, float] | None = None
     for oddity in ODDITIES:
         if oddity in found:
             continue
         count = len(oddity.linear) + len(oddity.angular)
-        gain = _statistic(sums, found, (oddity,)) - count * math.log(windows)
+        gain = _statistic(sums, known, found, (oddity,)) - count * math.log(windows)
         probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
         if probability > (best[1] if best else MIN_PROBABILITY):
             best = oddity, probability
     return best
 
 
-def _evidence(sums: RowSums, found: tuple[Oddity, ...], oddity: Oddity) -> float:
+def _evidence(
+    sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...], oddity: Oddity
+) -> float:
     """By how much Wald's statistic of one more pattern exceeds what makes it sure."""
     count = len(oddity.linear) + len(oddity.angular)
-    return _statistic(sums, found, (oddity,)) - SURE_PATTERN - SURE_COLUMN * count
+    return _statistic(sums, known, found, (oddity,)) - SURE_PATTERN - SURE_COLUMN * count
 
 
-def _statistic(sums: RowSums, found: tuple[Oddity, ...], more: tuple[Oddity, ...]) -> float:
+def _statistic(
+    sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...], more: tuple[Oddity, ...]
+) -> float:
     """Wald's statistic of more patterns beside those found, of both axes."""
-    columns = zip((LINEAR, ANGULAR), extra_columns(found), extra_columns(more), strict=True)
+    before = extra_columns(found, known)
+    columns = zip((LINEAR, ANGULAR), before, extra_columns(more), strict=True)
     return sum(
         _wald(fit(sums, axis, None, (*before, *own)), len(own)) for axis, before, own in columns
     )

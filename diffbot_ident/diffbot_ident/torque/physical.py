@@ -22,7 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NORMAL_95, Array
+from diffbot_ident.torque.estimate import (
+    FRICTION_NAMES,
+    FRICTION_UNITS,
+    NORMAL_95,
+    TURNING_NAMES,
+    TURNING_UNITS,
+    Array,
+    Turning,
+)
 
 # How an interval was made.
 TRANSFORMED = "transformed end points"
@@ -310,6 +318,25 @@ def friction_quantities(
             continue
         found[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
     return found
+
+
+def turning_quantities(turning: Turning | None) -> dict[str, PhysicalQuantity]:
+    """Resistance of the floor against turning, by the names TURNING_NAMES; empty without one."""
+    if turning is None:
+        return {}
+    return {
+        name: normal(symbol, unit, float(value), variance, TRANSFORMED)
+        if math.isfinite(value) and 0.0 <= variance < math.inf
+        else nothing(symbol, unit)
+        for name, symbol, unit, value, variance in zip(
+            TURNING_NAMES,
+            ("c_w", "f_w"),
+            TURNING_UNITS,
+            turning.values,
+            turning.variances,
+            strict=True,
+        )
+    }
 
 
 def smallest_torque(values: Sequence[float], variances: Sequence[float]) -> PhysicalQuantity:

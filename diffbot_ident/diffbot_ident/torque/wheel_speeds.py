@@ -33,12 +33,14 @@ class TorqueResponse:
         k8: rad/s^2 per N m of the wheels' difference; 0 while it is not known.
         delay: control periods by which torques act late, >= 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
+        turning: [c_w in N m s/rad, f_w in N m] of the floor against turning.
     """
 
     k7: float = 0.0
     k8: float = 0.0
     delay: float = 0.0
     friction: Four = (0.0, 0.0, 0.0, 0.0)
+    turning: tuple[float, float] = (0.0, 0.0)
 
 
 UNKNOWN_RESPONSE = TorqueResponse()
@@ -81,16 +83,25 @@ def wheel_speeds(
         return found
     torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
     torque -= viscous * speed * period[:, None]
+    # A moment against turning is as much torque on the left wheel and against the right one.
+    moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
+    turns = any(response.turning)
+    if turns:
+        omega = np.asarray(geometry.body_velocity(*speed.T)[1])
+        torque -= moment * (response.turning[0] * omega * period)[:, None]
     for _ in range(2):
         acting = torque
         if coulomb.any():
             rising, falling = found.sign_integrals()
             acting = torque - coulomb * (rising + falling)
+        if turns:
+            rising, falling = found.of_yaw(geometry, response).sign_integrals()
+            acting = acting - moment * response.turning[1] * (rising + falling)
         gained = own * acting + other * acting[:, ::-1]
         after = np.cumsum(gained, axis=0)
         level = _centred_mean(speed - after + 0.5 * gained, side) + after
         found = WheelSpeeds.risen(level, gained, moves, period, own * coulomb)
-        if not (coulomb.any() and (found.begin * found.end < 0.0).any()):
+        if not ((coulomb.any() or turns) and (found.begin * found.end < 0.0).any()):
             break
     return found
 
@@ -136,6 +147,25 @@ class WheelSpeeds:
         end, gained = moves * end, moves * gained
         change = np.broadcast_to(friction, end.shape) * period[:, None]
         return cls(end - gained, end, end - 0.5 * gained, change, period)
+
+    def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
+        """The same of the yaw rate, rad/s, in place of the wheels' speeds; shapes (n, 1)."""
+        begin, end, middle = (
+            np.reshape(np.asarray(geometry.body_velocity(*speed.T)[1]), (-1, 1))
+            for speed in (self.begin, self.end, self.middle)
+        )
+        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+        # 1 / I_e = -r K8 / b.
+        friction = -radius * response.k8 / geometry.half_track * response.turning[1]
+        return WheelSpeeds(begin, end, middle, friction * self.period[:, None], self.period)
+
+    def beside(self, other: WheelSpeeds) -> WheelSpeeds:
+        """These and others of the same periods, as further columns."""
+        begin, end, middle, change = (
+            np.hstack((getattr(self, name), getattr(other, name)))
+            for name in ("begin", "end", "middle", "change")
+        )
+        return WheelSpeeds(begin, end, middle, change, self.period)
 
     def sign_integrals(self) -> tuple[Array, Array]:
         """Of the signs, under a weight that rises over a period to 1 and one that falls, s."""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casters that drag: dry friction of coefficient x load at their ground points.
+"""What drags over the floor: casters, and the wheels of a robot with skid steer.
+
+Casters do by dry friction of coefficient x load at their ground points, wheels that slide sideways
+by a moment against turning.
 
 The load is that of the robot at rest. Contact engines do not use their own friction for it:
 MuJoCo's lifts what slides (its soft cone couples slip to normal force), so that a caster with
@@ -11,12 +14,14 @@ from __future__ import annotations
 import math
 
 from arc_odometry import Velocity
-from diffbot_description import DynamicParameters, Robot
+from diffbot_description import DynamicParameters, FrictionLaw, Robot
+from diffbot_description.dynamics import turning_resistance
 from diffbot_description.ground_loads import ground_loads
 
 # A speed is sqrt(speed^2 + CREEP^2), m/s: a caster that holds half of what it can moves by half of
 # this.
 CREEP = 1e-9
+NO_FRICTION = FrictionLaw(0.0, 0.0)
 # The search for the velocity after a step ends after so many rounds, or changes (relative) below.
 MOST_ROUNDS = 60
 PRECISION = 1e-12
@@ -26,10 +31,11 @@ class CasterDrag:
     """Forces of the casters that touch the ground, step by step.
 
     The velocity u after a step is the one that makes (u - u_free)' M (u - u_free) / 2 +
-    h sum of limit |velocity of the ground point| least, u_free being that without drag: casters
-    that slide are braked by their limit, and a robot that they can hold is stopped within the step
-    as a whole. There is one such u, though not one set of forces where several casters hold. It
-    is found by Newton's method with steps halved until they lead down.
+    h (sum of limit |velocity of the ground point| + c_w omega^2 / 2 + f_w |omega|) least, with
+    u_free that without drag: casters that slide are braked by their limit, and a robot that they
+    can hold is stopped within the step as a whole. There is one such u, though not one set of
+    forces where several casters hold. It is found by Newton's method with steps halved until they
+    lead down.
 
     Args:
         robot: its casters and loads.
@@ -39,6 +45,7 @@ class CasterDrag:
 
     Attributes:
         casters: x, y (m) and limit (N) of each caster that drags.
+        turning: moment against turning, N m; by the yaw rate, rad/s.
         mass: M_e, kg.
         inertia: I_e, kg m^2.
     """
@@ -57,11 +64,12 @@ class CasterDrag:
             for caster, load in zip(robot.casters, loads, strict=True)
             if coefficient * load > 0.0
         ]
+        self.turning = turning_resistance(robot)
 
     @property
     def exists(self) -> bool:
-        """Whether any caster drags."""
-        return bool(self.casters)
+        """Whether anything drags."""
+        return bool(self.casters) or self.turning != NO_FRICTION
 
     def wrench(self, u: Velocity, torque: tuple[float, float], step: float) -> tuple[float, float]:
         """Drag over the next step: force along the robot (N), moment about the axle's middle (N m).
@@ -101,7 +109,9 @@ class CasterDrag:
         cost = 0.5 * (self.mass * a * a + self.inertia * b * b)
         for x, y, limit in self.casters:
             cost += step * limit * math.hypot(v - y * omega, x * omega, CREEP)
-        return cost
+        turning = self.turning
+        cost += 0.5 * step * turning.viscous * omega * omega
+        return cost + step * turning.coulomb * math.hypot(omega, CREEP)
 
     def _newton_step(
         self, v: float, omega: float, free_v: float, free_omega: float, step: float
@@ -121,6 +131,10 @@ class CasterDrag:
             a += stiff * (1.0 - along * along)
             b += stiff * (-y - along * turning)
             c += stiff * (x * x + y * y - turning * turning)
+        speed = math.hypot(omega, CREEP)
+        across = omega / speed
+        down_omega -= step * (self.turning.viscous * omega + self.turning.coulomb * across)
+        c += step * (self.turning.viscous + self.turning.coulomb / speed * (1.0 - across * across))
         determinant = a * c - b * b
         return Velocity(
             (c * down_v - b * down_omega) / determinant,

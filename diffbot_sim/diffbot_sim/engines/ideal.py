@@ -5,6 +5,8 @@
     omega' = K6 v omega   + K8 (T_left - T_right)
     T = tau - T_f(w),   w_left, w_right = (v -+ b omega) / r
 
+With skid steer omega' is less by (c_w omega + f_w sign(omega)) / I_e.
+
 Where the wheels' radii r_i differ, r in these is their mean, a torque counts r / r_i times, and
 w_i = (v -+ b omega) / r_i; that the faster spin of the smaller wheel couples v and omega is left
 out.
@@ -34,6 +36,8 @@ from diffbot_sim.engines.motion_series import (
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
+# Contact of the floor against turning, after the two wheels.
+FLOOR = 2
 # Of the robot, m/s: slower than this, dragging casters stop it at once or let it start.
 SLOW = 1e-5
 
@@ -61,7 +65,8 @@ class IdealSimulator:
         self._v = self._omega = 0.0
         self._angles = [0.0, 0.0]
         # A wheel without Coulomb friction never holds; its direction is of no effect.
-        drags = self._friction.drag.exists
+        drags = bool(self._friction.drag.casters)
+        # So has the floor of a robot with skid steer, in a mode of its own.
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
     def step(self, torque: tuple[float, float], duration: float) -> None:
@@ -102,7 +107,7 @@ class IdealSimulator:
     def wheel_velocities(self) -> tuple[float, float]:
         """See Simulator.wheel_velocities; exactly 0 for a wheel that holds."""
         turn = self._half_track * self._omega
-        left, right = self._modes
+        left, right = self._modes[:2]
         return (
             0.0 if left == HOLDING else (self._v - turn) / self._radii[0],
             0.0 if right == HOLDING else (self._v + turn) / self._radii[1],
@@ -152,6 +157,10 @@ class IdealSimulator:
                 continue
             row = dynamics.holding[wheel] if mode == HOLDING else self._friction.wheel_speed[wheel]
             sizes = series.magnitude(row)
+            if wheel == FLOOR and mode != HOLDING:
+                # Where it lets go, its friction and the torques cancel: what is left of the
+                # acceleration is rounding of either.
+                sizes[1] += self._friction.floor_acceleration
             if mode == HOLDING:
                 friction = series.combine(row)
                 margins = [[-f for f in friction], list(friction)]
@@ -200,7 +209,7 @@ class IdealSimulator:
             self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
 
     def _is_held_by_casters(self) -> bool:
-        return self._friction.drag.exists and self._modes == [HOLDING, HOLDING]
+        return bool(self._friction.drag.casters) and self._modes == [HOLDING, HOLDING]
 
     def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
         """Stop a slow robot whose casters drag, or let it start; returns the time taken, s.
@@ -208,7 +217,7 @@ class IdealSimulator:
         Where it turns as it stops, the directions of the casters turn ever faster, and series hold
         for ever less: below SLOW the rest of the way, SLOW^2 / acceleration, is left out.
         """
-        if not self._friction.drag.exists:
+        if not self._friction.drag.casters:
             return 0.0
         b, held = self._half_track, self._is_held_by_casters()
         speed = math.hypot(self._v, b * self._omega)
@@ -234,10 +243,12 @@ class IdealSimulator:
 
     def _rest_holding_wheels(self) -> None:
         """Take rounding out of the speeds of wheels at rest; the other wheel keeps its speed."""
-        left, right = (mode == HOLDING for mode in self._modes)
+        left, right, *floor = (mode == HOLDING for mode in self._modes)
         b = self._half_track
-        if left and right:
+        if left + right + any(floor) >= 2:
             self._v = self._omega = 0.0
+        elif any(floor):
+            self._omega = 0.0
         elif left:
             self._v = 0.5 * (self._v + b * self._omega)
             self._omega = self._v / b

@@ -60,7 +60,7 @@ class IdealBlock:
         angles: of the wheels [left, right], rad, shape (2, n).
 
     Raises:
-        ValueError: there is no robot, or one has static friction or casters that drag.
+        ValueError: there is no robot, or one has static friction, casters that drag or skid steer.
     """
 
     def __init__(self, robots: Sequence[Robot]) -> None:
@@ -167,8 +167,9 @@ class IdealBlock:
         drags = CasterDrag(robot, parameters, mass, x).exists
         if drags or any(law.static is not None for law in laws):
             raise ValueError(
-                f"robot {robot.name!r}: {'casters that drag' if drags else 'static friction'} in "
-                'a block; simulate it alone: make_simulator("ideal", robot)'
+                f"robot {robot.name!r}: "
+                f"{'casters that drag, or skid steer' if drags else 'static friction'} in a block; "
+                'simulate it alone: make_simulator("ideal", robot)'
             )
         self._k[:, index] = parameters
         for side, law in enumerate(laws):

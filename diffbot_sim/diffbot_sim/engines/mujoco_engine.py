@@ -113,7 +113,7 @@ class MujocoSimulator:
     def __init__(self, robot: Robot, settings: ContactSettings | None = None) -> None:
         self._robot = robot
         self._settings = settings or ContactSettings()
-        left, right = robot.joints.left, robot.joints.right
+        left, right = robot.joints.first
         text = urdf(robot)
         self._bare = robot.model
         self._payload = (0.0, 0.0, 0.0, 0.0)
@@ -364,7 +364,7 @@ def _set_contact(element: mujoco.MjsGeom | mujoco.MjsPair, settings: ContactSett
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
     """The wheels' collision shapes, named; their joints get the robot's viscous friction."""
     geoms = []
-    for i, name in enumerate((robot.joints.left, robot.joints.right)):
+    for i, name in enumerate(robot.joints.first):
         joint = spec.joint(name)
         if joint is None:
             raise ValueError(f"the URDF of {robot.name} has no joint {name!r}; see robot.joints")

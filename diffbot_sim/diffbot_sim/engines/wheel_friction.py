@@ -4,10 +4,16 @@
 A wheel at rest holds as long as the friction that this needs is within its limit. The wheel
 accelerations depend on the torques through a symmetric positive definite matrix, so exactly one
 choice of holding and slipping wheels is consistent (a linear complementarity problem).
+
+A robot with skid steer has a third contact, the floor against its turning: what is said of a wheel
+holds for it with the yaw rate for its speed and a moment for its torque. Two contacts that hold
+hold the whole robot, and of the frictions of three that hold only two are determined: it rests as
+long as some are within all limits.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,7 +21,7 @@ import numpy as np
 
 from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, FrictionLaw
-from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.caster_drag import NO_FRICTION, CasterDrag
 from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
 
 HOLDING = 0
@@ -32,11 +38,12 @@ STARTS = 1e-6
 class PlanarDynamics:
     """Rows of v', omega' and of the friction torques (N m) that hold the wheels [left, right].
 
-    Rows in the basis of motion_series, with a column more for each of `functions`.
+    Rows in the basis of motion_series, with a column more for each of `functions`. With skid steer
+    a third one holds the robot against turning.
     """
 
     acceleration: tuple[list[float], list[float]]
-    holding: tuple[list[float], list[float]]
+    holding: tuple[list[float], ...]
 
 
 class WheelFriction:
@@ -48,14 +55,15 @@ class WheelFriction:
         radii: of the wheels [left, right], m; the force of a torque goes with 1 / radius.
         half_track: b, m.
         laws: friction of the wheels [left, right].
-        drag: of the casters.
+        drag: of the casters, and of the floor against turning.
 
     Attributes:
         parameters: as given.
         wheel_speed: rows of the wheel speeds [left, right], rad/s.
         functions: of the state, which the equations hold besides its powers: the fall of static
             to Coulomb friction of each wheel that has it, the direction of each caster that drags.
-        holds: whether a wheel has dry friction at all.
+        holds: whether a wheel, or the floor, has dry friction at all.
+        floor_acceleration: of the yaw rate by the floor's dry friction, rad/s^2.
     """
 
     def __init__(
@@ -70,12 +78,16 @@ class WheelFriction:
         self.parameters = parameters
         self.drag = drag
         self._half_track = half_track
-        self._laws = laws
+        self._laws = laws if drag.turning == NO_FRICTION else (*laws, drag.turning)
         k7, k8 = parameters.k7, parameters.k8
         # Wheel torques -> [v', omega'].
         self._input = np.array([[k7, k7], [k8, -k8]]) * (radius / np.array(radii))
         self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / np.array([radii]).T
-        self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in laws]
+        if len(self._laws) > 2:
+            self._input = np.column_stack((self._input, (0.0, 1.0 / drag.inertia)))
+            self._wheels = np.vstack((self._wheels, (0.0, 1.0)))
+        self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in self._laws]
+        self.floor_acceleration = drag.turning.breakaway(1.0) / drag.inertia
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
         self.functions: list[StateFunction] = [
             Stribeck(*(self._wheels[i] / laws[i].stribeck_velocity).tolist()) for i in self._falling
@@ -88,14 +100,15 @@ class WheelFriction:
 
     def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
         """Equations of motion while the modes of the wheels [left, right] last."""
-        torques = np.zeros((2, self._columns))
+        torques = np.zeros((len(self._laws), self._columns))
+        torques[:2, 4] = torque
         for i, law in enumerate(self._laws):
             torques[i, 2:4] = -law.viscous * self._wheels[i]
-            torques[i, 4] = torque[i] - law.sliding(modes[i]) * modes[i]
+            torques[i, 4] -= law.sliding(modes[i]) * modes[i]
         for column, i in enumerate(self._falling, start=5):
             law = self._laws[i]
             torques[i, column] = -modes[i] * (law.breakaway(modes[i]) - law.sliding(modes[i]))
-        drift = np.zeros_like(torques)
+        drift = np.zeros((2, self._columns))
         drift[0, 0], drift[1, 1] = self.parameters.k5, self.parameters.k6
         first = 5 + len(self._falling)
         for column, (x, y, limit) in enumerate(self.drag.casters):
@@ -105,15 +118,29 @@ class WheelFriction:
             drift[1, along + 1] = -limit * x / self.drag.inertia
         free = drift + self._input @ torques
         holding = np.zeros_like(torques)
-        held = [i for i in range(2) if modes[i] == HOLDING]
-        if held:
+        held = [i for i, mode in enumerate(modes) if mode == HOLDING]
+        if len(held) == 3:
+            holding[:, 4] = self._resting(torque)
+        elif held:
             gain = self._wheels[held] @ self._input[:, held]
             holding[held] = -np.linalg.solve(gain, self._wheels[held] @ free)
         rows = (free + self._input @ holding).tolist()
-        if len(held) == 2:
+        if len(held) >= 2:
             rows = [[0.0] * self._columns, [0.0] * self._columns]
-        left, right = holding.tolist()
-        return PlanarDynamics((rows[0], rows[1]), (left, right))
+        return PlanarDynamics((rows[0], rows[1]), tuple(holding.tolist()))
+
+    def _resting(self, torque: tuple[float, float]) -> tuple[float, float, float]:
+        """Frictions that hold wheels and floor at rest, the floor's as small as can be, N m."""
+        share = -np.linalg.solve(self._input[:, :2], self._input[:, 2])
+        least, most = -math.inf, math.inf
+        for side in (0, 1):
+            # Moments of the floor with which this wheel holds.
+            ends = [
+                (push * self.limit(side, push) + torque[side]) / share[side] for push in (-1.0, 1.0)
+            ]
+            least, most = max(least, min(ends)), min(most, max(ends))
+        moment = min(max(0.0, least), most) if least <= most else 0.5 * (least + most)
+        return share[0] * moment - torque[0], share[1] * moment - torque[1], moment
 
     def choose_modes(
         self, v: float, omega: float, torque: tuple[float, float], modes: list[int]
@@ -127,10 +154,13 @@ class WheelFriction:
         """
         if HOLDING not in modes:
             return list(modes)
+        modes = self._all_at_rest(modes)
         values = (value for function in self.functions for value in function.values(v, omega))
         basis = np.array([omega * omega, v * omega, v, omega, 1.0, *values])
         choices = [(HOLDING, 1, -1) if mode == HOLDING else (mode,) for mode in modes]
         for candidate in map(list, product(*choices)):
+            if candidate != self._all_at_rest(candidate):
+                continue
             dynamics = self.dynamics(torque, candidate)
             wheel_acceleration = self._wheels @ (np.array(dynamics.acceleration) @ basis)
             friction = np.array(dynamics.holding) @ basis
@@ -138,17 +168,23 @@ class WheelFriction:
                 abs(friction[i]) <= self.limit(i, friction[i]) * (1.0 + ROUNDING)
                 if candidate[i] == HOLDING
                 else candidate[i] * wheel_acceleration[i] > 0.0
-                for i in range(2)
+                for i in range(len(modes))
                 if modes[i] == HOLDING
             ):
                 return candidate
         return list(modes)  # only rounding on the limit of holding leads here
 
+    def _all_at_rest(self, modes: list[int]) -> list[int]:
+        """The modes; where two contacts hold, of a robot at rest: all that can hold do."""
+        if sum(mode == HOLDING for mode in modes) < 2:
+            return list(modes)
+        return [HOLDING if holds else mode for mode, holds in zip(modes, self.holds, strict=True)]
+
     def limit(self, wheel: int, friction: float) -> float:
         """Largest size of the torque that holds a wheel, N m.
 
         Args:
-            wheel: 0 left, 1 right.
+            wheel: 0 left, 1 right, 2 the floor against turning.
             friction: of its sign; one that pushes backward keeps the wheel from turning forward.
         """
         return self._laws[wheel].breakaway(-friction)

@@ -132,8 +132,8 @@ def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> st
 {_camera(pictures) if pictures else ""}
   <plugin name="diffbot" filename="libdiffbot_gazebo.so">
     <robot>{ROBOT}</robot>
-    <left_joint>{robot.joints.left}</left_joint>
-    <right_joint>{robot.joints.right}</right_joint>
+    <left_joint>{robot.joints.first[0]}</left_joint>
+    <right_joint>{robot.joints.first[1]}</right_joint>
   </plugin>
 </world>
 </sdf>

@@ -104,7 +104,7 @@ class GzTopics:
         on_reading: Callable[[WheelReading], None],
         on_seen: Callable[[], None],
     ) -> None:
-        self._names = (robot.joints.left, robot.joints.right)
+        self._names = robot.joints.first
         self._on_reading, self._on_seen = on_reading, on_seen
         self._seen: list[float | None] = [None, None]
         self._torques = [

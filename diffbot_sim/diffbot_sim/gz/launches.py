@@ -144,7 +144,7 @@ def config_text(name: str, robot: Robot) -> str:
         raise ImportError(
             f"config/{name} is missing: build and source the package diffbot_bringup, too"
         ) from None
-    own = {"left_wheel_joint": robot.joints.left, "right_wheel_joint": robot.joints.right}
+    own = dict(zip(("left_wheel_joint", "right_wheel_joint"), robot.joints.first, strict=True))
     return re.sub("|".join(own), lambda match: own[match[0]], file.read_text())
 
 

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots with skid steer: the resistance against turning is told from the wheels' friction."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from arc_odometry import WheelGeometry
+from diffbot_description import load_robot
+from diffbot_description.robot import Turning as DescribedTurning
+from diffbot_ident.torque.axis_fit import AxisFit, friction_terms, fuse_turning
+from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.integral_estimator import Prior
+from diffbot_ident.torque.oddities import DRAG
+from diffbot_ident.verification import Model
+from diffbot_sim.engines import make_simulator
+from diffbot_study.random_robots import draw, record_random
+
+# Robots of these seeds have a resistance of 6 to 29 % of the moment of the excitation.
+SEEDS = (95001, 95002, 95004)
+
+
+def learnt(run, **options):
+    learner = make_estimator("integral", run.geometry, run.scale, **options)
+    for sample in run.samples:
+        learner.update(sample)
+    return learner.estimate()
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def run(request):
+    drawn = draw(request.param).with_turning()
+    return drawn.robot, record_random(drawn, 20.0)
+
+
+def test_resistance_friction_and_parameters_are_found_within_their_intervals(run):
+    robot, recorded = run
+    found = learnt(recorded, turning=True)
+    assert found.state is State.ESTIMATED
+    true = np.array([robot.turning.viscous, robot.turning.coulomb])
+    std = np.sqrt(found.turning.variances)
+    assert (np.abs(found.turning.values - true) < 4.0 * std).all()
+    # They are worth something: f_w to 3 % of the moment of the excitation.
+    own, wheels = robot.excitation, robot.wheels
+    moment = 2.0 * own.amplitude * wheels.half_track / wheels.radius
+    assert std[1] < 0.03 * moment
+    friction = np.array([*robot.friction.viscous, *robot.friction.coulomb])
+    error = np.abs(np.array(found.friction.values) - friction)
+    assert (error < 4.0 * np.sqrt(found.friction.variances)).all()
+    k = np.abs(np.array(found.values) - recorded.truth)
+    assert (k < 4.0 * np.sqrt(np.diag(found.covariance))).all()
+    assert DRAG.warning not in found.warnings
+
+
+def test_who_does_not_look_for_it_finds_something_else(run):
+    """What the columns are for: without them the friction of both axes does not agree."""
+    robot, recorded = run
+    plain, found = learnt(recorded), learnt(recorded, turning=True)
+    assert plain.turning is None
+    assert plain.residual_std[1] > 1.02 * found.residual_std[1] or plain.warnings
+
+
+def test_fusion_solves_for_six_from_nine():
+    geometry = WheelGeometry(0.075, 0.075, 0.272)
+    wheels = np.array([0.01, 0.02, 0.05, 0.03])
+    turning = np.array([0.04, 0.3])
+    linear, angular = friction_terms(geometry)
+    k7, k8, lever = 2.6, -16.0, 0.075 / 0.136
+    v = k7 * linear @ wheels
+    omega = k8 * angular @ wheels
+    omega[1] += k8 * lever * turning[0]
+    first = AxisFit(np.array([0.1, k7, *v]), 1e-6 * np.eye(6), 0.0, (0.0, 0.0))
+    theta = np.array([-3.8, k8, *omega, k8 * lever * turning[1]])
+    second = AxisFit(theta, 1e-6 * np.eye(7), 0.0, (0.0, 0.0))
+    friction, floor = fuse_turning(first, second, geometry)
+    assert friction.values == pytest.approx(wheels)
+    assert floor.values == pytest.approx(turning)
+    assert all(math.isfinite(v) and v > 0.0 for v in (*friction.variances, *floor.variances))
+    # Without the linear axis nobody can tell the wheels' viscous friction from the floor's.
+    nothing = np.full((6, 6), math.inf)
+    _, floor = fuse_turning(AxisFit(first.theta, nothing, 0.0, (0, 0)), second, geometry)
+    assert all(map(math.isinf, floor.variances))
+
+
+def test_a_prediction_knows_the_floor():
+    robot = load_robot("twil")
+    turning = DescribedTurning(viscous=0.05, coulomb=0.2)
+    robot = replace(robot, turning=turning)
+    engine = make_simulator("ideal", robot)
+    torque = np.tile(np.array([[-0.3], [0.3]]), (50, 1, 1))
+    for left, right in torque[:, :, 0]:
+        engine.step((left, right), 0.01)
+    k = engine.parameters()
+    model = Model.described(tuple(k), robot)
+    assert model.turning == (0.05, 0.2)
+    predicted = model.predict(np.zeros((2, 1)), torque, 0.01, robot.geometry)
+    assert predicted[:, 0] == pytest.approx(engine.velocity(), rel=5e-3)
+    without = Model(tuple(k)).predict(np.zeros((2, 1)), torque, 0.01, robot.geometry)
+    assert without[1, 0] > 1.2 * engine.velocity()[1]
+
+
+def test_with_a_prior_the_resistance_is_still_learnt_from_the_data(run):
+    robot, recorded = run
+    prior = Prior(
+        tuple(recorded.truth),
+        (0.05,) * 4,
+        (*robot.friction.viscous, *robot.friction.coulomb),
+        (0.2 * robot.excitation.amplitude,) * 4,
+    )
+    found = learnt(recorded, turning=True, prior=prior)
+    true = np.array([robot.turning.viscous, robot.turning.coulomb])
+    assert (np.abs(found.turning.values - true) < 4.0 * np.sqrt(found.turning.variances)).all()
+
+
+def test_the_kalman_estimator_refuses_it():
+    geometry, scale = WheelGeometry(0.075, 0.075, 0.272), None
+    with pytest.raises(ValueError, match="kalman knows no resistance against turning"):
+        make_estimator("kalman", geometry, scale, turning=True)
