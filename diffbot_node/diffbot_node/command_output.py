@@ -15,6 +15,7 @@ from rclpy.publisher import Publisher
 
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter
 from diffbot_node.parameters import CommandParameters
+from diffbot_node.presence import Takers
 from diffbot_node.running import told_failures
 from diffbot_node.stamps import NOTHING
 from diffbot_node.stopping import StopInputs
@@ -62,6 +63,7 @@ class CommandOutput:
         self._commands = commands
         self.guard = CommandGuard(limiter)
         self._publisher: Publisher[Any] = node.create_publisher(*commands, 10)
+        self._takers = Takers(node, self._publisher)
         self.topic = self._publisher.topic_name
         self.answered = NOTHING
         self.met = ""
@@ -171,8 +173,8 @@ class CommandOutput:
         )
 
     def has_takers(self) -> bool:
-        """Whether anybody takes the commands."""
-        return self._publisher.get_subscription_count() > 0
+        """Whether anybody takes the commands; see Takers."""
+        return self._takers.are_there()
 
     def look(self, waits_for: Callable[[], str], refused: int) -> None:
         """Called every few ms: notices rivals and a lost emergency stop, and tells the state.

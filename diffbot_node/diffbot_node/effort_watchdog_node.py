@@ -27,7 +27,7 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
 from diffbot_node.own_run import OwnRun
 from diffbot_node.parameters import RobotParameters, declare, parameter
-from diffbot_node.presence import Presence
+from diffbot_node.presence import Presence, Takers
 from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
@@ -94,6 +94,7 @@ class EffortWatchdogNode(Node):
         self._commands: Subscription[Any] | None = None
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+        self._takers = Takers(self, self._wheels)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._told_holds: bool | None = None
@@ -147,7 +148,7 @@ class EffortWatchdogNode(Node):
 
     def _follow_wheels(self) -> None:
         """Take commands only while somebody takes them from here, and their age can be known."""
-        if not self._wheels.get_subscription_count():
+        if not self._takers.are_there():
             if self._commands is not None:
                 self.destroy_subscription(self._commands)
                 self._commands = None

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who a node works with: how long it waits for them, and that they have left; by wall time."""
+"""Who a node works with: how long it waits for them, who takes what it says, who has left.
+
+All by wall time.
+"""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.node import Node
+from rclpy.publisher import Publisher
 
 # What is still awaited is said after so long, and this often, s.
 WAITING_PERIOD = 3.0
+# Nodes that only look on, and the beginning of the name of those of the ros2 command.
+ONLOOKERS = frozenset(
+    {"recorder", "rosbag2_recorder", "live_view", "foxglove_bridge", "plotjuggler"}
+)
+COMMAND_LINE = "_ros2cli"
+# DDS tells of a subscription before the name of its node, which comes within 0.4 s. Whose name has
+# not come for so long has none, s of wall time.
+NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
 
 
 class Presence:
@@ -79,3 +93,36 @@ class Presence:
         if due:
             self._reminded = time.monotonic()
         return due
+
+
+class Takers:
+    """Who takes what is published; nodes that only look on, such as a recorder, do not count.
+
+    Args:
+        node: publishes.
+        publisher: of it.
+    """
+
+    def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
+        self._node, self._publisher = node, publisher
+        self._known = 0  # subscriptions of which somebody took it at the last look
+        self._nameless: float | None = None  # since when there is nobody else, s
+
+    def are_there(self) -> bool:
+        """Whether anybody takes it."""
+        count = self._publisher.get_subscription_count()
+        if count == 0 or count != self._known:
+            self._known = count if count and self._look() else 0
+        return self._known > 0
+
+    def _look(self) -> bool:
+        found = self._node.get_subscriptions_info_by_topic(self._publisher.topic_name)
+        names = {info.node_name for info in found} - ONLOOKERS
+        if any(name != NAMELESS and not name.startswith(COMMAND_LINE) for name in names):
+            return True
+        if NAMELESS not in names:
+            self._nameless = None
+            return False
+        now = time.monotonic()
+        self._nameless = self._nameless or now
+        return now - self._nameless > NAMING_TIME

@@ -187,6 +187,25 @@ def test_the_emergency_stop_holds_zero(graph, qos):
     assert graph.say(*TORQUE) == TORQUE
 
 
+@pytest.mark.parametrize("name", ["recorder", "rosbag2_recorder", "_ros2cli_4711"])
+def test_who_only_looks_on_does_not_count_as_the_wheels(make_graph, name):
+    """A controller that began with a recorder alone would find that its wheels do not turn."""
+    graph = make_graph()
+    graph.controller = graph.add_controller()
+    onlooker = rclpy.create_node(name)
+    onlooker.create_subscription(Float64MultiArray, "effort_controller/commands", print, 10)
+    wheels = graph.node._wheels
+    graph.spin_until(wheels.get_subscription_count, "the onlooker to be found")
+    graph.spin(1.5)
+    assert not graph.controller.get_subscription_count()  # so that no controller begins
+    graph.wheels = graph.add_wheels()
+    graph.spin_until(graph.controller.get_subscription_count, "the controller to be heard")
+    assert graph.say(*TORQUE) == TORQUE
+    graph.other.destroy_subscription(graph.wheels)
+    graph.spin_until(lambda: not graph.controller.get_subscription_count(), "the wheels' parting")
+    onlooker.destroy_node()
+
+
 def test_without_the_clock_that_it_shall_go_by_nothing_passes(make_graph):
     """By a clock that stands no command ever becomes old."""
     graph = make_graph("use_sim_time:=true")
