@@ -22,10 +22,8 @@ from diffbot_ident.torque.axis_fit import (
     LINEAR,
     NO_COLUMNS,
     TURNING_COLUMNS,
-    Axis,
     AxisFit,
     AxisPrior,
-    DelayedResiduals,
     ResidualCorrelation,
     averaged,
     fit,
@@ -34,6 +32,7 @@ from diffbot_ident.torque.axis_fit import (
     fuse_turning,
     solutions,
 )
+from diffbot_ident.torque.delay_estimate import TorqueDelay, best_delay
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State, Turning
 from diffbot_ident.torque.integral_rows import (
     DOMEGA,
@@ -77,17 +76,10 @@ UPDATES = 4
 OPENING_WINDOWS = 20
 # Windows of the opening that are kept where the response stays unknown, as of a parked robot.
 KEPT_WINDOWS = 200
-# Gain in minus twice the log likelihood that makes a delay sure, that makes one sure that is no
-# whole number of samples, and that makes such a one likely enough to be used.
-SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
-# Step of the delay over which its squared residuals are a parabola, samples.
-DELAY_STEP = 0.1
 # Windows that share nothing before which frictions of another kind are not looked for.
 ODDITY_WINDOWS = 40.0
 # Standard deviations beyond which friction is known to be there.
 SURE_FRICTION = 3.0
-# Whole delays farther than this from the one found are other ones, in control periods.
-DELAY_TOLERANCE = 0.75
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
 # away; relative standard deviation of K5..K8 that stands for them, up to a control period of
 # FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
@@ -305,23 +297,6 @@ class IntegralEstimator:
         if judged.state is not State.ESTIMATED:
             return judged
         return replace(judged, warnings=regression.warnings(judged.delay))
-
-
-@dataclass(frozen=True)
-class _Delay:
-    """Delay of the torque, in periods of the regression.
-
-    Attributes:
-        value: the likeliest.
-        told: the same where it is surely no whole number of samples, else the likeliest of those.
-        sure: whether it is told from other ones at all.
-        std: standard deviation of the value.
-    """
-
-    value: float
-    told: float
-    sure: bool
-    std: float
 
 
 class _Opening:
@@ -545,57 +520,10 @@ class _Regression:
         found += [oddity.warning for oddity in self._oddities if oddity.warning]
         return (*found, *self._residuals.warnings())
 
-    def _best_delay(self) -> _Delay:
-        """The delay of the torque with the least residuals."""
-        fine = self._rows.fine
-        residuals = DelayedResiduals(self.sums, LINEAR), DelayedResiduals(self.sums, ANGULAR)
-        whole = np.arange((DELAYS - 1) * fine + 1) / fine
-        cost = self._cost(residuals, whole)
-        best = int(np.argmin(cost))
-        found, lowest = told, least = float(whole[best]), float(cost[best])
-        # Parts of a sample have to be likely: most robots have whole ones.
-        for step in (0.1 / fine, 0.02 / fine):
-            around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
-            costs = self._cost(residuals, around)
-            if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
-                break
-            lowest = float(costs.min())
-            found = round(float(around[np.argmin(costs)]), 6)
-        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
-        sure = bool((others - lowest > SURE_GAIN).all())
-        std = self._delay_std(residuals, found)
-        return _Delay(found, found if least - lowest > SURE_GAIN_PART else told, sure, std)
+    def _best_delay(self) -> TorqueDelay:
+        return best_delay(self.sums, self.sums.rows / self._length)
 
-    def _cost(self, axes: tuple[DelayedResiduals, DelayedResiduals], delays: Array) -> Array:
-        """Minus twice the log likelihood of delays, but for what all share."""
-        independent, cost = self.sums.rows / self._length, np.zeros(len(delays))
-        late = delays.tolist()
-        for residuals, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
-            cost += independent * np.log(self._least(axis, residuals.at(late)))
-        return cost
-
-    def _delay_std(self, axes: tuple[DelayedResiduals, DelayedResiduals], found: float) -> float:
-        """Standard deviation of the delay that was found, periods; 0 where nothing tells it.
-
-        The squared residuals of a delay are a parabola, the logarithm of them is one only while
-        they are nearly the least. Its bend there is that of the parabola over the least.
-        """
-        step = DELAY_STEP / self._rows.fine
-        at = min(max(found, step), DELAYS - 1.0 - step)
-        bend = 0.0
-        for residuals, axis in zip(axes, (LINEAR, ANGULAR), strict=True):
-            near = residuals.at((at - step, at, at + step, found))
-            parabola = float(near[0] - 2.0 * near[1] + near[2]) / step**2
-            bend += self.sums.rows / self._length * parabola / float(self._least(axis, near[3:])[0])
-        return math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
-
-    def _least(self, axis: Axis, residuals: Array) -> Array:
-        """Squared residuals that a fit leaves, without those that are rounding."""
-        power = self.sums.moments[axis.output, axis.output]
-        least: Array = residuals + 1e-12 * power + 1e-300
-        return least
-
-    def _axes(self, delay: _Delay) -> tuple[AxisFit, AxisFit]:
+    def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Both fits at this delay, with all that is uncertain of it and of the patterns."""
         linear, angular = self._fit_uncertain(delay, self._oddities)
         if self._doubtful is None:
@@ -605,7 +533,7 @@ class _Regression:
         return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
 
     def _fit_uncertain(
-        self, delay: _Delay, oddities: tuple[Oddity, ...]
+        self, delay: TorqueDelay, oddities: tuple[Oddity, ...]
     ) -> tuple[AxisFit, AxisFit]:
         """Fits whose covariances know that the delay and the patterns are known so well only."""
         step = 0.05
