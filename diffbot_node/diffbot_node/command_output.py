@@ -24,7 +24,7 @@ from diffbot_node.stopping import StopInputs
 LAST_ZEROS, LAST_PERIOD = 3, 0.02
 # Who may stand between a node and the wheels, and how long these may take to be found without it, s
 # of wall time.
-WATCHDOG, FINDING_TIME = "effort_watchdog", 1.0
+WATCHDOG, FINDING_TIME, ACKNOWLEDGING_TIME = "effort_watchdog", 4.0, 1.0
 # Wall time after which diagnostics are said again, and between two that differ, s.
 DIAGNOSTICS_PERIOD = 1.0
 LEAST_DIAGNOSTICS_PERIOD = 0.1
@@ -150,14 +150,22 @@ class CommandOutput:
         )
         try:
             publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
-            deadline = time.monotonic() + FINDING_TIME
-            while not publisher.get_subscription_count() and time.monotonic() < deadline:
+            # All that this node knows of: the first to be found may be one that only looks on.
+            deadline, takers = time.monotonic() + FINDING_TIME, max(1, own.count_subscribers(topic))
+            while (found := publisher.get_subscription_count()) < takers:
+                if time.monotonic() > deadline:
+                    break
                 time.sleep(LAST_PERIOD)
             for _ in range(LAST_ZEROS):
                 publisher.publish(self._message_of((0.0, 0.0), self.answered))
                 time.sleep(LAST_PERIOD)
-            publisher.wait_for_all_acked(Duration(seconds=FINDING_TIME))
-            own.get_logger().error(f"{WATCHDOG} is dead: zero {self._what} sent to {topic} itself")
+            publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGING_TIME))
+            own.get_logger().error(
+                f"{WATCHDOG} is dead: zero {self._what} sent to {topic} itself"
+                if found
+                else f"{WATCHDOG} is dead, and nobody was found on {topic} to send zero to: see "
+                "that the robot stands still"
+            )
         finally:
             node.destroy_node()
 
