@@ -36,7 +36,7 @@ def assert_drawn(tab, page: Path):
     """The page that a browser shows asked for nothing, complained of nothing, and all is drawn."""
     asked = [url for url in tab.requests if not url.startswith(("data:", "blob:"))]
     assert asked == [page.as_uri()]
-    assert tab.complaints == []
+    assert tab.complaints == [], tab.complaints
     for key, chart in charts_of(page).items():
         of = f"document.getElementById({json.dumps(key)})"
         if chart["kind"] == "chart":

@@ -14,7 +14,7 @@
   };
 
   function layout(chart) {
-    const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), automargin: true };
+    const axis = { gridcolor: colour("line"), zerolinecolor: colour("line") };
     return {
       margin: { l: 56, r: 10, t: 24, b: 40 }, paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("ink"), size: 12 },
@@ -22,8 +22,11 @@
       hoverlabel: { bgcolor: colour("panel") },
       modebar: { bgcolor: colour("panel"), color: colour("quiet"), activecolor: colour("first") },
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
-      xaxis: { ...axis, title: { text: chart.x_unit || "", standoff: 4 } },
-      yaxis: { ...axis, title: { text: chart.unit || "", standoff: 4 } },
+      // Each makes room on its own side only: labels that overhang at another one, or turn where
+      // it is narrow, change the room that they are given, and so on without end.
+      xaxis: { ...axis, automargin: "bottom", tickangle: 0,
+        title: { text: chart.x_unit || "", standoff: 4 } },
+      yaxis: { ...axis, automargin: "left", title: { text: chart.unit || "", standoff: 4 } },
     };
   }
 
@@ -97,6 +100,7 @@
     plan.yaxis.autorange = "reversed";
     plan.xaxis.type = plan.yaxis.type = "category"; // names may be numbers
     plan.margin.l = 80;
+    plan.xaxis.tickangle = "auto"; // names may be long
     const [low, high] = chart.limits;
     const scale = low < 0
       ? [[0, colour("second")], [0.5, colour("panel")], [1, colour("first")]]
