@@ -10,6 +10,7 @@ import yaml
 rclpy = pytest.importorskip("rclpy")
 
 from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -228,6 +229,10 @@ def test_nobody_is_obeyed_before_the_own_run_is_there(make, monkeypatch):
     for _ in range(20):
         driver.commands.publish(Float64MultiArray(data=[0.1, 0.1]))
         driver.executor.spin_once(timeout_sec=0.02)
+    # None of them is still on its way.
+    assert driver.commands.wait_for_all_acked(Duration(seconds=2.0))
+    for _ in range(100):
+        driver.executor.spin_once(timeout_sec=0.0)
     assert driver.simulator.stamp == 0.0
     OwnRun(driver.node, COMMANDER)
     driver.spin(lambda: not driver.simulator._own_run.missing())
