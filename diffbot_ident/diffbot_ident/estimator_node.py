@@ -5,7 +5,7 @@ Subscribes to `joint_states` only, and publishes `ident/dynamic_parameters`
 (diffbot_msgs/DynamicParameters) every `period` of robot time. It commands nothing. Its publisher
 appears with the first joint state: who waits for the publisher knows that no joint state is missed.
 Time is that of the joint states' stamps; with `leave_when_alone` it ends when nobody publishes them
-any more.
+any more, or nobody is left who used the estimates: a real robot's driver goes on after the run.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import ESTIMATOR, OwnRun
-from diffbot_node.presence import Presence
+from diffbot_node.presence import Presence, Takers
 from diffbot_node.stamps import create_wall_timer
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two looks at who is there
+# Who used the estimates and has been away for so long does not come back, s of wall time.
+PARTING = 1.0
 # Estimates that are kept until somebody listens; in lock-step a controller waits for the next one
 # before it lets so many come.
 MAX_UNHEARD = 10
@@ -95,7 +97,10 @@ class EstimatorParameters(RobotParameters):
         "rms of domega/dt below which the estimate is held as it is, rad/s^2",
         above=0.0,
     )
-    leave_when_alone: bool = parameter(False, "end when nobody publishes joint states any more")
+    leave_when_alone: bool = parameter(
+        False,
+        "end when nobody publishes joint states any more, or nobody is left who used the estimates",
+    )
     patience: float = parameter(
         0.0,
         "with leave_when_alone: wall time to wait for the first joint states, s; then status 1; "
@@ -131,11 +136,13 @@ class EstimatorNode(Node):
         )
         self._complaints = Complaints()
         self._publisher: Publisher[Any] | None = None
+        self._takers: Takers | None = None
         self._unheard: deque[DynamicParameters] = deque(maxlen=MAX_UNHEARD)
         self._said: deque[DynamicParameters] = deque(maxlen=REPEATED)
         self._newest: float | None = None
         self._published = -values.period
         self._robot = Presence(values.patience)
+        self._users = Presence(patience=0.0, parting=PARTING)
         self._joint_states = self.create_subscription(
             JointState, "joint_states", self._on_joint_state, 100
         )
@@ -180,6 +187,7 @@ class EstimatorNode(Node):
         if self._publisher is None:
             topic = "ident/dynamic_parameters"
             self._publisher = self.create_publisher(DynamicParameters, topic, 100)
+            self._takers = Takers(self, self._publisher)
         message = DynamicParameters()
         parameters_message.fill(message, self._estimator.estimate(), stamp)
         self._unheard.append(message)
@@ -198,12 +206,21 @@ class EstimatorNode(Node):
         if self.exit_code is None and (why := self._own_run.met() or absent):
             self.get_logger().error(why)
             self.exit_code = 1
-        topic = self._joint_states.topic_name
         if self.values.leave_when_alone and self.exit_code is None:
-            self.exit_code = self._robot.leave(
-                self.count_publishers(topic) > 0,
-                self.get_logger(),
-                "nobody publishes joint states any more",
-                f"nobody published {topic} within {self._robot.waited:.1f} s of wall time: start "
-                "the simulator or the robot's driver",
-            )
+            self.exit_code = self._leave()
+
+    def _leave(self) -> int | None:
+        """Exit status of one whose robot or whose listeners have left; None as long as it goes on."""
+        log, topic = self.get_logger(), self._joint_states.topic_name
+        if self._takers is not None:
+            used = self._takers.are_there()
+            status = self._users.leave(used, log, "nobody is left who used the estimates", "")
+            if status is not None:
+                return status
+        return self._robot.leave(
+            self.count_publishers(topic) > 0,
+            log,
+            "nobody publishes joint states any more",
+            f"nobody published {topic} within {self._robot.waited:.1f} s of wall time: start the "
+            "simulator or the robot's driver",
+        )

@@ -13,7 +13,7 @@ from rclpy.qos import QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_ident.estimator_node import EstimatorNode  # noqa: E402
+from diffbot_ident.estimator_node import PARTING, EstimatorNode  # noqa: E402
 from diffbot_msgs.msg import DynamicParameters  # noqa: E402
 from diffbot_node import seconds, to_stamp  # noqa: E402
 
@@ -33,7 +33,7 @@ class Peer:
             self.executor.add_node(node)
         self.found = []
         self.states = self.peer.create_publisher(JointState, "joint_states", 10)
-        self.peer.create_subscription(
+        self.listener = self.peer.create_subscription(
             DynamicParameters, "ident/dynamic_parameters", self.found.append, QoSProfile(depth=1000)
         )
         self.until(self.states.get_subscription_count)
@@ -147,3 +147,22 @@ def test_it_leaves_when_nobody_publishes_joint_states_any_more(make):
     assert peer.node.exit_code is None
     peer.peer.destroy_publisher(peer.states)
     peer.until(lambda: peer.node.exit_code == 0)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_it_leaves_with_those_who_used_the_estimates(make, leaves):
+    """A real robot's driver goes on after the run."""
+    peer = make(leave_when_alone=leaves)
+    for number in range(25):
+        peer.send(0.01 * number, (0.0, 0.0), (0.0, 0.0))
+    peer.until(lambda: peer.found)
+    begin = time.monotonic()
+    peer.until(lambda: time.monotonic() > begin + 2.0 * PARTING)
+    assert peer.node.exit_code is None
+    peer.peer.destroy_subscription(peer.listener)
+    if leaves:
+        peer.until(lambda: peer.node.exit_code == 0)
+    else:
+        begin = time.monotonic()
+        peer.until(lambda: time.monotonic() > begin + 2.0 * PARTING)
+        assert peer.node.exit_code is None

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph of launch/adaptive.launch.xml: a payload is learnt, alike in each run, or refused."""
+"""The graph of launch/adaptive.launch.xml: a payload is learnt, alike in each run, or refused.
+
+And a robot of somebody else's is driven.
+"""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -50,4 +55,26 @@ def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path
     status, output = run("adaptive", tmp_path, "payload_time:=0.5", "payload:=9000,5,0.1,0")
     assert status not in (0, 130), output
     assert "parameter 'payload' refused at 0.5 s" in output and "Traceback" not in output, output
+    assert processes_of(domain) == []
+
+
+def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
+    """sim:=none: the run ends, its estimator with it, while the robot's driver goes on."""
+    sizes = tmp_path / "sizes of mine.yaml"
+    sizes.write_text("/**: {ros__parameters: {radius: 0.25, speed: 0.2}}", encoding="utf-8")
+    program = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]
+    robot = subprocess.Popen([*program, "--ros-args", "-p", "engine:=ideal", "-p", "speed:=1.0"])
+    try:
+        words = ("sim:=none", "trajectory:=circle", f"trajectory_file:={sizes}", "duration:=4.0")
+        status, output = run("adaptive", tmp_path / "run", *words)
+        assert status == 0, output
+        assert "nobody is left who used the estimates" in output
+        assert robot.poll() is None
+    finally:
+        robot.terminate()
+        robot.wait(timeout=30)
+    found = summary(tmp_path / "run")
+    assert found["outcome"] == "completed" and found["complete"] is True, found
+    # A fifth of a turn on a circle of that size, from rest.
+    assert found["peak_speed"] == pytest.approx(0.2, rel=0.2)
     assert processes_of(domain) == []

@@ -20,7 +20,7 @@ from diffbot_node import seconds  # noqa: E402
 from diffbot_node.effort_watchdog_node import EffortWatchdogNode  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
-LAUNCHES = ("ident", "backstepping", "pose", "linearizing")
+LAUNCHES = ("ident", "backstepping", "pose", "linearizing", "adaptive")
 REMAPPED = "effort_controller/commands:=effort_watchdog/commands"
 
 

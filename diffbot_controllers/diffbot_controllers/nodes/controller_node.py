@@ -277,10 +277,10 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         return torque
 
     def _say_how(self) -> None:
+        values = ", ".join(f"K{k} {value:.5g}" for k, value in enumerate(self.dynamics, start=5))
         self.get_logger().info(
             f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
-            f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: "
-            f"{self.dynamics}"
+            f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: {values}"
         )
 
     def on_commanded(self, sample: JointSample, torque: Torque) -> None:
