@@ -17,7 +17,7 @@ import yaml
 from diffbot_description import DynamicParameters, Sigma
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
-from diffbot_ident.torque.estimate import FRICTION_NAMES, Four
+from diffbot_ident.torque.estimate import FRICTION_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # how many standard deviations of friction may be below 0
@@ -120,13 +120,32 @@ def read_friction(path: str) -> tuple[float | None, ...]:
     Raises:
         ValueError: as read_dynamics, or a value is not finite or below 0 beyond its uncertainty.
     """
-    section = read_section(path, NAMES, ADVICE).get("friction")
+    return _read_resistance(path, "friction", FRICTION_NAMES)
+
+
+def read_turning(path: str) -> tuple[float | None, ...]:
+    """Resistance of the floor against turning in a file of read_dynamics.
+
+    Args:
+        path: of the file; `~` is expanded.
+
+    Returns:
+        [viscous in N m s/rad, constant in N m], None as of read_friction.
+
+    Raises:
+        ValueError: as read_friction.
+    """
+    return _read_resistance(path, "turning", TURNING_NAMES)
+
+
+def _read_resistance(path: str, what: str, names: Sequence[str]) -> tuple[float | None, ...]:
+    section = read_section(path, NAMES, ADVICE).get(what)
     if section is None:
-        return (None,) * len(FRICTION_NAMES)
+        return (None,) * len(names)
     try:
         if not isinstance(section, dict):
-            raise ValueError(f"friction = {section!r}: must hold {', '.join(FRICTION_NAMES)}")
-        return tuple(_friction_value(name, section.get(name)) for name in FRICTION_NAMES)
+            raise ValueError(f"{what} = {section!r}: must hold {', '.join(names)}")
+        return tuple(_resistance(f"{what} {name}", section.get(name)) for name in names)
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
 
@@ -160,22 +179,24 @@ def read_torque_delay(path: str) -> float | None:
     return delay
 
 
-def _friction_value(name: str, entry: Any) -> float | None:
-    """One value of the friction; None where it is not known."""
+def _resistance(name: str, entry: Any) -> float | None:
+    """One value of the friction or the floor's resistance; None where it is not known."""
     if entry is None:
         return None
     value, variance = entry, 0.0
     if isinstance(entry, dict):
         value, variance = entry.get("value"), entry.get("variance", 0.0)
+        if "std" in entry and type(entry["std"]) in (int, float):
+            variance = entry["std"] ** 2
     for what, number in (("", value), ("variance of ", variance)):
         if type(number) not in (int, float):
-            raise ValueError(f"{what}friction {name} = {number!r}: must be a number")
+            raise ValueError(f"{what}{name} = {number!r}: must be a number")
     if variance == math.inf or math.isnan(value):
         return None
     if not (math.isfinite(value) and variance >= 0.0):
-        raise ValueError(f"friction {name} = {value}, variance {variance}: must be finite, >= 0")
+        raise ValueError(f"{name} = {value}, variance {variance}: must be finite, >= 0")
     if value < -FRICTION_SIGMAS * math.sqrt(variance):
-        raise ValueError(f"friction {name} = {value}: must be >= 0, no wheel drives itself")
+        raise ValueError(f"{name} = {value}: must be >= 0, friction drives nothing")
     return max(float(value), 0.0)
 
 

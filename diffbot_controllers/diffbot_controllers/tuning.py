@@ -55,6 +55,7 @@ def approach_gains(
     ratio: float | None = None,
     near: float = ApproachGains.near,
     friction: float = 0.0,
+    turning_friction: float = 0.0,
 ) -> ApproachGains:
     """Gains of the approach for a robot.
 
@@ -70,6 +71,7 @@ def approach_gains(
         ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
         near: distance at which the robot has arrived, m, > 0.
         friction: torque of a wheel that it leaves nothing of for accelerations, N m, >= 0.
+        turning_friction: of a wheel that there is less while the robot turns, N m, >= 0.
 
     Raises:
         ValueError: a limit or a gain is not > 0.
@@ -83,7 +85,7 @@ def approach_gains(
         angular_velocity = min(angular_velocity, math.sqrt(drive / abs(dynamics.k5)))
     if dynamics.k6 != 0.0:
         lateral_acceleration = min(lateral_acceleration, turn / abs(dynamics.k6))
-    limits = servo_limits(dynamics, torque_limit - friction)
+    limits = servo_limits(dynamics, torque_limit - friction, turning_friction=turning_friction)
     tuned = min(FASTEST, FIRMNESS * math.sqrt(limits.angular_acceleration))
     return ApproachGains(
         gamma1=tuned / GAMMA_RATIO if gamma1 is None else gamma1,
@@ -114,11 +116,13 @@ def servo_limits(
     torque_limit: float,
     linear_velocity: float = math.inf,
     angular_velocity: float = math.inf,
+    turning_friction: float = 0.0,
 ) -> ServoLimits:
     """Limits of the servo for a robot; arguments as of approach_gains."""
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
-    turn = dynamics.input_acceleration((-torque_limit, torque_limit)).omega
+    left = torque_limit - turning_friction
+    turn = dynamics.input_acceleration((-left, left)).omega
     return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
 
@@ -138,6 +142,18 @@ def friction_at_rest(torque_limit: float, wheels: Wheels | None) -> float:
             "the friction in the robot's YAML"
         )
     return most
+
+
+def floor_torque(torque_limit: float, wheels: Wheels | None) -> float:
+    """What the floor takes of a wheel's torque while the robot turns, beside friction_at_rest, N m.
+
+    A robot on four wheels needs nearly all of the torque that its tyres carry for turning on the
+    spot: what is left then, 1 - LARGEST_FRICTION of the limit, is what its gains go by.
+    """
+    if wheels is None:
+        return 0.0
+    room = LARGEST_FRICTION * torque_limit - friction_at_rest(torque_limit, wheels)
+    return min(wheels.turning_torque, room)
 
 
 def speeds_against_friction(
@@ -171,9 +187,14 @@ def speeds_against_friction(
             "correct the friction in the robot's YAML, raise torque_limit, or lower the limit of "
             "velocity"
         )
-    return Velocity(
-        min(linear_velocity, fastest), min(angular_velocity, fastest / wheels.geometry.half_track)
-    )
+    half_track = wheels.geometry.half_track
+    drag = viscous * half_track / rim
+    floor = max(map(abs, wheels.geometry.wheel_torque(0.0, wheels.turning.viscous)))
+    turning = fastest / half_track
+    if floor > 0.0:
+        left = max(room - wheels.turning_torque, SLOWEST * torque_limit)
+        turning = left / (drag + floor)
+    return Velocity(min(linear_velocity, fastest), min(angular_velocity, turning))
 
 
 def _limited(wheels: Wheels | None, torque_limit: float) -> Wheels | None:
@@ -226,6 +247,7 @@ def tuned_backstepping(
     """
     wheels = _limited(wheels, torque_limit)
     friction = friction_at_rest(torque_limit, wheels)
+    floor = floor_torque(torque_limit, wheels)
     linear_velocity, angular_velocity = speeds_against_friction(
         torque_limit, wheels, linear_velocity, angular_velocity
     )
@@ -240,6 +262,7 @@ def tuned_backstepping(
         ratio,
         arrival(wheels),
         friction,
+        floor,
     )
     return StandardBackstepping(
         dynamics,
@@ -247,7 +270,9 @@ def tuned_backstepping(
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
         VelocityServo(
             limits=replace(
-                servo_limits(dynamics, torque_limit - friction, linear_velocity, angular_velocity),
+                servo_limits(
+                    dynamics, torque_limit - friction, linear_velocity, angular_velocity, floor
+                ),
                 torque=torque_limit,
             )
         ),
@@ -281,6 +306,7 @@ def tuned_polar_pose(
     """
     wheels = _limited(wheels, torque_limit)
     friction = friction_at_rest(torque_limit, wheels)
+    floor = floor_torque(torque_limit, wheels)
     linear_velocity, angular_velocity = speeds_against_friction(
         torque_limit, wheels, linear_velocity, angular_velocity
     )
@@ -294,8 +320,9 @@ def tuned_polar_pose(
         ratio=ratio,
         near=arrival(wheels),
         friction=friction,
+        turning_friction=floor,
     )
-    most = servo_limits(dynamics, torque_limit - friction)
+    most = servo_limits(dynamics, torque_limit - friction, turning_friction=floor)
     loops = LinearizingController(
         dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels
     )

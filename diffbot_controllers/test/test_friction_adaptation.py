@@ -15,7 +15,7 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.nodes.live_dynamics import estimate_of
-from diffbot_controllers.parameter_file import read_friction, read_torque_delay
+from diffbot_controllers.parameter_file import read_friction, read_torque_delay, read_turning
 from diffbot_description import FrictionLaw
 from diffbot_msgs import msg
 
@@ -115,6 +115,18 @@ def test_a_file_s_friction_is_read_and_what_is_not_identified_left_out(tmp_path)
     }
     assert read_friction(written(tmp_path, friction=entries)) == (0.05, None, 0.0, None)
     assert read_friction(written(tmp_path)) == (None,) * 4
+
+
+def test_resistance_against_turning_comes_from_the_file_of_an_identification(tmp_path):
+    floor = {
+        "turning_viscous": {"value": -0.01, "std": 0.02},
+        "turning_coulomb": {"value": 3.5, "std": 0.1},
+    }
+    assert read_turning(written(tmp_path, turning=floor)) == (0.0, 3.5)
+    assert read_turning(written(tmp_path)) == (None, None)
+    floor["turning_coulomb"]["value"] = -3.5
+    with pytest.raises(ValueError, match="turning turning_coulomb = -3.5: must be >= 0"):
+        read_turning(written(tmp_path, turning=floor))
 
 
 @pytest.mark.parametrize(

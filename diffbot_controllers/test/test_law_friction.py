@@ -16,6 +16,7 @@ from diffbot_controllers.laws.friction import (
     Standstill,
     Wheels,
     friction_over,
+    turning_mobility,
     wheel_mobility,
 )
 from diffbot_controllers.laws.motion import Motion
@@ -99,6 +100,25 @@ def test_without_friction_nothing_is_added():
     )
 
 
+FLOOR = FrictionLaw(viscous=2.0, coulomb=5.0)  # by the yaw rate
+
+
+def test_a_robot_that_turns_on_a_floor_that_resists_gets_its_moment():
+    free = FrictionLaw(0.0, 0.0)
+    feedforward = FrictionFeedforward(wheels(free, free, turning=FLOOR))
+    turns = Velocity(0.0, -0.5)
+    left, right = feedforward.add((0.0, 0.0), turns, turns, REST, 0.01)
+    assert GEOMETRY.body_wrench(left, right) == pytest.approx((0.0, -5.0 - 2.0 * 0.5))
+    ahead = feedforward.add((0.1, 0.2), FAST, FAST, REST, 0.01)
+    assert ahead == pytest.approx((0.1, 0.2))  # it does not turn
+
+
+def test_a_floor_that_no_wheels_turn_the_robot_on_is_refused():
+    assert wheels(turning=FrictionLaw(0.0, 26.0)).turning_torque == pytest.approx(5.0, rel=0.01)
+    with pytest.raises(ValueError, match="turning.coulomb = 30 N m takes .*must be <= 5 N m"):
+        wheels(turning=FrictionLaw(0.0, 30.0))
+
+
 speeds = st.tuples(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0))
 
 
@@ -117,6 +137,27 @@ def test_friction_over_a_period_only_takes_energy_and_holds_within_its_limit(now
         assert abs(dry) <= law.coulomb + 1e-12
         if abs(end[i]) > 1e-6:
             assert dry == pytest.approx(math.copysign(law.coulomb, end[i]), abs=1e-6)
+
+
+@given(speeds, speeds, st.sampled_from([0.002, 0.01, 0.04]))
+def test_wheels_and_floor_together_take_what_their_laws_say(now, change, dt):
+    """Of three laws each stops what it holds, and resists what goes on by all that it has."""
+    laws = (LAW, FrictionLaw(viscous=0.0, coulomb=0.2), FLOOR)
+    mobility = np.array(turning_mobility(K, GEOMETRY))
+    assert mobility == pytest.approx(mobility.T)
+    speed, free = (
+        np.array([*pair, GEOMETRY.body_velocity(*pair)[1]])
+        for pair in (now, (now[0] + change[0], now[1] + change[1]))
+    )
+    found = friction_over(laws, mobility.tolist(), speed.tolist(), free.tolist(), dt)
+    end = free - dt * mobility @ found.torque
+    # Gauss-Seidel iterations end at 1e-9 rad/s of change, or after 20.
+    assert GEOMETRY.body_velocity(*end[:2])[1] == pytest.approx(end[2], abs=1e-9)
+    for law, torque, before, after in zip(laws, found.torque, speed, end, strict=True):
+        dry = torque - law.viscous * before
+        assert abs(dry) <= law.coulomb + 1e-9
+        if abs(after) > 0.05:
+            assert dry == pytest.approx(math.copysign(law.coulomb, after), abs=1e-6)
 
 
 def test_friction_holds_a_robot_at_rest_against_less_torque_than_its_own():

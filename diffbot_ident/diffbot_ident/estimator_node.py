@@ -210,7 +210,7 @@ class EstimatorNode(Node):
             self.exit_code = self._leave()
 
     def _leave(self) -> int | None:
-        """Exit status of one whose robot or whose listeners have left; None as long as it goes on."""
+        """Exit status once the robot or who used the estimates has left; None before."""
         log, topic = self.get_logger(), self._joint_states.topic_name
         if self._takers is not None:
             used = self._takers.are_there()

@@ -3,7 +3,8 @@
 
 The formulas of observer.py, friction.py and drivetrain.py on arrays whose last axis is the robots';
 wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
-friction is viscous and Coulomb friction: laws for anything else are driven one by one.
+friction is viscous and Coulomb friction of the wheels: laws for anything else are driven one by
+one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from diffbot_controllers.laws.friction import (
     ITERATIONS,
     LEAVE,
     MOST,
+    NO_FRICTION,
     SLOW,
     SMOOTH,
     START,
@@ -63,15 +65,18 @@ class BlockDrivetrain:
         bias: acceleration that the model does not know and the torque makes up for, shape (2, n).
 
     Raises:
-        ValueError: a law predicts a delay, observes nothing, or its friction has a static part.
+        ValueError: a law predicts a delay, observes nothing, or knows static friction or a floor
+            that resists turning.
     """
 
     def __init__(self, dynamics: Sequence[DynamicParameters], wheels: Sequence[Wheels]) -> None:
         for index, each in enumerate(wheels):
-            if each.delay > 0.0 or not each.observer or any(f.static for f in each.friction):
+            static = any(law.static for law in each.friction)
+            if each.delay > 0.0 or not each.observer or static or each.turning != NO_FRICTION:
                 raise ValueError(
-                    f"robot {index} of a block: its law's wheels have a delay, no observer or "
-                    "static friction, which a block does not know; drive it alone: simulate_drive"
+                    f"robot {index} of a block: its law's wheels have a delay, no observer, static "
+                    "friction or a floor that resists turning, which a block does not know; drive "
+                    "it alone: simulate_drive"
                 )
         # The methods of one robot's parameters serve for arrays, too.
         self.k: Any = DynamicParameters(*np.array([k.checked() for k in dynamics]).T)

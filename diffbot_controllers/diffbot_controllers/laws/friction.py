@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Friction of the wheels in a control law: feed-forward, breakaway, and rest.
+"""Friction of the wheels and of the floor in a control law: feed-forward, breakaway, and rest.
 
 The friction law itself is FrictionLaw of diffbot_description. A law adds to the torque of (5) or
 (62), G^-1 (u' - f), what friction takes over the period that begins:
@@ -8,19 +8,25 @@ The friction law itself is FrictionLaw of diffbot_description. A law adds to the
 
 with s, from -1 to 1, where the wheel is to go. That is the way it turns, unless it is slow: then
 it is the way that it is wanted to turn, which is smooth while the measured speed is noise about 0.
+The moment with which the floor resists the turning of a robot on four wheels (skid steer) is added
+in the same way, by the yaw rate.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 
 from arc_odometry import Velocity, WheelGeometry
 from arc_odometry.geometry import check_finite, check_limit, check_positive
 from diffbot_controllers.laws.motion import Motion, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
+from diffbot_description.dynamics import turning_resistance
 
 Laws = tuple[FrictionLaw[float], FrictionLaw[float]]
+NO_FRICTION = FrictionLaw(0.0, 0.0)
 
 # Speeds of a wheel's rim, m/s. Below SLOW it is to go where it is wanted to; friction is
 # compensated in full from SMOOTH on, in proportion below: at a goal 0.3 mm away laws still want
@@ -48,9 +54,11 @@ class Wheels:
         integral: whether what the observer cannot explain is made up for.
         limit: largest torque of a wheel that is commanded, N m, > 0; infinite: `torque`.
         rise: time that a law's torque takes from 0 to its limit at the least, s, >= 0; 0: none.
+        turning: moment with which the floor resists turning, by the yaw rate, N m (skid steer).
 
     Raises:
-        ValueError: a number is outside its range, or the friction as of check_breakaway.
+        ValueError: a number is outside its range, the friction as of check_breakaway, or both
+            wheels together could not turn the robot.
     """
 
     geometry: WheelGeometry
@@ -62,6 +70,7 @@ class Wheels:
     integral: bool = True
     limit: float = math.inf
     rise: float = 0.0
+    turning: FrictionLaw[float] = NO_FRICTION
 
     def __post_init__(self) -> None:
         check_positive("wheels", torque=self.torque)
@@ -71,6 +80,12 @@ class Wheels:
             if value < 0.0:
                 raise ValueError(f"wheels: {name} = {value}: must be >= 0")
         check_breakaway(self.friction, self.torque)
+        if not self.turning_torque <= self.torque:
+            raise ValueError(
+                f"turning.coulomb = {self.turning.coulomb:g} N m takes {self.turning_torque:g} N m "
+                f"of each wheel: must be <= {self.torque:g} N m, their largest torque, else the "
+                "robot never turns; correct turning, or limits.torque, in the robot's YAML"
+            )
 
     @classmethod
     def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> Wheels:
@@ -87,6 +102,7 @@ class Wheels:
             robot.limits.torque,
             robot.encoder.counts if counts is None else counts,
             delay,
+            turning=turning_resistance(robot),
         )
 
     @property
@@ -94,6 +110,11 @@ class Wheels:
         """Way of a wheel in one count, m; 0 with exact encoders."""
         radius = max(self.geometry.left_radius, self.geometry.right_radius)
         return radius * math.tau / self.counts if self.counts else 0.0
+
+    @property
+    def turning_torque(self) -> float:
+        """What the floor takes of each wheel, at the least, while the robot turns, N m."""
+        return max(map(abs, self.geometry.wheel_torque(0.0, self.turning.coulomb)))
 
     @property
     def hold(self) -> bool:
@@ -128,8 +149,8 @@ def holds(laws: Laws) -> bool:
     return all(law.breakaway(way) > 0.0 for law in laws for way in (1.0, -1.0))
 
 
-def are_none(laws: Laws) -> bool:
-    """Whether neither wheel has any friction."""
+def are_none(laws: Sequence[FrictionLaw[float]]) -> bool:
+    """Whether there is no friction at all."""
     return not any(law.viscous or law.coulomb or law.coulomb_backward or law.static for law in laws)
 
 
@@ -147,36 +168,54 @@ def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tupl
     return (by_left[0], by_right[0]), (by_left[1], by_right[1])
 
 
+def turning_mobility(
+    dynamics: DynamicParameters, geometry: WheelGeometry
+) -> tuple[tuple[float, float, float], ...]:
+    """wheel_mobility with a third row and column: yaw acceleration and moment; symmetric."""
+    k8 = dynamics.k8
+    (ll, lr), (rl, rr) = wheel_mobility(dynamics, geometry)
+    pushed = dynamics.input_acceleration(geometry.wheel_torque(0.0, 1.0))
+    left, right = geometry.wheel_velocity(*pushed)
+    return (ll, lr, left), (rl, rr, right), (k8, -k8, pushed.omega)
+
+
 @dataclass(frozen=True)
 class Friction:
     """What friction did to the wheels over a period.
 
     Attributes:
-        torque: mean that acted against them, [left, right], N m.
+        torque: mean that acted against each, N m.
         held: whether each stood at the end.
     """
 
-    torque: Torque
-    held: tuple[bool, bool]
+    torque: tuple[float, ...]
+    held: tuple[bool, ...]
 
 
 def friction_over(
-    laws: Laws, mobility: tuple[Torque, Torque], speeds: Torque, free: Torque, dt: float
+    laws: Sequence[FrictionLaw[float]],
+    mobility: Sequence[Sequence[float]],
+    speeds: Sequence[float],
+    free: Sequence[float],
+    dt: float,
 ) -> Friction:
-    """Friction of the two wheels over a period, which may stop them, but not turn them round.
+    """Friction over a period, which may stop what moves, but not turn it round.
+
+    Of the two wheels, or of these and the floor's moment against turning, whose speed is the yaw
+    rate.
 
     Time stepping with the friction at the end of the period (Moreau 1988), by projected
     Gauss-Seidel iterations: exact for wheels that stay at rest and for those that go on.
 
     Args:
-        laws: of the wheels.
-        mobility: of wheel_mobility.
+        laws: of each.
+        mobility: of wheel_mobility or turning_mobility.
         speeds: at the beginning, rad/s.
         free: at the end, were there no friction, rad/s.
         dt: s.
     """
     if are_none(laws):
-        return Friction((0.0, 0.0), (False, False))
+        return Friction((0.0,) * len(laws), (False,) * len(laws))
     bounds, torque = [], []
     for law, speed in zip(laws, speeds, strict=True):
         standing = abs(speed) < 1e-9
@@ -188,16 +227,16 @@ def friction_over(
         torque.append(drag if standing else drag + (forward if speed > 0.0 else -backward))
     for _ in range(ITERATIONS):
         change = 0.0
-        for i in (0, 1):
-            gain = dt * mobility[i][i]
-            end = free[i] - dt * (mobility[i][0] * torque[0] + mobility[i][1] * torque[1])
+        for i, row in enumerate(mobility):
+            gain = dt * row[i]
+            end = free[i] - dt * sum(map(mul, row, torque))
             new = max(bounds[i][0], min(bounds[i][1], torque[i] + end / gain))
             change = max(change, abs(new - torque[i]) * gain)
             torque[i] = new
         if change < 1e-9:
             break
-    left, right = (low < t < high for (low, high), t in zip(bounds, torque, strict=True))
-    return Friction((torque[0], torque[1]), (left, right))
+    held = (low < t < high for (low, high), t in zip(bounds, torque, strict=True))
+    return Friction(tuple(torque), tuple(held))
 
 
 class FrictionFeedforward:
@@ -213,12 +252,13 @@ class FrictionFeedforward:
     def __init__(self, wheels: Wheels) -> None:
         self._geometry = wheels.geometry
         self._torque = wheels.torque
+        self._turning = wheels.turning
         self.laws = wheels.friction
         self.reset()
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is any friction."""
+        """Whether the wheels have any friction."""
         return any(law.viscous > 0.0 or law.breakaway(1.0) > 0.0 for law in self.laws)
 
     def check(self, laws: Laws) -> None:
@@ -250,9 +290,25 @@ class FrictionFeedforward:
             acceleration: asked for over the period, m/s^2 and rad/s^2.
             dt: control period, s.
         """
-        if not self.is_needed:
-            return torque
         end = Velocity(u.v + acceleration.v * dt, u.omega + acceleration.omega * dt)
+        left, right = self._wheels(torque, u, wanted, end, dt) if self.is_needed else torque
+        if self._turning == NO_FRICTION:
+            return left, right
+        moment = self._moment(u.omega, end.omega, wanted.omega)
+        more_left, more_right = self._geometry.wheel_torque(0.0, moment)
+        return left + more_left, right + more_right
+
+    def _moment(self, now: float, aim: float, wish: float) -> float:
+        """Moment that the floor takes: yaw rates now, at the end of the period, wanted, rad/s."""
+        half_track, law = self._geometry.half_track, self._turning
+        to = wish if abs(aim) * half_track < SLOW else aim
+        share = within(to * half_track / SMOOTH, 1.0)
+        mean = 0.5 * (now + aim)
+        return law.viscous * mean + share * law.dry(mean, share)
+
+    def _wheels(
+        self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
+    ) -> Torque:
         left, right = (
             self._wheel(side, torque[side], now, aim, wish, dt)
             for side, (now, aim, wish) in enumerate(

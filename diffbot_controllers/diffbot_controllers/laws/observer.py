@@ -23,7 +23,13 @@ import math
 from collections import deque
 
 from arc_odometry import Arc, Velocity
-from diffbot_controllers.laws.friction import Wheels, friction_over, wheel_mobility
+from diffbot_controllers.laws.friction import (
+    NO_FRICTION,
+    Wheels,
+    friction_over,
+    turning_mobility,
+    wheel_mobility,
+)
 from diffbot_controllers.laws.motion import Motion, State, within
 from diffbot_description import DynamicParameters, Torque
 
@@ -165,7 +171,9 @@ class MotionObserver:
     @dynamics.setter
     def dynamics(self, dynamics: DynamicParameters) -> None:
         self._dynamics = dynamics.checked()
-        self._mobility = wheel_mobility(dynamics, self.wheels.geometry)
+        self._turns = self.wheels.turning != NO_FRICTION
+        mobility = turning_mobility if self._turns else wheel_mobility
+        self._mobility = mobility(dynamics, self.wheels.geometry)
         torque, limit = self.wheels.torque, self.wheels.limit
         self._full = min(torque, NOISE_OF_LIMIT * limit)
         self._largest_bias = self._by(min(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
@@ -283,6 +291,21 @@ class MotionObserver:
         geometry = self.wheels.geometry
         end = geometry.wheel_velocity(u.v + dt * free.v, u.omega + dt * free.omega)
         now = geometry.wheel_velocity(*u)
+        if self._turns:
+            return self._rate_on_floor(u, free, now, end, dt)
         friction = friction_over(self.friction, self._mobility, now, end, dt)
-        slowed = dynamics.input_acceleration(friction.torque)
+        left, right = friction.torque
+        slowed = dynamics.input_acceleration((left, right))
         return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.held)
+
+    def _rate_on_floor(
+        self, u: Velocity, free: Velocity, now: Torque, end: Torque, dt: float
+    ) -> tuple[Velocity, bool]:
+        """_rate where the floor resists turning, too: wheel speeds now and, if free, at the end."""
+        laws = (*self.friction, self.wheels.turning)
+        speeds, ends = (*now, u.omega), (*end, u.omega + dt * free.omega)
+        friction = friction_over(laws, self._mobility, speeds, ends, dt)
+        left, right, moment = friction.torque
+        more_left, more_right = self.wheels.geometry.wheel_torque(0.0, moment)
+        slowed = self._dynamics.input_acceleration((left + more_left, right + more_right))
+        return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.held[:2])

@@ -24,7 +24,12 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, WheelFeedback
-from diffbot_controllers.nodes.live_dynamics import DynamicsParameters, dynamics_source, known_delay
+from diffbot_controllers.nodes.live_dynamics import (
+    DynamicsParameters,
+    dynamics_source,
+    known_delay,
+    known_turning,
+)
 from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
 from diffbot_controllers.parameter_file import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
@@ -211,6 +216,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
             limit=self.torque_limit,
+            turning=known_turning(self),
         )
 
     def _given_delay(self) -> float:
@@ -277,7 +283,9 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         return torque
 
     def _say_how(self) -> None:
-        values = ", ".join(f"K{k} {value:.5g}" for k, value in enumerate(self.dynamics, start=5))
+        values = ", ".join(
+            f"K{k} {value:.5g}" for k, value in enumerate(self.dynamics or (), start=5)
+        )
         self.get_logger().info(
             f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
             f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: {values}"

@@ -31,8 +31,10 @@ from diffbot_controllers.parameter_file import (
     read_dynamics,
     read_friction,
     read_torque_delay,
+    read_turning,
 )
-from diffbot_description import DynamicParameters, closed_form, wheel_friction
+from diffbot_description import DynamicParameters, FrictionLaw, closed_form, wheel_friction
+from diffbot_description.dynamics import turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
@@ -300,6 +302,27 @@ def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
     return friction_laws(described, tuple(values))
 
 
+def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
+    """Moment of the floor against turning: as described, or identified where a file says so.
+
+    Args:
+        node: of the controller.
+
+    Raises:
+        ValueError: the file's resistance is not that of a floor.
+    """
+    if node.values.friction == NO_FRICTION:
+        return FrictionLaw(0.0, 0.0)
+    described, source = turning_resistance(node.robot), _known_source(node.values)
+    if source == FROM_ROBOT or node.robot.turning is None:
+        return described
+    viscous, coulomb = read_turning(source)
+    return FrictionLaw(
+        described.viscous if viscous is None else viscous,
+        described.coulomb if coulomb is None else coulomb,
+    )
+
+
 def known_delay(values: DynamicsParameters) -> float:
     """Time from a command to its torque, s: as identified where a file says so, else 0.
 
@@ -309,9 +332,14 @@ def known_delay(values: DynamicsParameters) -> float:
     Raises:
         ValueError: the file's delay is not one that can be predicted over.
     """
-    live = values.parameters in (ADAPTIVE, FROM_TOPIC)
-    source = values.nominal_parameters if live else values.parameters
+    source = _known_source(values)
     return 0.0 if source == FROM_ROBOT else read_torque_delay(source) or 0.0
+
+
+def _known_source(values: DynamicsParameters) -> str:
+    """Where that comes from which is not followed live: FROM_ROBOT or the path of a file."""
+    live = values.parameters in (ADAPTIVE, FROM_TOPIC)
+    return values.nominal_parameters if live else values.parameters
 
 
 TOPIC = "dynamic_parameters"
