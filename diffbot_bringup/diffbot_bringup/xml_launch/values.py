@@ -41,6 +41,7 @@ _INSTEAD_OF_FILE = {
     ("parameters", "sigma"): ("sigma",),
     ("nominal_parameters", "robot"): ("robot",),
     ("prior", "none"): ("none",),
+    ("trajectory_file", "none"): ("none",),
 }
 
 
