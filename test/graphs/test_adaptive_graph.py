@@ -7,6 +7,7 @@ And a robot of somebody else's is driven.
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ rclpy = pytest.importorskip("rclpy")
 from launched import processes_of, run  # noqa: E402
 
 from diffbot_controllers.parameter_file import read_dynamics  # noqa: E402
+from diffbot_description import load_robot  # noqa: E402
 
 RUN = ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=18.0", "payload_time:=6.0")
 
@@ -51,6 +53,20 @@ def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+def test_a_linearizing_controller_adapts_to_a_robot_that_is_not_as_described(tmp_path, domain):
+    robot = Path(load_robot("twil").path).read_text(encoding="utf-8")
+    heavy = tmp_path / "heavy.yaml"
+    heavy.write_text(robot.replace("mass: 4.2375", "mass: 6.2"), encoding="utf-8")
+    steps = ("times:=0,1,3,5,7,9", "linear:=0,0.3,0,0.3,0,0", "angular:=0,1,-1,0,1.5,0")
+    words = ("sim:=ideal", "parameters:=adaptive", f"simulated_robot:={heavy}", *steps)
+    status, output = run("linearizing", tmp_path / "run", *words)
+    assert status == 0, output
+    said = summary(tmp_path / "run")["adaptation"]
+    assert said["true"]["K7"] == pytest.approx(2.6468 * 5.04 / 7.0, rel=0.02)  # another robot
+    for name in ("K7", "K8"):
+        assert said["in_use"][name] == pytest.approx(said["true"][name], rel=0.05), said
+
+
 def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path, domain):
     status, output = run("adaptive", tmp_path, "payload_time:=0.5", "payload:=9000,5,0.1,0")
     assert status not in (0, 130), output
@@ -61,7 +77,7 @@ def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path
 def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
     """sim:=none: the run ends, its estimator with it, while the robot's driver goes on."""
     sizes = tmp_path / "sizes of mine.yaml"
-    sizes.write_text("/**: {ros__parameters: {radius: 0.25, speed: 0.2}}", encoding="utf-8")
+    sizes.write_text("/**: {ros__parameters: {radius: 0.25, speed: 0.2, ramp_up: 0.5}}", encoding="utf-8")
     program = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]
     robot = subprocess.Popen([*program, "--ros-args", "-p", "engine:=ideal", "-p", "speed:=1.0"])
     try:
@@ -75,6 +91,5 @@ def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
         robot.wait(timeout=30)
     found = summary(tmp_path / "run")
     assert found["outcome"] == "completed" and found["complete"] is True, found
-    # A fifth of a turn on a circle of that size, from rest.
     assert found["peak_speed"] == pytest.approx(0.2, rel=0.2)
     assert processes_of(domain) == []
