@@ -77,7 +77,8 @@ def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path
 def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
     """sim:=none: the run ends, its estimator with it, while the robot's driver goes on."""
     sizes = tmp_path / "sizes of mine.yaml"
-    sizes.write_text("/**: {ros__parameters: {radius: 0.25, speed: 0.2, ramp_up: 0.5}}", encoding="utf-8")
+    values = "{radius: 0.25, speed: 0.2, ramp_up: 0.5}"
+    sizes.write_text(f"/**: {{ros__parameters: {values}}}", encoding="utf-8")
     program = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]
     robot = subprocess.Popen([*program, "--ros-args", "-p", "engine:=ideal", "-p", "speed:=1.0"])
     try:
