@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import JointSample
+from arc_odometry import JointSample, Velocity
 from diffbot_controllers import (
     LinearizingController,
     Reference,
@@ -20,6 +20,7 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import Robot, closed_form
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
@@ -138,6 +139,17 @@ class ExcitationLaw:
         return self._excitation.torque(motion)
 
 
+class VelocityLaw:
+    """The velocity loops as a law that is told the velocity of a reference."""
+
+    def __init__(self, loops: LinearizingController) -> None:
+        self._loops = loops
+
+    def update(self, state: State, reference: Reference, dt: float) -> Torque:
+        """Torque [left, right], N m."""
+        return self._loops.update(state, Velocity(reference.v, reference.omega), dt)
+
+
 def _steps(robot: Robot) -> Callable[[float], Reference]:
     """Steps of velocity, each for 1 s."""
     v, omega = 0.3 * robot.limits.linear_velocity, 0.3 * robot.limits.angular_velocity
@@ -145,6 +157,23 @@ def _steps(robot: Robot) -> Callable[[float], Reference]:
     return lambda time: Reference(
         v=values[int(time) % len(values)][0], omega=values[int(time) % len(values)][1]
     )
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Of a drive that is not impaired.
+
+    Attributes:
+        counts: of the encoders per turn.
+        noise: standard deviation of the acting torque, as a share of it.
+        lost: share of the samples that neither the watch nor the law get.
+        period: of control, s.
+    """
+
+    counts: int = 4096
+    noise: float = 0.0
+    lost: float = 0.0
+    period: float = 0.01
 
 
 DRIVES = ("eight", "park", "pose", "steps", "prbs", "multisine")
@@ -165,27 +194,31 @@ class Saturated:
 
 
 def make_drive(
-    name: str, robot: Robot, limit: float, seed: int, period: float
+    name: str, robot: Robot, limit: float, seed: int, conditions: Conditions
 ) -> tuple[Law, Callable[[float], Reference]]:
     """The law and the reference of one of DRIVES, for a robot as its YAML says it is."""
     dynamics = closed_form(robot.model)
     speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
+    wheels = Wheels.of(robot, conditions.counts)
     if name == "eight":
         eight = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=20.0)
-        return tuned_backstepping(dynamics, limit, *speeds, mean_velocity=True), eight.at
+        law = tuned_backstepping(dynamics, limit, *speeds, mean_velocity=True, wheels=wheels)
+        return law, eight.at
     if name == "steps":
-        law = LinearizingController(dynamics, torque_limit=limit, mean_velocity=True)
-        return law, _steps(robot)
+        loops = LinearizingController(
+            dynamics, torque_limit=limit, mean_velocity=True, wheels=wheels
+        )
+        return VelocityLaw(loops), _steps(robot)
     if name in ("park", "pose"):
         make = tuned_backstepping if name == "park" else tuned_polar_pose
         goals = [Reference(1.0, 0.0, 0.0), Reference(0.0, 1.0, 0.0), Reference(-1.0, -0.5, 2.0)]
-        law = make(dynamics, limit, *speeds, mean_velocity=True)
+        law = make(dynamics, limit, *speeds, mean_velocity=True, wheels=wheels)
         return law, lambda time: goals[(seed + int(time / 5.0)) % len(goals)]
     if name == "saturated":
         return Saturated(limit), lambda time: Reference()
     hold = 1 if name == "every sample" else None
     kind = "prbs" if name == "every sample" else name
-    return ExcitationLaw(robot, kind, seed, hold, period), lambda time: Reference()
+    return ExcitationLaw(robot, kind, seed, hold, conditions.period), lambda time: Reference()
 
 
 class HoldingLaw:
@@ -224,23 +257,6 @@ class Outcome:
     limit: float
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """Of a drive that is not impaired.
-
-    Attributes:
-        counts: of the encoders per turn.
-        noise: standard deviation of the acting torque, as a share of it.
-        lost: share of the samples that neither the watch nor the law get.
-        period: of control, s.
-    """
-
-    counts: int = 4096
-    noise: float = 0.0
-    lost: float = 0.0
-    period: float = 0.01
-
-
 USUAL, AS_IT_SHOULD_BE = Conditions(), Impairment()
 
 
@@ -273,7 +289,7 @@ def watched_drive(
         seed: of everything random.
     """
     limit = torque_limit(believed, drive)
-    law, reference = make_drive(drive, believed, limit, seed, conditions.period)
+    law, reference = make_drive(drive, believed, limit, seed, conditions)
     holding = HoldingLaw(law)
     guard, random = WheelWatch(believed, limit), np.random.default_rng(seed)
     robot = ImpairedRobot(engine, real, impairment)

@@ -15,11 +15,14 @@ First table, faults: what stood between the fault and the stop, medians and wors
 
 Second table, robots as they may be: drives of RUN s in each of the scenarios, and how many of them
 the watch stopped, each of them wrongly. Robots, engines, drives and seeds are drawn; each table has
-as many runs as its time allows.
+as many runs as its time allows. `--random N` instead drives N robots of
+diffbot_study.random_robots, as their files describe them, each with its own friction, encoders,
+period, torque delay and noise.
 
     ./diffbot python benchmarks/wheel_watch.py                 # 3 min
     ./diffbot python benchmarks/wheel_watch.py --minutes 30
     ./diffbot python benchmarks/wheel_watch.py --fault --scenario "20 Hz" "slope 10 degrees"
+    ./diffbot python benchmarks/wheel_watch.py --random 1000
 
 The watch sees joint states and commanded torque; what is true is for the tables.
 """
@@ -33,6 +36,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import numpy as np
@@ -52,6 +57,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_node.wheel_watch import HELD
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import payload_from_text
+from diffbot_study.random_robots import draw
 
 ROBOTS, ENGINES = ("twil", "agv"), ("ideal", "mujoco")
 RUN, LOOK = 10.0, 4.0  # s of each drive: without a fault, and at most with one
@@ -190,6 +196,19 @@ def stopped(job: Job) -> tuple[Job, str]:
     return job, run.why
 
 
+def random_robot_stopped(job: Job) -> tuple[Job, str]:
+    """One drive of a robot that is drawn by the job's seed; what the watch said."""
+    _, _, engine_name, drive, seed = job
+    with TemporaryDirectory() as folder:
+        drawn = draw(seed).written(Path(folder))
+        robot = drawn.robot
+        conditions = Conditions(robot.encoder.counts, drawn.noise, period=drawn.period)
+        late = Impairment(delay=round(drawn.delay))
+        with closing(make_simulator(engine_name, robot)) as engine:
+            run = watched_drive(engine, robot, robot, drive, RUN, late, conditions, seed)
+    return job, run.why
+
+
 def fault_table(rows: Iterable[tuple[str, float, float, float, bool]]) -> Iterable[str]:
     """Lines of the first table."""
     kinds: dict[str, list[tuple[float, float, float, bool]]] = defaultdict(list)
@@ -233,22 +252,32 @@ def main() -> None:
     parser.add_argument("--drive", nargs="+", choices=DRIVES, default=list(DRIVES))
     parser.add_argument("--robot", nargs="+", choices=ROBOTS, default=list(ROBOTS))
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--random", type=int, metavar="N", help="N robots drawn at random instead")
     arguments = parser.parse_args()
     random = np.random.default_rng(arguments.seed)
 
-    def draw(name: str, drives: list[str]) -> Job:
+    def job(name: str, drives: list[str]) -> Job:
         robot, engine = random.choice(arguments.robot), random.choice(arguments.engine)
         drive, seed = random.choice(drives), random.integers(2**31)
         return name, str(robot), str(engine), str(drive), int(seed)
 
-    faults = [draw(name, arguments.drive) for _ in range(MOST) for name in arguments.fault]
     every = [*arguments.drive, *HARMLESS]
-    harmless = [draw(name, every) for _ in range(MOST) for name in arguments.scenario]
+    if arguments.random is not None:
+        jobs = [job("as described", every) for _ in range(arguments.random)]
+        with ProcessPoolExecutor(arguments.jobs) as pool:
+            found_alarms = [
+                f"{done[2:]}: {why}" for done, why in pool.map(random_robot_stopped, jobs) if why
+            ]
+        print(f"{len(found_alarms)} false alarms in {len(jobs)} drives of {RUN:g} s, each of a")
+        print("robot of its own", *found_alarms, sep="\n    ")
+        return
+    faults = [job(name, arguments.drive) for _ in range(MOST) for name in arguments.fault]
+    harmless = [job(name, every) for _ in range(MOST) for name in arguments.scenario]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         print("\n".join(fault_table(until(pool, found, faults, arguments.minutes))), flush=True)
         drives: dict[str, list[str]] = {name: [] for name in arguments.scenario}
-        for job, why in until(pool, stopped, harmless, arguments.minutes):
-            drives[job[0]].append(f"{job[1:]}: {why}" if why else "")
+        for done, why in until(pool, stopped, harmless, arguments.minutes):
+            drives[done[0]].append(f"{done[1:]}: {why}" if why else "")
     print(f"\n{'robot as it may be':24} | false alarms, drives of {RUN:g} s")
     for name, said in drives.items():
         alarms = [line for line in said if line]

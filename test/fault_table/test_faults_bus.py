@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The in-process graph: real nodes, the robot's time, and messages as DDS would deliver them."""
 
+import io
 import math
 from dataclasses import dataclass
 
@@ -11,9 +12,11 @@ rclpy = pytest.importorskip("rclpy")
 from geometry_msgs.msg import Pose2D  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from rich.console import Console  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
+from diffbot_ident.progress import Progress  # noqa: E402
 from diffbot_node import declare, parameter  # noqa: E402
 from diffbot_sim.faults.fault import Fault  # noqa: E402
 from diffbot_sim.faults.injector import FaultInjector  # noqa: E402
@@ -76,6 +79,14 @@ def test_time_is_the_robots(bus):
     echo = bus.add(Echo, phase=0.03)
     bus.advance(bus.time + 0.25)
     assert echo.node.ticks == [10_030_000_000, 10_130_000_000, 10_230_000_000]
+
+
+def test_who_waits_at_the_terminal_is_told_of_the_true_time(bus):
+    bus.add(Echo)
+    with Progress("faults", 2.0, Console(file=io.StringIO())) as progress:
+        bus.advance(bus.time + 3600.0)
+        progress.advance()
+        assert progress.times().startswith("50 %, 0 s")
 
 
 def test_a_timer_that_is_reset_fires_a_period_later(bus):
