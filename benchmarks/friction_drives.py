@@ -7,7 +7,8 @@ or behind, Coulomb friction of 2 to 20 % of the torque limit (each wheel its own
 friction up to a tenth of the torque limit at top speed. Each is driven as the launch files do, by
 laws that know its friction from the file (factor 1), 30 % less or more of it (0.7, 1.3), or nothing
 ("unknown": as before the laws knew friction), and without any friction ("none"). Errors are those
-of the true pose.
+of the true pose; beside them stands what of it the law could see (of the pose by odometry) and what
+it could not (odometry's pose off the true one).
 
 "torque > 10 Hz" is the root mean square, over both wheels and the whole drive from its first sample
 on (or from the time said), of what a Fourier transform of the commanded torque has above 10 Hz, as
@@ -46,11 +47,14 @@ LAP = 30.0  # s
 EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=LAP, ramp_up=0.0)
 FACTORS = {"unknown": None, "x 0.7": 0.7, "known": 1.0, "x 1.3": 1.3}
 KNOWLEDGE = {**FACTORS, "none": 1.0}
+GRAVITY = 9.81  # m/s^2
+# Weight's moment about the axle over the largest torque of both wheels, at least.
+CASTERS_STAY = 1.1
 LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
 
 
 def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
-    """A robot that no wheel of lifts or slips at its torque limit."""
+    """A robot of which no wheel lifts or slips at its torque limit, nor any caster."""
     draw = np.random.default_rng([seed, 17])
     mass = float(np.exp(draw.uniform(np.log(2.0), np.log(100.0))))
     radius = float(draw.uniform(0.04, 0.15))
@@ -59,6 +63,9 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
     offset = float(draw.uniform(-0.15, 0.15) * track)
     way = 1.0 if offset >= 0.0 else -1.0
     limit = float(draw.uniform(2.5, 5.0) * 0.5 * radius * (mass + 2.0 * wheel))
+    # The wheels' torque, which turns the body the other way, must not lift its casters: as these
+    # fall back on a rigid floor, they throw the wheels off it.
+    offset = way * max(abs(offset), CASTERS_STAY * 2.0 * limit / (mass * GRAVITY))
     # Gentle on the eight and fast enough for it.
     speeds = 1.5, 4.0
     coulomb = draw.uniform(0.02, 0.2, 2) * limit
@@ -157,12 +164,20 @@ def spread(values: Iterable[float], form: str = "7.3f") -> str:
     return f"{found[len(found) // 2]:{form}} {found[-1]:{form}}"
 
 
+HEADING = (
+    "rms, median and largest | mm | seen mm | odometry off mm | degrees | settled s | "
+    "torque > 10 Hz, %"
+)
+
+
 def row(name: str, runs: list[Drive], limits: list[float]) -> str:
     """One line about figures of 8."""
     rms = [run.true.rms(LAP) for run in runs]
+    parts = [(1e3 * run.by_odometry.rms(LAP)[0], 1e3 * run.drift.rms(LAP)[0]) for run in runs]
     chatter = [100.0 * run.chatter(t, LAP) for run, t in zip(runs, limits, strict=True)]
     return (
         f"{name:9} | {spread(1e3 * r[0] for r in rms)} | "
+        f"{spread(seen for seen, _ in parts)} | {spread(off for _, off in parts)} | "
         f"{spread(math.degrees(r[1]) for r in rms)} | "
         f"{spread((run.true.settling_time for run in runs), '6.2f')} | {spread(chatter, '5.2f')}"
     )
@@ -184,7 +199,7 @@ def eights(arguments: argparse.Namespace, folder: Path) -> None:
                 runs[name].append(drive_eight(engine, robot, wheels, seed, counts))
             engine.close()
         limits.append(robot.limits.torque)
-    print("friction  | rms mm: median, largest | rms degrees | settled s | torque > 10 Hz, %")
+    print(HEADING)
     for name, found in runs.items():
         print(row(name, found, limits), flush=True)
     if {"known", "none"} <= runs.keys():
@@ -200,7 +215,10 @@ def parking(arguments: argparse.Namespace, folder: Path) -> None:
     counts = arguments.counts
     print("from 1 cm to 2 m away; error in the last 0.5 s of 10 s; torque > 10 Hz of all 10 s and")
     print("the last 5 s; sign changes, see restless; medians and largest")
-    print("law, friction           | mm | degrees | settled s | lost | % | % at rest | 1/s")
+    print(
+        "law, friction           | mm | seen mm | odometry off mm | degrees | settled s | lost | "
+        "% | % at rest | 1/s | beyond 1 mm"
+    )
     for law in LAWS:
         for name in arguments.friction:
             factor = KNOWLEDGE[name]
@@ -228,15 +246,18 @@ def parking(arguments: argparse.Namespace, folder: Path) -> None:
                     limits.append(robot.limits.torque)
                 engine.close()
             late = [run.true.largest(9.5) for run in runs]
+            seen = [run.by_odometry.largest(9.5)[0] for run in runs]
+            off = [run.drift.largest(9.5)[0] for run in runs]
             times = [run.true.settling_time for run in runs]
             pairs = list(zip(runs, limits, strict=True))
             print(
                 f"{law:12} {name:9} | {spread(1e3 * e[0] for e in late)} | "
+                f"{spread(1e3 * e for e in seen)} | {spread(1e3 * e for e in off)} | "
                 f"{spread(math.degrees(e[1]) for e in late)} | "
                 f"{spread(times, '5.2f')} | {sum(map(math.isinf, times))}/{len(runs)} | "
                 f"{spread((100.0 * run.chatter(t) for run, t in pairs), '5.2f')} | "
                 f"{spread((100.0 * run.chatter(t, 5.0) for run, t in pairs), '5.2f')} | "
-                f"{spread(map(restless, runs), '5.2f')}",
+                f"{spread(map(restless, runs), '5.2f')} | {sum(e[0] > 1e-3 for e in late)}",
                 flush=True,
             )
 
@@ -259,7 +280,7 @@ def delays(arguments: argparse.Namespace, folder: Path) -> None:
             runs[name].append(drive_eight(engine, robot, wheels, seed, arguments.counts, delay))
         limits.append(robot.limits.torque)
         engine.close()
-    print("periods   | rms mm: median, largest | rms degrees | settled s | torque > 10 Hz, %")
+    print(HEADING)
     for name, found in runs.items():
         print(row(name, found, limits), flush=True)
     ratios = [

@@ -6,6 +6,7 @@ Starts and encoder phases are drawn by seeds; the robot is agv with the friction
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,3 +149,21 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
     true = dynamics_of(engine)
     assert law.dynamics.k7 == pytest.approx(true.k7, rel=0.1)
     assert law.dynamics.k8 == pytest.approx(true.k8, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", [942, 6000, 6001])
+def test_the_torque_limit_lifts_no_caster_of_the_benchmarks_robots(seed, monkeypatch, tmp_path):
+    """One that falls back on a rigid floor throws the wheels off it: 3.7 mm on a figure of 8."""
+    pytest.importorskip("mujoco")
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+    import friction_drives
+
+    robot = friction_drives.random_robot(seed, tmp_path, False, 4096)
+    engine = make_simulator("mujoco", robot)
+    limit = robot.limits.torque
+    for torque in ((limit, limit), (-limit, -limit)):
+        engine.reset()
+        for _ in range(10):
+            engine.step(torque, 0.01)
+            *wheels, casters = engine.contact_loads()
+            assert min(*wheels, casters) > 0.0
