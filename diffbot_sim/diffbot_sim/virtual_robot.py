@@ -127,6 +127,9 @@ class Encoders:
         period: time between two readings, s, > 0.
         seed: of the phases, >= 0.
 
+    Attributes:
+        phase: where in a count each wheel stands at angle 0, 0 to 1.
+
     Raises:
         ValueError: an argument is outside its range.
     """
@@ -144,7 +147,7 @@ class Encoders:
             raise ValueError(f"encoder seed = {seed}: must be >= 0")
         self._period = float(period)
         self._counts_per_radian = int(counts) / math.tau
-        self._phase = np.random.default_rng(seed).random(2).tolist()
+        self.phase = np.random.default_rng(seed).random(2).tolist()
         self.reset()
 
     def reset(self, angles: tuple[float, float] = (0.0, 0.0)) -> None:
@@ -184,7 +187,7 @@ class Encoders:
     def _counts(self, angles: tuple[float, float]) -> list[int]:
         return [
             math.floor(angle * self._counts_per_radian + phase)
-            for angle, phase in zip(angles, self._phase, strict=True)
+            for angle, phase in zip(angles, self.phase, strict=True)
         ]
 
 

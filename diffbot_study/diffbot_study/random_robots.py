@@ -9,7 +9,8 @@ centre of mass lies, and the excitation accelerates by 0.8 to 2 m/s^2.
 What is drawn, uniform unless said otherwise:
 
     mass 0.5 to 500 kg (logarithmic); wheels 2 to 30 cm; centre of mass 0.1 to 0.75 of half the
-    track ahead of the axle or behind it; Coulomb friction up to 0.4 of the excitation's amplitude,
+    track ahead of the axle or behind it, and no less than what keeps the casters on the floor
+    (CASTERS_STAY: one robot in 60); Coulomb friction up to 0.4 of the excitation's amplitude,
     viscous up to a tenth of the amplitude per top speed; 500 to 16384 counts and periods of 2 to
     40 ms (logarithmic); torque delay none, whole or broken, up to 3.5 periods; torque noise 1 to
     5 %.
@@ -37,6 +38,10 @@ from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders
 from diffbot_study.recorded_runs import Run, make_run
 
+GRAVITY = 9.81  # m/s^2
+CASTERS_STAY = 1.1
+"""Weight's moment about the axle, at least, over what may lift the casters: as these fall back on a
+rigid floor, they throw the wheels off it, which then spin."""
 MILLISECOND = 1e-3
 """Control periods and delays are whole multiples of it (s), as the engines' inner steps are."""
 
@@ -167,21 +172,23 @@ def _robot_data(seed: int) -> dict[str, Any]:
     wheels = _wheels(generator, mass, radius, track)
     width = wheels["width"]
     side = float(generator.choice([-1.0, 1.0]))
-    ahead = side * uniform(0.1, 0.75) * 0.5 * track
+    ahead = uniform(0.1, 0.75) * 0.5 * track
     half_length = track * uniform(0.5, 0.8)
     bottom, body_width = 0.4 * radius, track - 1.5 * width
     height = max(radius, 0.15 * track) * uniform(0.8, 1.2)
-    body = _body(
-        (mass - 2.0 * wheels["mass"], ahead, height),
-        (half_length, body_width, bottom),
-        uniform(0.7, 1.1),
-    )
-    near, far = ahead + side * 0.7 * half_length, -side * 0.6 * half_length
+    spread = uniform(0.7, 1.1)
     limits, excitation = _limits(generator, mass, radius, track, _period(seed))
     top_speed = excitation["linear_velocity"] / radius
     amplitude = excitation["amplitude"]
     coulomb = uniform(0.0, 0.4) * uniform(0.7, 1.0, 2)
     viscous = uniform(0.0, 0.1) * uniform(0.7, 1.0, 2)
+    body_mass = mass - 2.0 * wheels["mass"]
+    # As it brakes, both wheels' torque and friction turn the body, and its inertia above the axle.
+    turning = amplitude * (2.0 + float(np.sum(coulomb) + np.sum(viscous)))
+    turning *= 1.0 + body_mass / mass * (height - radius) / radius
+    ahead = side * max(ahead, CASTERS_STAY * turning / (body_mass * GRAVITY))
+    body = _body((body_mass, ahead, height), (half_length, body_width, bottom), spread)
+    near, far = ahead + side * 0.7 * half_length, -side * 0.6 * half_length
     caster = {"radius": 0.3 * radius, "y": 0.3 * body_width}
     return {
         "name": f"random_{seed}",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import NORMAL_95, State
 from diffbot_ident.torque.estimators import make_estimator
+from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw, record_random
 
 
@@ -41,6 +42,28 @@ def test_the_same_seed_is_the_same_robot_also_from_its_file(tmp_path):
 def test_centres_of_mass_lie_to_either_side():
     ahead = [draw(seed).robot.body.center_of_mass.x > 0.0 for seed in range(60)]
     assert 15 < sum(ahead) < 45
+
+
+@pytest.mark.parametrize("seed", [951017, 94046, 1048])
+def test_no_caster_lifts_as_the_excitation_brakes(seed, tmp_path):
+    """Where one falls back, wheels jump and spin: estimates of such robots were refused."""
+    pytest.importorskip("mujoco")
+    robot = draw(seed).written(tmp_path).robot
+    engine = make_simulator("mujoco", robot)
+    amplitude, period = robot.excitation.amplitude, 0.005
+    top = robot.excitation.linear_velocity
+    for way in (1.0, -1.0):
+        engine.reset()
+        torque = way * amplitude
+        for _ in range(400):
+            engine.step((torque, torque), period)
+            if way * engine.velocity()[0] > top:
+                torque = -torque
+            *_, casters = engine.contact_loads()
+            assert casters > 0.0
+            if way * torque < 0.0 and way * engine.velocity()[0] < 0.5 * top:
+                break
+        assert way * torque < 0.0
 
 
 def test_a_late_torque_moves_the_robot_late():

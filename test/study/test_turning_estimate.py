@@ -10,6 +10,7 @@ import pytest
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.robot import Turning as DescribedTurning
+from diffbot_ident.torque import integral_estimator
 from diffbot_ident.torque.axis_fit import AxisFit, friction_terms, fuse_turning
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import make_estimator
@@ -61,6 +62,19 @@ def test_who_does_not_look_for_it_finds_something_else(run):
     plain, found = learnt(recorded), learnt(recorded, turning=True)
     assert plain.turning is None
     assert plain.residual_std[1] > 1.02 * found.residual_std[1] or plain.warnings
+
+
+def test_a_pattern_that_resembles_the_resistance_widens_its_intervals(run, monkeypatch):
+    """As it does those of the wheels' friction; else f_w is wrong by six of its deviations."""
+    _, recorded = run
+    deviations = []
+    for factor in (1.0, DRAG.friction_factor):
+        found = (replace(DRAG, friction_factor=factor),)
+        monkeypatch.setattr(integral_estimator, "likely_oddities", lambda *_, f=found: f)
+        monkeypatch.setattr(integral_estimator, "doubtful_oddity", lambda *_: None)
+        estimate = learnt(recorded, turning=True)
+        deviations.append(np.sqrt([*estimate.turning.variances, *estimate.friction.variances]))
+    assert deviations[1] == pytest.approx(DRAG.friction_factor * deviations[0])
 
 
 def test_fusion_solves_for_six_from_nine():

@@ -69,6 +69,11 @@ class Turning:
     values: tuple[float, float]
     variances: tuple[float, float]
 
+    def widened(self, factor: float) -> Turning:
+        """The same with standard deviations that are larger by this factor."""
+        viscous, coulomb = (factor**2 * each for each in self.variances)
+        return Turning(self.values, (viscous, coulomb))
+
 
 @dataclass(frozen=True)
 class GyroFit:

@@ -492,7 +492,7 @@ class _Regression:
             delay=self._told * self._decimation.factor if delay.sure else math.nan,
             period=self._period / self._decimation.factor,
             friction=friction.widened(friction_factor),
-            turning=turning,
+            turning=None if turning is None else turning.widened(friction_factor),
         ).with_values(values, covariance)
 
     def _roughness(self) -> tuple[float, float]:
