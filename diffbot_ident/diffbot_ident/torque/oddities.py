@@ -77,7 +77,8 @@ class Oddity:
         floor: relative standard deviation that it leaves in K5..K8, as its columns describe it
             roughly; 0 where they do so exactly.
         friction_factor: on the standard deviations of the wheels' friction and of the floor's
-            resistance against turning, >= 1, which its columns resemble. Both were found by robots drawn at random (benchmarks/trust.py --oddity).
+            resistance against turning, >= 1, which its columns resemble. Both this and `floor`
+            were found by robots drawn at random (benchmarks/trust.py --oddity).
     """
 
     linear: tuple[int, ...]
