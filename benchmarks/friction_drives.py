@@ -6,10 +6,12 @@ Robots are drawn at random: 2 to 100 kg, wheels of 4 to 15 cm, the centre of mas
 or behind, Coulomb friction of 2 to 20 % of the torque limit (each wheel its own) and viscous
 friction up to a tenth of the torque limit at top speed. Each is driven as the launch files do, by
 laws that know its friction from the file (factor 1), 30 % less or more of it (0.7, 1.3), or nothing
-("unknown": as before the laws knew friction), and without any friction ("none"). Errors are those
-of the true pose; beside them stands what of it the law could see (of the pose by odometry) and what
-it could not (odometry's pose off the true one); of parking also what of that is left without the
-rounding of the first reading, which odometry takes for exact (start_rounding).
+("unknown": as before the laws knew friction), that have friction and K5..K8 as `ident` finds them
+in 20 s with 2 % of noise on the torques ("identified"), and without any friction ("none").
+
+Errors are those of the true pose; beside them stands what of it the law could see (of the pose by
+odometry) and what it could not (odometry's pose off the true one); of parking also what of that is
+left without the rounding of the first reading, which odometry takes for exact (start_rounding).
 
 "torque > 10 Hz" is the root mean square, over both wheels and the whole drive from its first sample
 on (or from the time said), of what a Fourier transform of the commanded torque has above 10 Hz, as
@@ -35,20 +37,31 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import yaml
 
-from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
+from diffbot_controllers import (
+    DynamicParameters,
+    Reference,
+    tuned_backstepping,
+    tuned_polar_pose,
+)
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import Robot, load_robot
+from diffbot_ident.torque.estimate import State
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.driving import PERIOD, Drive, Law, dynamics_of, simulate_drive
+from diffbot_study.identification import simulate_identification
 from pose2d_trajectories import make_trajectory
 
 LAP = 30.0  # s
 EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=LAP, ramp_up=0.0)
-FACTORS = {"unknown": None, "x 0.7": 0.7, "known": 1.0, "x 1.3": 1.3}
-KNOWLEDGE = {**FACTORS, "none": 1.0}
+# Factor on what a law is told of the friction. "identified" asks `ident`.
+KNOWLEDGE = {
+    "unknown": None, "x 0.7": 0.7, "known": 1.0, "x 1.3": 1.3, "identified": 1.0, "none": 1.0
+}  # fmt: skip
+# Of `ident`: robot time in s, and standard deviation of the acting torque as a share of it.
+LEARNING, TORQUE_NOISE = 20.0, 0.02
 GRAVITY = 9.81  # m/s^2
 # Weight's moment about the axle over the largest torque of both wheels, at least; their friction is
 # up to 0.3 of it.
@@ -134,11 +147,28 @@ def wheels_of(robot: Robot, factor: float | None, counts: int, delay: float = 0.
     return replace(known, friction=friction_laws(known.friction, values))
 
 
-def law_of(name: str, engine: Simulator, robot: Robot, wheels: Wheels | None) -> Law:
+def told(
+    name: str, engine: Simulator, robot: Robot, arguments: argparse.Namespace, seed: int
+) -> tuple[DynamicParameters, Wheels | None]:
+    """K5..K8 and what a law knows of the wheels, by the name of KNOWLEDGE."""
+    counts = arguments.counts
+    if name != "identified":
+        return dynamics_of(engine), wheels_of(robot, KNOWLEDGE[name], counts)
+    found = simulate_identification(
+        robot, arguments.engine, seed, LEARNING, counts, TORQUE_NOISE
+    ).estimate
+    if found.state is not State.ESTIMATED or found.friction is None:
+        raise SystemExit(f"robot {seed}: ident says {found.reason or 'nothing of the friction'}")
+    known = Wheels.of(robot, counts)
+    friction = friction_laws(known.friction, [max(0.0, value) for value in found.friction.values])
+    return DynamicParameters(*found.values), replace(known, friction=friction)
+
+
+def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: Wheels | None) -> Law:
     """A new law, as the nodes make it."""
     limits = robot.limits
     return LAWS[name](
-        dynamics_of(engine),
+        dynamics,
         limits.traction,
         limits.linear_velocity,
         limits.angular_velocity,
@@ -148,13 +178,18 @@ def law_of(name: str, engine: Simulator, robot: Robot, wheels: Wheels | None) ->
 
 
 def drive_eight(
-    engine: Simulator, robot: Robot, wheels: Wheels | None, seed: int, counts: int, delay: int = 0
+    engine: Simulator,
+    robot: Robot,
+    known: tuple[DynamicParameters, Wheels | None],
+    seed: int,
+    counts: int,
+    delay: int = 0,
 ) -> Drive:
     """Two laps, from rest, 0.5 m beside the start."""
     way = np.random.default_rng(seed).uniform(-math.pi, math.pi)
     first = EIGHT.at(0.0)
     start = (first.x + 0.5 * math.cos(way), first.y + 0.5 * math.sin(way), first.theta)
-    law = law_of("backstepping", engine, robot, wheels)
+    law = law_of("backstepping", known[0], robot, known[1])
     return simulate_drive(
         engine, robot, law, EIGHT.at, 2.0 * LAP,
         start=start, encoder_counts=counts, seed=seed, torque_delay=delay,
@@ -179,7 +214,7 @@ def row(name: str, runs: list[Drive], limits: list[float]) -> str:
     parts = [(1e3 * run.by_odometry.rms(LAP)[0], 1e3 * run.drift.rms(LAP)[0]) for run in runs]
     chatter = [100.0 * run.chatter(t, LAP) for run, t in zip(runs, limits, strict=True)]
     return (
-        f"{name:9} | {spread(1e3 * r[0] for r in rms)} | "
+        f"{name:10} | {spread(1e3 * r[0] for r in rms)} | "
         f"{spread(seen for seen, _ in parts)} | {spread(off for _, off in parts)} | "
         f"{spread(math.degrees(r[1]) for r in rms)} | "
         f"{spread((run.true.settling_time for run in runs), '6.2f')} | {spread(chatter, '5.2f')}"
@@ -195,11 +230,11 @@ def eights(arguments: argparse.Namespace, folder: Path) -> None:
         for friction in (True, False):
             robot = random_robot(seed, folder, friction, counts)
             engine = make_simulator(arguments.engine, robot)
-            for name, factor in KNOWLEDGE.items():
-                if name not in runs or friction == (name == "none"):
+            for name, found in runs.items():
+                if friction == (name == "none"):
                     continue
-                wheels = wheels_of(robot, factor, counts)
-                runs[name].append(drive_eight(engine, robot, wheels, seed, counts))
+                known = told(name, engine, robot, arguments, seed)
+                found.append(drive_eight(engine, robot, known, seed, counts))
             engine.close()
         limits.append(robot.limits.torque)
     print(HEADING)
@@ -234,7 +269,7 @@ def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> li
     for seed in range(arguments.seed, arguments.seed + arguments.robots):
         robot = random_robot(seed, folder, name != "none", counts)
         engine = make_simulator(arguments.engine, robot)
-        wheels, told = wheels_of(robot, KNOWLEDGE[name], counts), Wheels.of(robot, counts)
+        dynamics, wheels = told(name, engine, robot, arguments, seed)
         for k in range(arguments.starts):
             draw = np.random.default_rng([seed, k])
             away = math.exp(draw.uniform(math.log(0.01), math.log(2.0)))
@@ -242,7 +277,7 @@ def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> li
             run = simulate_drive(
                 engine,
                 robot,
-                law_of(law, engine, robot, wheels),
+                law_of(law, dynamics, robot, wheels),
                 lambda _: Reference(),
                 10.0,
                 start=(away * math.cos(way), away * math.sin(way), float(theta)),
@@ -250,7 +285,8 @@ def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> li
                 seed=1000 * seed + k,
             )
             off = (run.odometry - run.pose)[-1, :2]
-            left = math.dist(off, start_rounding(run, told, 1000 * seed + k))
+            rounding = start_rounding(run, Wheels.of(robot, counts), 1000 * seed + k)
+            left = math.dist(off, rounding)
             found.append(Parked(run, robot.limits.torque, left))
         engine.close()
     return found
@@ -267,7 +303,7 @@ def parking(arguments: argparse.Namespace, folder: Path) -> None:
     for law in LAWS:
         for name in arguments.friction:
             parked = park(arguments, law, name, folder)
-            print(f"{law:12} {name:9} | {parking_row(parked)}", flush=True)
+            print(f"{law:12} {name:10} | {parking_row(parked)}", flush=True)
 
 
 def parking_row(parked: list[Parked]) -> str:
@@ -321,9 +357,10 @@ def delays(arguments: argparse.Namespace, folder: Path) -> None:
     for seed in range(arguments.seed, arguments.seed + arguments.robots):
         robot = random_robot(seed, folder, True, arguments.counts)
         engine = make_simulator(arguments.engine, robot)
-        for name, delay, told in (("0", 0, 0), ("2, unknown", 2, 0), ("2, known", 2, 2)):
-            wheels = wheels_of(robot, 1.0, arguments.counts, told * PERIOD)
-            runs[name].append(drive_eight(engine, robot, wheels, seed, arguments.counts, delay))
+        for name, delay, said in (("0", 0, 0), ("2, unknown", 2, 0), ("2, known", 2, 2)):
+            wheels = wheels_of(robot, 1.0, arguments.counts, said * PERIOD)
+            known = dynamics_of(engine), wheels
+            runs[name].append(drive_eight(engine, robot, known, seed, arguments.counts, delay))
         limits.append(robot.limits.torque)
         engine.close()
     print(HEADING)
