@@ -267,3 +267,13 @@ def check_limit(what: str, **values: float) -> None:
     for name, value in values.items():
         if not value > 0.0:
             raise ValueError(f"{what}: {name} = {value}: must be > 0")
+
+
+def within(value: float, limit: float) -> float:
+    """The value, or +-limit where it is beyond."""
+    return max(-limit, min(limit, value))
+
+
+def within_each(values: Array, low: Array | float, high: Array | float) -> Array:
+    """The values, each within its limits; np.clip takes several times as long on short arrays."""
+    return np.minimum(np.maximum(values, low), high)

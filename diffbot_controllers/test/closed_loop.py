@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Pose, Velocity, WheelGeometry
-from diffbot_controllers.laws.motion import State, TrackingErrors
+from diffbot_controllers.laws.motion import State
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Torque
 from diffbot_sim.simulator import Simulator
 from pose2d_trajectories import Reference

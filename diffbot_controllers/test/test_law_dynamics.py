@@ -12,7 +12,7 @@ from diffbot_controllers import (
     PublishedBackstepping,
     Velocity,
 )
-from diffbot_controllers.laws.feedback_linearization import limit_torque
+from diffbot_controllers.laws.drivetrain import limit_torque
 
 speed = st.floats(-10.0, 10.0)
 torque = st.floats(-1e3, 1e3)

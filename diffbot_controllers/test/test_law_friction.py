@@ -19,7 +19,6 @@ from diffbot_controllers.laws.friction import (
     turning_mobility,
     wheel_mobility,
 )
-from diffbot_controllers.laws.motion import Motion
 from diffbot_controllers.tuning import (
     speeds_against_friction,
     tuned_backstepping,
@@ -168,25 +167,21 @@ def test_friction_holds_a_robot_at_rest_against_less_torque_than_its_own():
     assert found.torque == pytest.approx(tuple(torque), abs=1e-6) and found.held == (True, True)
 
 
-def standing(v=0.0):
-    return Motion(Pose(0.0, 0.0, 0.0), Velocity(v, 0.0))
-
-
 def test_a_robot_rests_within_its_tolerance_and_leaves_beyond_twice_of_it():
     standstill, stop = Standstill(wheels()), Velocity(1.0, 5.0)
-    assert not standstill.update(4e-4, 0.0, standing(), stop)
-    assert standstill.update(2e-4, 0.0, standing(), stop)
-    assert standstill.update(5e-4, 0.0, standing(), stop)
-    assert not standstill.update(7e-4, 0.0, standing(), stop)
+    assert not standstill.update(4e-4, 0.0, REST, stop)
+    assert standstill.update(2e-4, 0.0, REST, stop)
+    assert standstill.update(5e-4, 0.0, REST, stop)
+    assert not standstill.update(7e-4, 0.0, REST, stop)
     # 0.1 m/s would carry it 5 mm away.
-    assert not standstill.update(0.0, 0.0, standing(0.1), stop)
+    assert not standstill.update(0.0, 0.0, Velocity(0.1, 0.0), stop)
 
 
 def test_a_robot_without_dry_friction_never_rests_and_coarse_encoders_widen_the_tolerance():
     free = FrictionLaw(viscous=0.1, coulomb=0.0)
-    assert not Standstill(wheels(LAW, free)).update(0.0, 0.0, standing(), Velocity(1.0, 5.0))
+    assert not Standstill(wheels(LAW, free)).update(0.0, 0.0, REST, Velocity(1.0, 5.0))
     coarse = Standstill(wheels(counts=256))
-    assert coarse.update(1e-3, 0.0, standing(), Velocity(1.0, 5.0))
+    assert coarse.update(1e-3, 0.0, REST, Velocity(1.0, 5.0))
 
 
 @pytest.mark.parametrize(

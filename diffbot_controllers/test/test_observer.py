@@ -18,14 +18,14 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_controllers.laws.friction import Wheels
-from diffbot_controllers.laws.motion import VelocityEstimate
-from diffbot_controllers.laws.observer import (
+from diffbot_controllers.laws.motion import (
     BIAS_OF_LIMIT,
     BRISK,
     LARGEST_BIAS,
     NOISE,
     QUIET,
     MotionObserver,
+    VelocityEstimate,
 )
 from diffbot_description import FrictionLaw, load_robot
 from diffbot_sim.engines import make_simulator

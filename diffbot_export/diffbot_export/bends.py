@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arc_odometry.geometry import within
 from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
 
 LENGTH = 0.5  # m
@@ -77,8 +78,8 @@ def deviation(follower: Follower, speed: float, radius: float) -> float:
     most = follower.yaw_acceleration * period
     for _ in range(round(LONGEST * (2.0 * radius + REACH) / speed / period)):
         wanted = yaw_command(x, y, theta, radius, speed)
-        wanted = max(-follower.yaw_rate, min(follower.yaw_rate, wanted))
-        asked += max(-most, min(most, wanted - asked))
+        wanted = within(wanted, follower.yaw_rate)
+        asked += within(wanted - asked, most)
         for left, right in loops.advance(geometry.wheel_velocity(speed, asked)):
             body = geometry.body_velocity(left, right)
             middle = theta + 0.5 * body[1] * step

@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from arc_odometry import WheelGeometry
+from arc_odometry.geometry import within
 
 Pair = tuple[float, float]
 # Speed over which dry friction changes its sign, as a share of the speed that is asked for: of a
@@ -135,7 +136,7 @@ class Pid:
             nonlocal integral
             error = reference - measured
             wanted = self.p * error + integral
-            given = max(-self.clamp, min(self.clamp, wanted))
+            given = within(wanted, self.clamp)
             if given == wanted or error * wanted <= 0.0:
                 integral += period * self.i * error
             return self.feedforward * reference + given

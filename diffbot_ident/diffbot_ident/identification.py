@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
+from arc_odometry.geometry import within
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.sample_check import SampleCheck
@@ -92,7 +93,7 @@ class _Braking:
         """Torques [left, right] for a control period, s, > 0, in N m."""
         most = self._max_torque
         left, right = (
-            max(-most, min(most, -MAX_DECAY * speed / (self._gain * period)))
+            within(-MAX_DECAY * speed / (self._gain * period), most)
             for speed in self._geometry.wheel_velocity(*velocity)
         )
         return left, right

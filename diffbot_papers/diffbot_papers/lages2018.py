@@ -28,7 +28,7 @@ from diffbot_controllers.laws.backstepping_published import (
     polar_error,
     polar_rates,
 )
-from diffbot_controllers.laws.motion import TrackingErrors
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import load_robot
 from diffbot_ident import figure_style as style
 from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure

@@ -12,7 +12,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from diffbot_controllers.laws.motion import TrackingErrors
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.drive_metrics import RECOVERY, Change

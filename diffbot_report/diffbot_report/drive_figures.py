@@ -14,7 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
-from diffbot_controllers.laws.motion import SETTLED_HEADING, SETTLED_POSITION, TrackingErrors
+from diffbot_controllers.laws.tracking_errors import (
+    SETTLED_HEADING,
+    SETTLED_POSITION,
+    TrackingErrors,
+)
 from diffbot_description import Robot
 from diffbot_ident import figure_style as style
 from diffbot_report.adaptation_figures import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_controllers.laws.motion import TrackingErrors
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_report.controller_topics import TORQUE, TRUTH, Commanded, StatusFields
 from diffbot_report.run_end import ControllerState, Phase
 from diffbot_report.sample_buffer import (

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from diffbot_controllers.adaptation import AdaptationState
-from diffbot_controllers.laws.motion import TrackingErrors
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY

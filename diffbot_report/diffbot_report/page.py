@@ -308,10 +308,15 @@ def write_page(page: Page, path: Path) -> Path:
     return write_atomically(path, page_text(page))
 
 
+def colours() -> str:
+    """The style sheet that names the colours of light and dark pages, for all of the suite's."""
+    return (files("diffbot_report") / "web" / "colours.css").read_text(encoding="utf-8")
+
+
 def page_text(page: Page) -> str:
     """The HTML of a page. Raises ModuleNotFoundError without the package plotly."""
     web = files("diffbot_report") / "web"
-    style = (web / "page.css").read_text(encoding="utf-8")
+    style = colours() + (web / "page.css").read_text(encoding="utf-8")
     script = (web / "page.js").read_text(encoding="utf-8")
     parts = [part for section in page.sections for part in section.parts]
     curves = sum(len(part.curves) for part in parts if isinstance(part, Chart))

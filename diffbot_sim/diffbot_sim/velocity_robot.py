@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Arc, Pose, WheelGeometry
+from arc_odometry.geometry import within
 from arc_odometry.odometry import KNOWN, propagate
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
@@ -152,8 +153,8 @@ class VelocityRobot:
     def _taken(self, axis: int, command: float, duration: float) -> float:
         """What the driver takes of a command for an axis, 0 for v or 1 for omega."""
         before, slope = self._asked[axis], self._acceleration_limits[axis]
-        limited = _within(command, self._speed_limits[axis])
-        return _within(limited - before, slope * duration) + before
+        limited = within(command, self._speed_limits[axis])
+        return within(limited - before, slope * duration) + before
 
     def _disturbed(self, command: Velocity) -> Velocity:
         if self._noise == (0.0, 0.0):
@@ -182,10 +183,6 @@ class VelocityRobot:
             f"v = {self._v:.3g} m/s, omega = {self._omega:.3g} rad/s: too fast to integrate; "
             "limit the commands"
         )
-
-
-def _within(value: float, limit: float) -> float:
-    return max(-limit, min(limit, value))
 
 
 class VelocityOdometry:

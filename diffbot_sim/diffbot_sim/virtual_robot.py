@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arc_odometry import JointSample
+from arc_odometry.geometry import within
 from diffbot_description import Robot
 from diffbot_sim.simulator import Simulator, check_payload
 
@@ -111,7 +112,7 @@ class Actuator:
         if not math.isfinite(value):
             name = "left" if side == "L" else "right"
             raise ValueError(f"{name} torque command = {value} N m: must be finite; send 0 to stop")
-        return max(-self._limit, min(self._limit, float(value)))
+        return within(float(value), self._limit)
 
 
 class Encoders:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arc_odometry.geometry import arc_ends
+from arc_odometry.geometry import arc_ends, within_each
 from diffbot_controllers import Reference
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping
-from diffbot_controllers.laws.motion import SETTLED_HEADING, SETTLED_POSITION, within_each
+from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_sim.engines.ideal_block import IdealBlock
 from diffbot_sim.virtual_block import BlockActuator, BlockEncoders

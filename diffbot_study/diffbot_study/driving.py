@@ -28,7 +28,8 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.laws.friction import Laws
-from diffbot_controllers.laws.motion import TrackingErrors, WheelFeedback
+from diffbot_controllers.laws.motion import WheelFeedback
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import Estimate
 from diffbot_ident.torque.estimate import State as EstimateState

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import Pose
 from diffbot_controllers import Reference
-from diffbot_controllers.laws.motion import TrackingErrors
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit

@@ -30,6 +30,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from diffbot_report.page import colours
 from diffbot_view.store import Cursor, Store, to_json
 
 try:
@@ -263,7 +264,7 @@ class LiveServer:
 def assemble() -> tuple[bytes, str]:
     """The page in one file, and the security policy that lets run nothing but its own script."""
     web = files("diffbot_view") / "web"
-    style = (web / "live.css").read_text(encoding="utf-8")
+    style = colours() + (web / "live.css").read_text(encoding="utf-8")
     scripts = [
         (web / name).read_text(encoding="utf-8") for name in ("scene.js", "charts.js", "live.js")
     ]

@@ -222,7 +222,7 @@ class Approach:
 
 
 def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
-    """Dual at which a distance may shrink, speed / distance, 1/s, that a robot can brake from.
+    """Rate at which a distance may shrink, speed / distance, 1/s, that a robot can brake from.
 
     The speed is gain times the distance near the goal and, where that would ask for more than
     the deceleration a, sqrt(2 a distance - (a / gain)^2), which meets it with the same slope.

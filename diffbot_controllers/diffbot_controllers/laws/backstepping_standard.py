@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 
 from arc_odometry import REST, Arc, Pose, Velocity
-from arc_odometry.geometry import check_finite, check_limit, check_positive
+from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import (
     Approach,
@@ -20,12 +21,11 @@ from diffbot_controllers.laws.approach import (
     moving_offset,
     to_goal,
 )
-from diffbot_controllers.laws.backstepping_published import BackstepRecord, Mode, pose_rate
-from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw
+from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.dual import Dual
-from diffbot_controllers.laws.feedback_linearization import ACCURACY, limit_torque
+from diffbot_controllers.laws.feedback_linearization import ACCURACY
 from diffbot_controllers.laws.friction import Wheels
-from diffbot_controllers.laws.motion import Motion, State, check_period, within
+from diffbot_controllers.laws.motion import Motion, State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -168,6 +168,61 @@ class VelocityServo:
         torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
         limit = self.limits.torque
         return drivetrain.gradual(limit_torque(torque, limit), limit, dt)
+
+
+class Mode(str, Enum):
+    """The published law, or the part of the standard one that is at work."""
+
+    PUBLISHED = "published"
+    APPROACH = "approach"
+    TRACK = "track"
+
+
+@dataclass(frozen=True)
+class BackstepRecord:
+    """Every variable that Listing 3 publishes, under the names of its status message.
+
+    Attributes:
+        set_point: x_r, m, m, rad.
+        process_value: pose of the robot, m, m, rad.
+        process_value_dot: its rate of change, m/s, m/s, rad/s.
+        error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
+        time_step: period that the law took, s.
+        command: torque [left, right], N m.
+        gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
+        lambdas: lambda_i of the law: all five (published), or lambda_2, lambda_3 (standard, where
+            only their ratio counts).
+        polar_error: e, psi, alpha.
+        backstep_set_point: eta, m/s and rad/s.
+        backstep_set_point_dot: its rate of change as the law knows it.
+        backstep_process_value: u, m/s and rad/s.
+        backstep_error: u - eta, (22), (23).
+        backstep_command: v_bar, (30), (31), m/s^2 and rad/s^2.
+        linear_dynamics_command: v, (33), (34), m/s^2 and rad/s^2.
+        mode: which law, or which part of it, was at work.
+    """
+
+    set_point: Pose
+    process_value: Pose
+    process_value_dot: Pose
+    error: Pose
+    time_step: float
+    command: Torque
+    gammas: tuple[float, ...]
+    lambdas: tuple[float, ...]
+    polar_error: PolarError
+    backstep_set_point: Velocity
+    backstep_set_point_dot: Velocity
+    backstep_process_value: Velocity
+    backstep_error: Velocity
+    backstep_command: Velocity
+    linear_dynamics_command: Velocity
+    mode: Mode
+
+
+def pose_rate(pose: Pose, u: Velocity) -> Pose:
+    """Rate of change of a pose, m/s, m/s, rad/s; (1), (2)."""
+    return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.geometry import sincs
+from arc_odometry.geometry import sincs, within_each
 from diffbot_controllers.laws import approach as one_approach
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import BACKWARDS, DIRECTIONS, FORWARDS, Approach
@@ -28,7 +28,6 @@ from diffbot_controllers.laws.backstepping_standard import (
 from diffbot_controllers.laws.block_drivetrain import BlockDrivetrain
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
-from diffbot_controllers.laws.motion import within_each
 from pose2d_trajectories import Reference
 
 Array = NDArray[np.float64]

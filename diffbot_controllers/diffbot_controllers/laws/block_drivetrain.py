@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drivetrains of many robots at once: observer, friction, rest, with a robot axis.
 
-The formulas of observer.py, friction.py and drivetrain.py on arrays whose last axis is the robots';
+The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robots';
 wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
 friction is viscous and Coulomb friction of the wheels: laws for anything else are driven one by
 one.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Velocity
-from arc_odometry.geometry import arc_ends
+from arc_odometry.geometry import arc_ends, within_each
 from diffbot_controllers.laws.friction import (
     BREAK,
     ITERATIONS,
@@ -32,15 +32,14 @@ from diffbot_controllers.laws.friction import (
     Wheels,
     holds,
 )
-from diffbot_controllers.laws.motion import within_each
-from diffbot_controllers.laws.observer import (
+from diffbot_controllers.laws.motion import (
     BASE,
     BIAS_OF_LIMIT,
     BRISK,
     DOUBT,
     FINEST,
     LARGEST_BIAS,
-    MEMORY,
+    BIAS_TIME_CONSTANT,
     NOISE,
     NOISE_OF_LIMIT,
     ODD,
@@ -238,7 +237,7 @@ class _BlockAxes:
         pp += q * (dt**3 / 3.0)
         pu += q * half
         uu += q * dt
-        dd = dd + np.where(held, 0.0, q * (dt / (MEMORY * MEMORY)))
+        dd = dd + np.where(held, 0.0, q * (dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT)))
         before = self.u
         self.u = self.u + dt * acceleration
         self.p = self.p + (0.5 * dt * (before + self.u) - read)

@@ -4,7 +4,7 @@
 Every torque law has one. Without Wheels it is what the papers have: VelocityEstimate and
 G^-1 (u' - f). With them the motion is the observer's, one torque delay ahead where there is one,
 the torque holds friction, and, with `integral`, what the model has not explained; and it rises no
-faster than they say.
+faster than they say. `limit_torque` keeps it within its limit.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ import math
 from dataclasses import replace
 
 from arc_odometry import REST, Velocity
+from arc_odometry.geometry import check_finite, within
 from diffbot_controllers.laws.friction import FrictionFeedforward, Laws, Standstill, Wheels
-from diffbot_controllers.laws.motion import Motion, State, VelocityEstimate, within
-from diffbot_controllers.laws.observer import MotionObserver
+from diffbot_controllers.laws.motion import (
+    NO_TORQUE,
+    Motion,
+    MotionObserver,
+    State,
+    VelocityEstimate,
+)
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 
@@ -49,7 +55,7 @@ class Drivetrain:
         )
         self._ahead = ReferenceAhead()
         self._bias = REST
-        self._acted: Torque = (0.0, 0.0)
+        self._acted = self._commanded = NO_TORQUE
 
     @property
     def dynamics(self) -> DynamicParameters:
@@ -80,7 +86,7 @@ class Drivetrain:
         self._estimate.reset()
         self._ahead.reset()
         self._bias = REST
-        self._acted = (0.0, 0.0)
+        self._acted = self._commanded = NO_TORQUE
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
@@ -103,7 +109,9 @@ class Drivetrain:
             state: of the robot now.
             dt: time since the update before, s.
         """
-        self._acted = self._estimate.acted(state)
+        self._acted = self.acted(state)
+        if state.torque is None:
+            state = replace(state, torque=self._acted)
         now = self._estimate.motion(state, dt)
         self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
@@ -176,15 +184,36 @@ class Drivetrain:
             return False
         friction = self._feedforward.at_least(motion.velocity)
         stop = Velocity(self.dynamics.k7 * friction, -self.dynamics.k8 * friction)
-        return self._standstill.update(ahead, turn, motion, stop)
+        return self._standstill.update(ahead, turn, motion.velocity, stop)
 
     def acted(self, state: State) -> Torque:
         """Torque commanded over the period that ends now, [left, right], N m."""
-        return self._estimate.acted(state)
+        return self._commanded if state.torque is None else state.torque
 
     def command(self, torque: Torque) -> None:
         """Remember the torque of the period that begins, N m."""
-        self._estimate.command(torque)
+        self._commanded = torque
+
+
+def limit_torque(torque: Torque, limit: float) -> Torque:
+    """Torques [left, right] within +-limit, N m; steering first.
+
+    The difference of the torques turns the robot, their sum drives it. A robot that turns as asked
+    but drives too slowly stays on its way; one that drives as asked but turns too slowly leaves
+    it. So the difference gets what it needs, and the sum what the difference leaves.
+
+    Raises:
+        ValueError: a torque is not finite, the work of numbers beyond any robot. Clipping would
+            make full torque of it.
+    """
+    left, right = torque
+    check_finite("torque is beyond floating point", left=left, right=right)
+    steering = within(0.5 * (right - left), limit)
+    room = limit - abs(steering)
+    drive = within(0.5 * (left + right), room)
+    # Rounding must not carry a torque beyond its limit.
+    left, right = drive - steering, drive + steering
+    return within(left, limit), within(right, limit)
 
 
 class DrivetrainLaw:

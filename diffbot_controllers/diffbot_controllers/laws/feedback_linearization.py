@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Protocol
 
 from arc_odometry import REST, Velocity
-from arc_odometry.geometry import check_finite, check_limit, check_positive
-from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw
+from arc_odometry.geometry import check_finite, check_limit, check_positive, within
+from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.friction import Wheels
-from diffbot_controllers.laws.motion import Motion, State, check_period, within
+from diffbot_controllers.laws.motion import Motion, State, check_period
 from diffbot_description import DynamicParameters, Torque
 
 ACCURACY = 0.01  # settled: within 1 % of the step
@@ -303,24 +303,3 @@ class LinearizingController(DrivetrainLaw):
             self._integral.v + gains.ki * dt * (last.error.v + scale * missing.v),
             self._integral.omega + gains.ki * dt * (last.error.omega + scale * missing.omega),
         )
-
-
-def limit_torque(torque: Torque, limit: float) -> Torque:
-    """Torques [left, right] within +-limit, N m; steering first.
-
-    The difference of the torques turns the robot, their sum drives it. A robot that turns as asked
-    but drives too slowly stays on its way; one that drives as asked but turns too slowly leaves
-    it. So the difference gets what it needs, and the sum what the difference leaves.
-
-    Raises:
-        ValueError: a torque is not finite, the work of numbers beyond any robot. Clipping would
-            make full torque of it.
-    """
-    left, right = torque
-    check_finite("torque is beyond floating point", left=left, right=right)
-    steering = within(0.5 * (right - left), limit)
-    room = limit - abs(steering)
-    drive = within(0.5 * (left + right), room)
-    # Rounding must not carry a torque beyond its limit.
-    left, right = drive - steering, drive + steering
-    return within(left, limit), within(right, limit)

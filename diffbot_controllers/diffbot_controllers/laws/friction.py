@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from operator import mul
 
 from arc_odometry import Velocity, WheelGeometry
-from arc_odometry.geometry import check_finite, check_limit, check_positive
-from diffbot_controllers.laws.motion import Motion, within
+from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
 from diffbot_description.dynamics import turning_resistance
 
@@ -376,20 +375,19 @@ class Standstill:
         """Forget that it rests."""
         self.rests = False
 
-    def update(self, ahead: float, turn: float, motion: Motion, stop: Velocity) -> bool:
+    def update(self, ahead: float, turn: float, u: Velocity, stop: Velocity) -> bool:
         """Whether the robot rests.
 
         Args:
             ahead: way to the goal along the robot's axis, m.
             turn: to the goal's heading, rad.
-            motion: of the robot.
+            u: velocity of the robot.
             stop: accelerations with which friction stops it, m/s^2 and rad/s^2, >= 0.
         """
         if not holds(self.laws) or stop.v <= 0.0 or stop.omega <= 0.0:
             self.rests = False
             return False
         factor = LEAVE if self.rests else 1.0
-        u = motion.velocity
         # Where it would come to rest.
         ahead -= u.v * abs(u.v) / (2.0 * stop.v)
         turn -= u.omega * abs(u.omega) / (2.0 * stop.omega)

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from arc_odometry.geometry import check_limit
+from arc_odometry.geometry import check_limit, within
 from diffbot_controllers.laws.approach import (
     Approach,
     ApproachGains,
@@ -17,7 +17,7 @@ from diffbot_controllers.laws.approach import (
 )
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
-from diffbot_controllers.laws.motion import State, check_period, within
+from diffbot_controllers.laws.motion import State, check_period
 from diffbot_description import Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference

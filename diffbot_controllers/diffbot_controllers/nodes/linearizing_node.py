@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from geometry_msgs.msg import Twist, TwistStamped
 
 from arc_odometry import REST, Velocity
-from arc_odometry.geometry import check_finite
+from arc_odometry.geometry import check_finite, within
 from diffbot_controllers.laws.feedback_linearization import (
     PUBLISHED,
     LinearizingController,
@@ -117,8 +117,8 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
         """The law's torque for the reference within the robot's speed limits, N m."""
         limits = self.robot.limits
         bounded = Velocity(
-            max(-limits.linear_velocity, min(limits.linear_velocity, reference.v)),
-            max(-limits.angular_velocity, min(limits.angular_velocity, reference.omega)),
+            within(reference.v, limits.linear_velocity),
+            within(reference.omega, limits.angular_velocity),
         )
         if bounded != reference:
             self.complain(

@@ -46,8 +46,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, Arc, Pose, Velocity, sinc
-from arc_odometry.geometry import check_finite, check_limit, check_positive
-from diffbot_controllers.laws.motion import within
+from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
     BandPair,
@@ -148,7 +147,7 @@ def kinematic_velocity(
     # sign(v) k2 = b v, which has no jump where the reference turns back. Without floor k may be 0.
     back = gains.b * v * sinc(error.theta) * error.y / k if k > 0.0 else 0.0
     steepest = min(gains.approach, _steepest(error.y, v, min(braking.left, braking.right)))
-    turn = error.theta + max(-steepest, min(steepest, back))
+    turn = error.theta + within(back, steepest)
     return Velocity(
         v * math.cos(error.theta) + _approach(error.x, k, braking.ahead, braking.behind),
         omega + _approach(turn, k, braking.left, braking.right),

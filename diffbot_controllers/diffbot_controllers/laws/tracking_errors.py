@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a robot was from its reference over a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+SETTLED_POSITION = 0.01  # m
+SETTLED_HEADING = math.radians(1.0)
+
+
+@dataclass(frozen=True)
+class TrackingErrors:
+    """Errors at n instants of a run.
+
+    Attributes:
+        time: s, rising, shape (n,), n > 0.
+        error: pose minus the reference's, m, m, rad, the heading within +-pi, shape (n, 3).
+    """
+
+    time: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+    @classmethod
+    def between(cls, time: ArrayLike, pose: ArrayLike, reference: ArrayLike) -> TrackingErrors:
+        """Errors of poses against references, both x, y, theta in m and rad, shape (n, 3)."""
+        error = np.asarray(pose, float) - np.asarray(reference, float)
+        error[:, 2] = np.remainder(error[:, 2] + math.pi, math.tau) - math.pi
+        return cls(np.asarray(time, float), error)
+
+    @property
+    def distance(self) -> NDArray[np.float64]:
+        """Distance from the reference, m, shape (n,)."""
+        return np.hypot(self.error[:, 0], self.error[:, 1])
+
+    @property
+    def heading(self) -> NDArray[np.float64]:
+        """Size of the heading error, rad, shape (n,)."""
+        return np.abs(self.error[:, 2])
+
+    @property
+    def settling_time(self) -> float:
+        """First time from which on the robot stays within 1 cm and 1 degree, s; inf if never."""
+        outside = np.flatnonzero(
+            (self.distance > SETTLED_POSITION) | (self.heading > SETTLED_HEADING)
+        )
+        if not len(outside):
+            return float(self.time[0])
+        return float(self.time[outside[-1] + 1]) if outside[-1] + 1 < len(self.time) else math.inf
+
+    def rms(self, since: float) -> tuple[float, float]:
+        """Root mean square of distance (m) and heading error (rad) from a time (s) on."""
+        late = self.time >= since
+        return (
+            float(np.sqrt(np.mean(self.distance[late] ** 2))),
+            float(np.sqrt(np.mean(self.heading[late] ** 2))),
+        )
+
+    def largest(self, since: float) -> tuple[float, float]:
+        """Largest distance (m) and heading error (rad) from a time (s) on."""
+        late = self.time >= since
+        return float(self.distance[late].max()), float(self.heading[late].max())
