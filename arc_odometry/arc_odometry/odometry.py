@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry.geometry import REST, Arc, Pose, Velocity, WheelGeometry
-from arc_odometry.joints import EncoderJumpError, JointSample, wheel_turn
+from arc_odometry.joints import MAX_WHEEL_SPEED, EncoderJumpError, JointSample, wheel_turn
 
 Array = NDArray[np.float64]
 
@@ -156,7 +156,6 @@ def _checked_covariance(covariance: object) -> Array:
 
 # Beyond this, m^2 and rad^2, a covariance is worked out at once: the next one may be no number.
 LARGEST_SPREAD = 1e15
-MAX_WHEEL_SPEED = 100.0  # rad/s, default
 # Stamps jitter by milliseconds, angles do not: a shorter period than this, s, is no proof of speed.
 SHORTEST_PERIOD = 0.01
 # A larger path, m, or turn, rad, in one step has no digits left for the pose.

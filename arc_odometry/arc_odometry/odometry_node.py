@@ -31,8 +31,8 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry.geometry import WheelGeometry
-from arc_odometry.joints import JointReader, RateLimit
-from arc_odometry.odometry import LONGEST_GAP, MAX_WHEEL_SPEED, DiffOdometry, JointOdometry
+from arc_odometry.joints import MAX_WHEEL_SPEED, JointReader, RateLimit
+from arc_odometry.odometry import LONGEST_GAP, DiffOdometry, JointOdometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
 
 V = TypeVar("V", bool, float, str)

@@ -13,9 +13,9 @@ from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
 from arc_odometry.geometry import within
+from arc_odometry.joints import SampleCheck
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
-from diffbot_ident.sample_check import SampleCheck
 from diffbot_ident.torque.dimensions import as_wheels_see
 from diffbot_ident.torque.estimate import Estimator, Precision, State
 from diffbot_ident.verification import HeldOutMotion, Model, Verification

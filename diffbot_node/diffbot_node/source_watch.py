@@ -31,8 +31,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
-from arc_odometry.joints import wheel_turn
-from arc_odometry.odometry import MAX_WHEEL_SPEED
+from arc_odometry.joints import MAX_WHEEL_SPEED, wheel_turn
 
 # Zero after a doubt, s.
 SETTLING = 0.3

@@ -35,11 +35,11 @@ from diffbot_controllers.laws.friction import (
 from diffbot_controllers.laws.motion import (
     BASE,
     BIAS_OF_LIMIT,
+    BIAS_TIME_CONSTANT,
     BRISK,
     DOUBT,
     FINEST,
     LARGEST_BIAS,
-    BIAS_TIME_CONSTANT,
     NOISE,
     NOISE_OF_LIMIT,
     ODD,

@@ -40,7 +40,7 @@ from arc_odometry import (
     WheelGeometry,
 )
 from arc_odometry.geometry import check_finite, within
-from arc_odometry.odometry import MAX_WHEEL_SPEED
+from arc_odometry.joints import MAX_WHEEL_SPEED
 from diffbot_controllers.laws.friction import (
     NO_FRICTION,
     Wheels,

@@ -32,6 +32,7 @@ from diffbot_ident.excitation.safety_filter import (
 from diffbot_ident.excitation.signals import (
     GuardedPrbs,
     Multisine,
+    PrbsExcitation,
     PrbsPair,
     wheel_speed_limit,
 )
@@ -83,37 +84,6 @@ class Excitation(Protocol):
 
     def learn(self, estimate: Estimate) -> None:
         """Predict with an estimate from now on; see FilteredExcitation.learn."""
-
-
-class PrbsExcitation:
-    """GuardedPrbs as an Excitation: bounded in speed, not in space, and needs no model.
-
-    Args:
-        prbs: the guarded sequences.
-    """
-
-    learns = False
-    information = math.nan
-    predicted_information = math.nan
-
-    def __init__(self, prbs: GuardedPrbs) -> None:
-        self._prbs = prbs
-
-    @property
-    def guarded(self) -> int:
-        """Wheel torques that the speed guard has replaced so far."""
-        return self._prbs.guarded
-
-    def torque(self, motion: Motion) -> tuple[float, float]:
-        """Wheel torques [left, right] for the next control period, N m."""
-        return self._prbs.torque(motion.wheel_speeds)
-
-    def interrupt(self) -> None:
-        """Samples were lost; the speed guards forget the speeds before."""
-        self._prbs.interrupt()
-
-    def learn(self, estimate: Estimate) -> None:
-        """Nothing is predicted, so there is nothing to learn."""
 
 
 class InformationPolicy:

@@ -24,7 +24,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.excitation.body_model import Motion
+from diffbot_ident.torque.estimate import Array, Estimate
 
 # Exponents of one primitive feedback polynomial per register length.
 PRIMITIVE_TAPS = {
@@ -243,6 +244,37 @@ class GuardedPrbs:
         self._speeds.clear()
         for _, guard in self._wheels:
             guard.forget()
+
+
+class PrbsExcitation:
+    """GuardedPrbs as an Excitation: bounded in speed, not in space, and needs no model.
+
+    Args:
+        prbs: the guarded sequences.
+    """
+
+    learns = False
+    information = math.nan
+    predicted_information = math.nan
+
+    def __init__(self, prbs: GuardedPrbs) -> None:
+        self._prbs = prbs
+
+    @property
+    def guarded(self) -> int:
+        """Wheel torques that the speed guard has replaced so far."""
+        return self._prbs.guarded
+
+    def torque(self, motion: Motion) -> tuple[float, float]:
+        """Wheel torques [left, right] for the next control period, N m."""
+        return self._prbs.torque(motion.wheel_speeds)
+
+    def interrupt(self) -> None:
+        """Samples were lost; the speed guards forget the speeds before."""
+        self._prbs.interrupt()
+
+    def learn(self, estimate: Estimate) -> None:
+        """Nothing is predicted, so there is nothing to learn."""
 
 
 def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: float) -> float:

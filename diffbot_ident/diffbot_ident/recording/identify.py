@@ -58,7 +58,7 @@ TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json", WPILOG), (".mcap", ".db
 # What counts as standing still, m/s and rad/s of body and wheels. Below it, stiction rules.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
 WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
-# Joint states farther apart than this cannot be bridged, s; see sample_check.
+# Joint states farther apart than this cannot be bridged, s; see SampleCheck.
 JOINT_GAP = 0.06
 # Joint states farther apart than this miss torques, s.
 SLOW_JOINTS = 0.025

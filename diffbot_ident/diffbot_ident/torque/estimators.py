@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.sample_check import SampleCheck
+from arc_odometry.joints import SampleCheck
 from diffbot_ident.torque.estimate import Estimate, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.sample_check import SampleCheck
+from arc_odometry.joints import SampleCheck
 from diffbot_ident.torque.estimate import NAMES, Array, Estimate, State
 
 Symmetric = tuple[float, float, float]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from arc_odometry import JointSample
-from diffbot_ident.sample_check import SampleCheck
+from arc_odometry.joints import SampleCheck
 
 GOOD = JointSample(1.0, (0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
 
