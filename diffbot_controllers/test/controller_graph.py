@@ -67,6 +67,10 @@ class Graph:
         self._listen(Odometry, f"{self.name}/odom", self.odom)
         self._listen(ControllerState, f"{self.name}/state", self.state, LATCHED)
 
+    @property
+    def references(self):
+        return self.node.references.input
+
     def _listen(self, kind, topic, store, qos=10):
         self.peer.create_subscription(kind, topic, store.append, qos)
 

@@ -30,7 +30,7 @@ def make():
 def send_goal(graph, **pose):
     topic = graph.publisher(Pose2D, f"{graph.name}/command")
     topic.publish(Pose2D(**pose))
-    graph.until(lambda: not graph.node.input.empty, "the set point")
+    graph.until(lambda: not graph.references.empty, "the set point")
     return topic
 
 
@@ -61,7 +61,7 @@ def test_references_that_stop_are_no_reason_to_leave(make):
         message.twist.linear.x = 0.3
         topic.publish(message)
         stamp = message.header.stamp
-        graph.until(lambda: graph.node.input.reaches(stamp.sec + 1e-9 * stamp.nanosec), "it")
+        graph.until(lambda: graph.references.reaches(stamp.sec + 1e-9 * stamp.nanosec), "it")
         return graph.step()
 
     for _ in range(3):
@@ -91,7 +91,7 @@ def test_references_of_another_clock_are_named(make, capfd):
     graph = make(BackstepNode)
     topic = graph.publisher(PoseReference, f"{graph.name}/reference")
     topic.publish(moving(100.0))
-    graph.until(lambda: not graph.node.input.empty, "the reference")
+    graph.until(lambda: not graph.references.empty, "the reference")
     assert set(graph.run(0.05)) == {ZERO}
     # The 0.06 s that a reference may be early, and the 0.07 s that a state may be late.
     assert "ahead of the joint state, limit 0.13 s" in capfd.readouterr().err
@@ -152,7 +152,7 @@ def test_from_a_stream_to_a_set_point_and_back(make):
         for _ in range(round(seconds / graph.period)):
             stamp = graph.robot.sample.stamp
             references.publish(moving(stamp))
-            graph.until(lambda stamp=stamp: graph.node.input.reaches(stamp), "the reference")
+            graph.until(lambda stamp=stamp: graph.references.reaches(stamp), "the reference")
             graph.step()
         graph.peer.destroy_publisher(references)
         graph.until(lambda: not graph.node.count_publishers(topic), "its publisher to leave")
@@ -161,7 +161,7 @@ def test_from_a_stream_to_a_set_point_and_back(make):
     goal = send_goal(graph, x=0.5, y=0.2)
     graph.run(0.5)
     goal.publish(Pose2D(x=1.0))  # while the robot is in motion
-    graph.until(lambda: graph.node.input.newest.x == 1.0, "the set point")
+    graph.until(lambda: graph.references.newest.x == 1.0, "the set point")
     graph.run(3.0)
     assert graph.robot.engine.pose() == pytest.approx((1.0, 0.0, 0.0), abs=0.005)
     follow(1.5)
@@ -203,7 +203,7 @@ def test_a_real_robot_that_is_told_so_leaves_with_its_reference(make, v, status)
     assert graph.node.exit_code is None
     references = graph.publisher(PoseReference, f"{graph.name}/reference")
     references.publish(moving(graph.robot.sample.stamp, v=v))
-    graph.until(lambda: graph.node.input.is_stream, "the reference")
+    graph.until(lambda: graph.references.is_stream, "the reference")
     graph.step()
     graph.spin(0.2)
     assert graph.node.exit_code is None

@@ -74,7 +74,7 @@ def test_a_reference_that_is_none_gives_zero_torque_until_a_good_one_comes(make)
     def answer(**fields):
         stamp = graph.robot.sample.stamp
         references.publish(moving(stamp, **fields))
-        graph.until(lambda: graph.node.input.reaches(stamp), "the reference")
+        graph.until(lambda: graph.references.reaches(stamp), "the reference")
         return graph.step()
 
     answer()
@@ -220,17 +220,17 @@ def test_a_sample_that_waits_for_something_else_does_not_end_a_drive_to_a_set_po
     """After its process stood still a sample waits for the next look: two such looks ended it."""
     graph = make(BackstepNode, wait_for_reference=True, leave_with_reference=True)
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))
-    graph.until(lambda: not graph.node.input.empty, "the set point")
+    graph.until(lambda: not graph.references.empty, "the set point")
     graph.run(0.1)
     node = graph.node
-    assert node.elapsed > 0.0
+    assert node.run.elapsed > 0.0
     node.loop._stall._looks_due = 1_000_000
     graph.publish_state()
     graph.until(lambda: node.pending is not None, "the sample")
     for _ in range(2):
-        node._look_around()
+        node.run._look_around()
         time.sleep(2.0 * LOOK_PERIOD)
-    node._look_around()
+    node.run._look_around()
     assert node.pending is not None and node.exit_code is None
 
 
@@ -238,10 +238,10 @@ def test_a_set_point_beside_a_stream_is_left_out(make):
     graph = make(BackstepNode)
     references = graph.publisher(PoseReference, f"{graph.name}/reference")
     references.publish(moving(graph.robot.sample.stamp))
-    graph.until(lambda: not graph.node.input.empty, "the reference")
+    graph.until(lambda: not graph.references.empty, "the reference")
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=5.0))
     graph.spin()
-    assert graph.node.input.at(graph.robot.sample.stamp).v == 0.3
+    assert graph.references.at(graph.robot.sample.stamp).v == 0.3
 
 
 def test_the_duration_ends_a_run(make):
@@ -299,10 +299,13 @@ def test_only_valid_parameters_of_the_topic_are_used(make):
         assert graph.node.dynamics is None
         assert "no valid dynamic_parameters" in graph.node.waits_for()
     # A trajectory begins when somebody listens: nobody does before the robot can be driven.
-    assert graph.peer.count_subscribers(graph.node.stream) == 0
+    stream = graph.node.references.stream
+    assert graph.peer.count_subscribers(stream) == 0
     topic.publish(parameters())
     graph.until(lambda: graph.node.dynamics is not None, "the parameters")
-    graph.until(lambda: graph.peer.count_subscribers(graph.node.stream) == 1, "a listener")
+    graph.until(
+        lambda: graph.peer.count_subscribers(graph.node.references.stream) == 1, "a listener"
+    )
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.3))
     graph.spin()
     graph.run(2.0)
@@ -329,7 +332,7 @@ def test_velocity_commands_are_followed_limited_and_time_out(make):
             message.twist.linear.x, message.twist.angular.z = linear, angular
             topic.publish(message)
             stamp = graph.robot.sample.stamp
-            graph.until(lambda stamp=stamp: graph.node.input.reaches(stamp), "the command")
+            graph.until(lambda stamp=stamp: graph.references.reaches(stamp), "the command")
             torque = graph.step()
         return torque
 

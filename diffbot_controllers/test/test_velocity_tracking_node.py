@@ -80,7 +80,7 @@ class Graph:
         message = PoseReference(**{"x": 0.3 * stamp, "v": 0.3, **fields})
         message.header.stamp = to_stamp(stamp)
         self.references.publish(message)
-        self.until(lambda: self.node.input.reaches(stamp), "the reference")
+        self.until(lambda: self.node.references.input.reaches(stamp), "the reference")
 
     def odometry(self, stamp=None):
         (x, y, theta), (v, omega) = self.robot.pose(), self.robot.velocity()

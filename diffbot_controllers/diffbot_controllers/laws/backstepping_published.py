@@ -124,8 +124,7 @@ class PublishedBackstepping(DrivetrainLaw):
     - alpha and the heading are not wrapped. It parks in reverse (alpha = psi = 0 drives backwards).
     - A call that is not within 5 % of time_step after the last accepted one is ignored and the
       torque stays. As the time goes on counting, one lost sample is one too many: all calls
-      after it are ignored too, and the last torque is held for ever. `ignored` counts them, so
-      that the caller can stop the robot.
+      after it are ignored too, and the last torque is held for ever, or for `longest_hold`.
     - f(u) is that of the instant; no limit but the one asked for.
 
     Where the listing compares with DBL_EPSILON before it divides by alpha, the series of
@@ -137,12 +136,14 @@ class PublishedBackstepping(DrivetrainLaw):
         time_step: period that the law is made for, s, > 0.
         torque_limit: of a wheel, N m, > 0; infinite as published.
         wheels: what is known of them, of which the friction counts; None: nothing.
+        longest_hold: how long the torque may stay while calls are ignored, s, > 0; infinite as
+            published.
 
     Attributes:
         ignored: calls ignored in a row up to now; 0 when the last one was taken.
 
     Raises:
-        ValueError: time_step or torque_limit is not > 0.
+        ValueError: time_step, torque_limit or longest_hold is not > 0.
     """
 
     def __init__(
@@ -152,13 +153,15 @@ class PublishedBackstepping(DrivetrainLaw):
         time_step: float = 0.01,
         torque_limit: float = math.inf,
         wheels: Wheels | None = None,
+        longest_hold: float = math.inf,
     ) -> None:
         check_positive("published backstepping", time_step=time_step)
-        check_limit("published backstepping", torque_limit=torque_limit)
+        check_limit("published backstepping", torque_limit=torque_limit, longest_hold=longest_hold)
         self.drivetrain = Drivetrain(dynamics, False, wheels, integral=False)
         self.gains = gains
         self.time_step = time_step
         self._limit = torque_limit
+        self._longest_hold = longest_hold
         self.reset()
 
     def reset(self) -> None:
@@ -179,7 +182,8 @@ class PublishedBackstepping(DrivetrainLaw):
             dt: time since the update before, s, > 0.
 
         Raises:
-            ValueError: the reference or dt is not finite, dt <= 0; nothing has changed then.
+            ValueError: the reference or dt is not finite, dt <= 0; nothing has changed then. Or
+                calls have been ignored for longer than `longest_hold`.
         """
         check_reference(reference)
         check_period(dt)
@@ -187,6 +191,12 @@ class PublishedBackstepping(DrivetrainLaw):
         if abs(period - self.time_step) > self.time_step / 20.0:
             self._since = period
             self.ignored += 1
+            if self.ignored * dt > self._longest_hold:
+                raise ValueError(
+                    f"law = published has ignored {self.ignored} joint states in a row: they come "
+                    f"every {dt:.4g} s, and it needs one every {self.time_step} s within 5 %; set "
+                    "time_step, or use law = standard"
+                )
             return self._torque
         pose, u = state.pose, state.velocity
         error = polar_error(offset_to_origin(pose, reference.pose))

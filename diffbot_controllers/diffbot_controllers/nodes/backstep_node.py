@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import Wheels
-from diffbot_controllers.laws.motion import State
-from diffbot_controllers.nodes.controller_node import fill_polar, fill_pose
-from diffbot_controllers.nodes.pose_node import PoseTrackingNode, PoseTrackingParameters
+from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
+from diffbot_controllers.nodes.pose_node import PoseTrackingParameters, PoseTuning
+from diffbot_controllers.nodes.reference_follower import PoseReferences
 from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
 from diffbot_node import parameter, to_stamp
-from pose2d_trajectories import Reference
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class BackstepParameters(PoseTrackingParameters):
     )
 
 
-class BackstepNode(PoseTrackingNode[BackstepParameters]):
+class BackstepNode(ControllerNode[BackstepParameters]):
     """ROS side of the backstepping laws."""
 
     def __init__(self) -> None:
@@ -54,38 +53,32 @@ class BackstepNode(PoseTrackingNode[BackstepParameters]):
         """Which law it is."""
         return self.values.law
 
+    def make_references(self) -> PoseReferences:
+        """Set points and moving references."""
+        return PoseReferences(self, self.values.odom_frame, set_points=True)
+
     def make_law(
         self, dynamics: DynamicParameters, wheels: Wheels
     ) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
+        values = self.values
+        tuning = PoseTuning(values, self.robot, self.torque_limit, self.law_name)
         if self.law_name == "standard":
-            return tuned_backstepping(dynamics, **self.tuning(), wheels=wheels)
+            return tuned_backstepping(dynamics, **tuning.arguments(), wheels=wheels)
         default = NonsmoothGains()
         gains = NonsmoothGains(
-            self.numbers("lambdas", 5) or default.lambdas,
-            self.numbers("gammas", 4) or default.gammas,
+            tuning.numbers("lambdas", 5) or default.lambdas,
+            tuning.numbers("gammas", 4) or default.gammas,
         )
         return PublishedBackstepping(
-            dynamics, gains, self.values.time_step, self.torque_limit, wheels
+            dynamics,
+            gains,
+            values.time_step,
+            self.torque_limit,
+            wheels,
+            # The robot would be driven by the last torque for ever.
+            longest_hold=values.input_timeout,
         )
-
-    def drive(self, state: State, reference: Reference, dt: float) -> Torque:
-        """The law's torque, N m.
-
-        Raises:
-            ValueError: the published law has ignored joint states for too long. It would hold its
-                last torque for ever.
-        """
-        torque = super().drive(state, reference, dt)
-        ignored = getattr(self.law, "ignored", 0)
-        if ignored * dt > self.values.input_timeout:
-            step = self.values.time_step
-            raise ValueError(
-                f"law = published has ignored {ignored} joint states in a row: they come every "
-                f"{dt:.4g} s, and it needs one every {step} s within 5 %; set time_step, or use "
-                "law = standard"
-            )
-        return torque
 
     def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
         """What Listing 3 publishes."""

@@ -5,7 +5,7 @@ Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dyn
 (diffbot_msgs/DynamicParameters; through gates), for which it publishes `~/adaptation`
 (diffbot_msgs/AdaptationStatus) per estimate. Publishes `effort_controller/commands`,
 `~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state`
-(diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its reference and its law.
+(diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its references and its law.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from diffbot_controllers.nodes.live_dynamics import (
     known_delay,
     known_turning,
 )
-from diffbot_controllers.nodes.reference_follower import ReferenceFollower, ReferenceInput
+from diffbot_controllers.nodes.reference_follower import ReferenceRun, ReferenceSource
 from diffbot_controllers.parameter_file import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
@@ -147,13 +147,17 @@ class Telemetry:
             self._tf_topic.publish(TFMessage(transforms=[self._transform]))
 
 
-class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
+class ControllerNode(EffortNode[C_co]):
     """A law on a robot; the mathematics is the law's and WheelFeedback's.
 
     Args:
         name: name of the node.
         parameters: of the node.
         status_type: type of `~/status`.
+
+    Attributes:
+        references: that it follows.
+        run: its run.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
@@ -172,15 +176,16 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         self._telemetry = Telemetry(self, status_type)
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
-        self.follow(self.make_input())
+        self.references = self.make_references()
+        self.run = ReferenceRun(self, self.references, lambda: self.kept_topics, self.publish_state)
         self._torque_delay = self._given_delay()  # s
         self._dynamics = dynamics_source(self, self._on_dynamics)
 
     # What a subclass gives.
 
     @abstractmethod
-    def make_input(self) -> ReferenceInput[Any]:
-        """Where references go."""
+    def make_references(self) -> ReferenceSource[Any]:
+        """Where references come from."""
 
     @abstractmethod
     def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> Any:
@@ -198,7 +203,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
     # Dynamic parameters.
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
-        if self._start is None:
+        if not self.run.began:
             self.law = self.make_law(dynamics, self._wheels(friction))  # with gains that suit them
         else:
             self.law.dynamics = dynamics
@@ -244,9 +249,16 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
 
     def waits_for(self) -> str:
         """What is missing before torque may be commanded; empty when nothing is."""
-        if missing_dynamics := self._dynamics.waits_for():
-            return missing_dynamics
-        return super().waits_for()
+        return self._dynamics.waits_for() or self.run.waits_for() or super().waits_for()
+
+    def has_left(self) -> str:
+        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        return self.run.has_left() or super().has_left()
+
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether states wait for their references."""
+        return self.values.wait_for_reference
 
     def required_fields(self) -> tuple[str, ...]:
         """Angles, and speeds where the velocity is taken from them."""
@@ -255,7 +267,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
 
     def awaits(self, sample: JointSample) -> str:
         """In lock-step: the reference for the sample's stamp, and the estimates that count."""
-        return super().awaits(sample) or self._dynamics.awaits(sample.stamp)
+        return self.run.awaits(sample.stamp) or self._dynamics.awaits(sample.stamp)
 
     def on_sample(self, sample: JointSample) -> Torque:
         """The law's torque for the sample, N m; zero until a reference has come."""
@@ -263,15 +275,15 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
         reading = self._feedback.update(sample, self.commanded)
         if reading.oddity is not None and reading.oddity.kind is OddityKind.RESET:
             self._dynamics.reset(sample.stamp)
-        self.advance_to(sample.stamp, reading.oddity)
+        self.run.advance_to(sample.stamp, reading.oddity)
         self._dynamics.advance(sample.stamp)
-        reference = self.input.at(sample.stamp)
+        reference = self.references.input.at(sample.stamp)
         if reading.state is None or reference is None:
             self.law.reset()
             return 0.0, 0.0
-        if self.begin(sample.stamp):
+        if self.run.begin(sample.stamp):
             self._say_how()
-        if self.ends_now():
+        if self.run.ends_now():
             return 0.0, 0.0
         torque = self.drive(reading.state, reference, reading.dt)
         self._dt = reading.dt
@@ -299,7 +311,7 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
             self.fill_status(self._telemetry.status, sample.stamp, self._dt, torque)
             self._telemetry.publish_status()
         self._publish_odometry()
-        self.tell_state(sample.stamp)
+        self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: JointSample) -> None:
         """A law starts anew after an interruption."""
@@ -319,29 +331,27 @@ class ControllerNode(ReferenceFollower[C_co], EffortNode[C_co]):
 
     def _count_way(self, sample: JointSample) -> None:
         try:
-            self.advance_to(sample.stamp, self._feedback.update(sample, self.commanded).oddity)
+            oddity = self._feedback.update(sample, self.commanded).oddity
+            self.run.advance_to(sample.stamp, oddity)
         except ValueError as error:
             self.complain(str(error))
 
     def close(self) -> None:
         """On every way out: zero torque first, then say why, and keep what was learnt."""
         super().close()
+        self.run.close()
         self._dynamics.close()
-
-    def on_look(self) -> None:
-        """Estimates that came before their listeners are judged once these are there."""
-        self._dynamics.look()
 
     # Telemetry.
 
     def _publish_odometry(self) -> None:
         self._feedback.odometry.settle()
-        self._telemetry.publish_odometry(self._newest, self._feedback.odometry)
+        self._telemetry.publish_odometry(self.run.newest, self._feedback.odometry)
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """What the node is doing, with the parameters in use."""
         state = self._telemetry.state
-        state.elapsed, state.refused = self.elapsed, self.refused
+        state.elapsed, state.refused = self.run.elapsed, self.refused
         state.judgements = sum(topic.count for topic in self._dynamics.kept_topics)
         self._telemetry.publish_state(stamp, phase, message, self.dynamics)
 

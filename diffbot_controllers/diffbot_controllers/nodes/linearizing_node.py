@@ -8,6 +8,7 @@ false; linear.x and angular.z count); publishes `effort_controller/commands`, `~
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from geometry_msgs.msg import Twist, TwistStamped
@@ -23,10 +24,10 @@ from diffbot_controllers.laws.feedback_linearization import (
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import VELOCITY, ControllerNode, ControllerParameters
-from diffbot_controllers.nodes.reference_follower import ReferenceInput
+from diffbot_controllers.nodes.reference_follower import ReferenceParameters, ReferenceSource
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
-from diffbot_node import parameter, seconds, to_stamp
+from diffbot_node import CommandNode, parameter, seconds, to_stamp
 
 
 @dataclass(frozen=True)
@@ -66,39 +67,61 @@ def _held(command: Velocity, _duration: float) -> Velocity:
     return command
 
 
+class VelocityCommands(ReferenceSource[Velocity]):
+    """Velocities on `cmd_vel`.
+
+    Args:
+        node: follows them.
+        stamped: whether they are TwistStamped; else Twist.
+        now: gives the stamp for those that have none, s.
+    """
+
+    def __init__(
+        self,
+        node: CommandNode[ReferenceParameters],
+        stamped: bool,
+        now: Callable[[], float],
+    ) -> None:
+        super().__init__(node, "cmd_vel", _held)
+        self._stamped, self._now = stamped, now
+
+    def subscribe(self) -> None:
+        """Velocity commands."""
+        kind, callback = (
+            (TwistStamped, self._on_stamped) if self._stamped else (Twist, self._on_twist)
+        )
+        self._node.create_subscription(kind, "cmd_vel", callback, 10)
+
+    def at_rest(self, reference: Velocity) -> bool:
+        """Whether it stands."""
+        return reference == REST
+
+    def _on_stamped(self, message: TwistStamped) -> None:
+        stamp = seconds(message.header.stamp)
+        # Teleoperation tools that have no clock leave the stamp 0.
+        self._take(message.twist, stamp if stamp > 0.0 else self._now())
+
+    def _on_twist(self, message: Twist) -> None:
+        self._take(message, self._now())
+
+    def _take(self, twist: Twist, stamp: float) -> None:
+        self.take(stamp, velocity_command, {"v": twist.linear.x, "omega": twist.angular.z})
+
+
 class LinearizingNode(ControllerNode[LinearizingParameters]):
     """ROS side of the velocity loops."""
 
     def __init__(self) -> None:
         super().__init__("linearizing_controller", LinearizingParameters, LinearizingStatus)
 
-    def make_input(self) -> ReferenceInput[Velocity]:
+    def make_references(self) -> VelocityCommands:
         """Velocities asked for."""
-        values = self.values
-        return ReferenceInput(
-            values.reference_timeout, _held, self.state_name, values.input_timeout
-        )
-
-    def subscribe_to_references(self) -> None:
-        """Velocity commands."""
-        kind, callback = (
-            (TwistStamped, self._on_stamped) if self.values.stamped else (Twist, self._on_twist)
-        )
-        self.create_subscription(kind, "cmd_vel", callback, 10)
-
-    @property
-    def stream(self) -> str:
-        """Name of the topic that velocities come from."""
-        return self.resolve_topic_name("cmd_vel")
+        return VelocityCommands(self, self.values.stamped, lambda: self.run.newest)
 
     @property
     def law_name(self) -> str:
         """Which gains it has."""
         return self.values.law
-
-    def at_rest(self, reference: Velocity) -> bool:
-        """Whether the reference stands."""
-        return reference == REST
 
     def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> LinearizingController:
         """The velocity loops that the parameters ask for."""
@@ -127,17 +150,6 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
                 f"'{self.robot.name}'"
             )
         return super().drive(state, bounded, dt)
-
-    def _on_stamped(self, message: TwistStamped) -> None:
-        stamp = seconds(message.header.stamp)
-        # Teleoperation tools that have no clock leave the stamp 0.
-        self._take(message.twist, stamp if stamp > 0.0 else self._newest)
-
-    def _on_twist(self, message: Twist) -> None:
-        self._take(message, self._newest)
-
-    def _take(self, twist: Twist, stamp: float) -> None:
-        self.take(stamp, velocity_command, {"v": twist.linear.x, "omega": twist.angular.z})
 
     def fill_status(
         self, status: LinearizingStatus, stamp: float, dt: float, torque: Torque

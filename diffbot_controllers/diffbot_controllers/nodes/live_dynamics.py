@@ -25,7 +25,7 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.laws.friction import Laws, without_static
-from diffbot_controllers.nodes.reference_follower import ReferenceParameters
+from diffbot_controllers.nodes.reference_follower import LOOK_PERIOD, ReferenceParameters
 from diffbot_controllers.parameter_file import (
     ParameterCheckpoint,
     read_dynamics,
@@ -38,6 +38,7 @@ from diffbot_description.dynamics import turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
+from diffbot_node.stamps import create_wall_timer
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
@@ -191,9 +192,6 @@ class DynamicsSource:
     def newest(self) -> DynamicParameters | None:
         """Those in use; None before valid ones have come."""
         return self._dynamics
-
-    def look(self) -> None:
-        """Called now and then."""
 
     def waits_for(self) -> str:
         """What is missing before the robot may be driven; empty when nothing is."""
@@ -396,6 +394,7 @@ class LiveDynamics(DynamicsSource):
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
+        create_wall_timer(node, LOOK_PERIOD, self._look)
 
     @property
     def newest(self) -> DynamicParameters | None:
@@ -475,16 +474,18 @@ class LiveDynamics(DynamicsSource):
         self._node.keep_waiting()  # an identification takes longer than anybody's patience
         self._known.append(estimate)
         self._waiting.append(estimate)
-        self.look()
+        self._look()
         self._node.resume()
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Before the run: judge at once, when those are there who are to hear of it.
 
         In lock-step an estimate counts from its time on, whenever it came.
         """
         values = self._node.values
-        if self._begun or values.wait_for_estimates or self._topic.missing(values.listeners):
+        if self._node.exit_code is not None or self._begun:
+            return
+        if values.wait_for_estimates or self._topic.missing(values.listeners):
             return
         while self._waiting:
             self._judge(self._waiting.popleft())

@@ -9,9 +9,7 @@ followed with a lag); publishes `effort_controller/commands`, `~/status`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from geometry_msgs.msg import Pose2D
+from typing import Any
 
 from arc_odometry import Velocity
 from diffbot_controllers.laws.friction import Wheels
@@ -24,13 +22,11 @@ from diffbot_controllers.nodes.controller_node import (
     fill_pose,
 )
 from diffbot_controllers.nodes.linearizing_node import LoopParameters, fill_linearizing_status
-from diffbot_controllers.nodes.reference_follower import ReferenceInput, at_rest, reference_fields
+from diffbot_controllers.nodes.reference_follower import PoseReferences
 from diffbot_controllers.tuning import tuned_polar_pose
-from diffbot_description import DynamicParameters, Torque
-from diffbot_msgs.msg import PoseControllerStatus, PoseReference
-from diffbot_node import parameter, seconds
-from pose2d_trajectories import Reference
-from pose2d_trajectories.reference import FIELDS
+from diffbot_description import DynamicParameters, Robot, Torque
+from diffbot_msgs.msg import PoseControllerStatus
+from diffbot_node import parameter
 
 
 @dataclass(frozen=True)
@@ -59,37 +55,21 @@ class PoseTrackingParameters(ControllerParameters):
     )
 
 
-T_co = TypeVar("T_co", bound=PoseTrackingParameters, covariant=True)
+class PoseTuning:
+    """What the parameters say of the tuning of a law that is told poses.
 
-
-class PoseTrackingNode(ControllerNode[T_co]):
-    """ROS side of a law that is told poses; what the two pose controllers share.
-
-    Subscribes to `~/command` (geometry_msgs/Pose2D: a set point, which lasts) and `~/reference`
-    (diffbot_msgs/PoseReference: a moving reference, stamped), both in the odom frame.
+    Args:
+        values: the parameters.
+        robot: that is driven.
+        torque_limit: of a wheel, N m.
+        law: its name, for messages.
     """
 
-    def make_input(self) -> ReferenceInput[Reference]:
-        """Set points and references."""
-        # A set point lasts, so one that comes early is taken.
-        self.create_subscription(Pose2D, "~/command", self._on_command, 10)
-        values = self.values
-        return ReferenceInput(
-            values.reference_timeout, Reference.after, self.state_name, values.input_timeout
-        )
-
-    def subscribe_to_references(self) -> None:
-        """Moving references."""
-        self.create_subscription(PoseReference, "~/reference", self._on_reference, 10)
-
-    @property
-    def stream(self) -> str:
-        """Name of the topic of moving references."""
-        return self.resolve_topic_name("~/reference")
-
-    def at_rest(self, reference: Reference) -> bool:
-        """Whether the reference stands."""
-        return at_rest(reference)
+    def __init__(
+        self, values: PoseTrackingParameters, robot: Robot, torque_limit: float, law: str
+    ) -> None:
+        self._values, self._robot = values, robot
+        self._torque_limit, self._law = torque_limit, law
 
     def speed_limits(self) -> Velocity:
         """Bounds of |v| and |omega|, m/s and rad/s.
@@ -99,11 +79,11 @@ class PoseTrackingNode(ControllerNode[T_co]):
         """
         bounds = []
         for name, unit in (("linear_velocity", "m/s"), ("angular_velocity", "rad/s")):
-            asked, limit = getattr(self.values, name), getattr(self.robot.limits, name)
+            asked, limit = getattr(self._values, name), getattr(self._robot.limits, name)
             if asked > limit:
                 raise ValueError(
                     f"parameter '{name}' = {asked} {unit}: must be <= {limit} {unit}, the limit of "
-                    f"robot '{self.robot.name}'; lower it or correct the robot's YAML"
+                    f"robot '{self._robot.name}'; lower it or correct the robot's YAML"
                 )
             bounds.append(asked or limit)
         return Velocity(*bounds)
@@ -114,40 +94,28 @@ class PoseTrackingNode(ControllerNode[T_co]):
         Raises:
             ValueError: it does not have as many numbers as the law.
         """
-        numbers: tuple[float, ...] = getattr(self.values, name)
+        numbers: tuple[float, ...] = getattr(self._values, name)
         if len(numbers) not in (0, count):
             raise ValueError(
                 f"parameter '{name}' = {list(numbers)}: must be {count} numbers with law = "
-                f"{self.law_name}, or [] for its own"
+                f"{self._law}, or [] for its own"
             )
         return numbers
 
-    def tuning(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Arguments of `tuned_backstepping` and `tuned_polar_pose` that the parameters give."""
         gamma1, gamma2 = self.numbers("gammas", 2) or (None, None)
         lambdas, bounds = self.numbers("lambdas", 2), self.speed_limits()
         return {
-            "torque_limit": self.torque_limit,
+            "torque_limit": self._torque_limit,
             "linear_velocity": bounds.v,
             "angular_velocity": bounds.omega,
-            "direction": self.values.direction,
-            "mean_velocity": self.values.velocity_source != VELOCITY,
+            "direction": self._values.direction,
+            "mean_velocity": self._values.velocity_source != VELOCITY,
             "gamma1": gamma1,
             "gamma2": gamma2,
             "ratio": lambdas[1] / lambdas[0] if lambdas else None,
         }
-
-    def _on_command(self, message: Pose2D) -> None:
-        if self.count_publishers(self.stream):
-            self.complain(
-                f"set point left out: references come on {self.stream}; stop their publisher first"
-            )
-            return
-        self.take(None, Reference, {name: getattr(message, name) for name in FIELDS[:3]})
-
-    def _on_reference(self, message: PoseReference) -> None:
-        fields = reference_fields(self, message, self.values.odom_frame)
-        self.take(seconds(message.header.stamp), Reference, fields)
 
 
 @dataclass(frozen=True)
@@ -155,7 +123,7 @@ class PoseParameters(LoopParameters, PoseTrackingParameters):
     """Of pose_controller."""
 
 
-class PoseNode(PoseTrackingNode[PoseParameters]):
+class PoseNode(ControllerNode[PoseParameters]):
     """ROS side of the polar pose law."""
 
     def __init__(self) -> None:
@@ -166,12 +134,16 @@ class PoseNode(PoseTrackingNode[PoseParameters]):
         """Which law it is."""
         return "polar"
 
+    def make_references(self) -> PoseReferences:
+        """Set points and moving references."""
+        return PoseReferences(self, self.values.odom_frame, set_points=True)
+
     def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(
             dynamics,
-            **self.tuning(),
+            **PoseTuning(values, self.robot, self.torque_limit, self.law_name).arguments(),
             settling_time=values.settling_time,
             damping=values.damping,
             wheels=wheels,

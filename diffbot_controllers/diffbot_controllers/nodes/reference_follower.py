@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nodes share that follow references, whatever they command: begin, pace and end of a run.
+"""What nodes have that follow references, whatever they command: the references, and their run.
 
-A run begins with the first state of the robot for which there is a reference. It ends after
+A ReferenceSource subscribes to references, a ReferenceInput says which one holds for a stamp. A
+ReferenceRun begins with the first state of the robot for which there is a reference. It ends after
 `duration`, or with `leave_with_reference` when nobody publishes references any more.
 """
 
@@ -9,16 +10,18 @@ from __future__ import annotations
 
 import math
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from geometry_msgs.msg import Pose2D
+
 from arc_odometry import Oddity, OddityKind
 from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
-from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter
+from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.stamps import create_wall_timer
 from pose2d_trajectories import Reference
@@ -202,67 +205,41 @@ class ReferenceParameters(CommandParameters):
     listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
 
 
-STATE_RATE = 10.0  # messages on ~/state per s of robot time
-LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+class ReferenceSource(ABC, Generic[T]):
+    """Where a node's references come from.
 
-
-R_co = TypeVar("R_co", bound=ReferenceParameters, covariant=True)
-
-
-class ReferenceFollower(CommandNode[R_co]):
-    """A node that follows references; it calls `follow` in its constructor.
+    Args:
+        node: follows them; it is connected to its robot.
+        topic: that stamped references come on.
+        advance: what a reference has become after a time, s.
 
     Attributes:
-        input: where references go.
+        input: where they go.
+        stream: full name of the topic.
     """
 
-    def follow(self, references: ReferenceInput[Any]) -> None:
-        """Begin to look who is there; the node can publish its state by now."""
-        self.input = references
-        self._start: float | None = None
-        self._newest = 0.0
-        self._ended = False
-        self._left_since: float | None = None
-        self._subscribed = False
-        self._said = ""
-        self._state_rate = RateLimit(STATE_RATE)
-        create_wall_timer(self, LOOK_PERIOD, self._look_around)
-
-    # What a subclass gives.
-
-    @abstractmethod
-    def subscribe_to_references(self) -> None:
-        """Subscribe to references, once the robot can be driven: they begin when one listens."""
-
-    @property
-    @abstractmethod
-    def stream(self) -> str:
-        """Name of the topic that stamped references come on."""
-
-    @property
-    def lone_topics(self) -> tuple[str, ...]:
-        """Names of the topics that one node alone may publish."""
-        return (self.stream,)
-
-    @property
-    @abstractmethod
-    def kept_topics(self) -> tuple[KeptTopic, ...]:
-        """Those that a report must have every message of."""
+    def __init__(
+        self,
+        node: CommandNode[ReferenceParameters],
+        topic: str,
+        advance: Callable[[T, float], T],
+    ) -> None:
+        values = node.values
+        self._node = node
+        self.stream = node.resolve_topic_name(topic)
+        self.input = ReferenceInput[T](
+            values.reference_timeout, advance, node.state_name, values.input_timeout
+        )
 
     @abstractmethod
-    def at_rest(self, reference: Any) -> bool:
+    def subscribe(self) -> None:
+        """Subscribe to `stream`: the robot can be driven, and references begin when one listens."""
+
+    @abstractmethod
+    def at_rest(self, reference: T) -> bool:
         """Whether a reference says that the robot should stand."""
 
-    @abstractmethod
-    def publish_state(self, stamp: float, phase: int, message: str) -> None:
-        """Publish `~/state`; stamp of the newest state of the robot, s."""
-
-    def on_look(self) -> None:
-        """Called every LOOK_PERIOD."""
-
-    # References.
-
-    def take(self, stamp: float | None, make: Any, values: dict[str, float]) -> None:
+    def take(self, stamp: float | None, make: Callable[..., T], values: dict[str, float]) -> None:
         """Take a reference that has come.
 
         Args:
@@ -270,53 +247,144 @@ class ReferenceFollower(CommandNode[R_co]):
             make: makes a reference of the values, or raises a ValueError that says what is wrong.
             values: fields of the message.
         """
+        reference: T | ValueError
         try:
             reference = make(**values)
         except ValueError as error:
-            self.refused += 1
+            self._node.refused += 1
             reference = ValueError(f"{error}; send another one")
         if stamp is None:
             self.input.hold(reference)
         else:
             self.input.add(stamp, reference)
-        self.resume()
+        self._node.resume()
 
-    # The run.
+
+STANDSTILL = 1e-9  # m/s and rad/s
+
+
+class PoseReferences(ReferenceSource[Reference]):
+    """Poses on `~/reference` (diffbot_msgs/PoseReference: a moving reference, stamped).
+
+    Args:
+        node: follows them.
+        frame: that they have to be in.
+        set_points: whether `~/command` (geometry_msgs/Pose2D: a set point, which lasts) counts.
+    """
+
+    def __init__(
+        self, node: CommandNode[ReferenceParameters], frame: str, set_points: bool = False
+    ) -> None:
+        super().__init__(node, "~/reference", Reference.after)
+        self._frame = frame
+        if set_points:  # one that comes early is taken
+            node.create_subscription(Pose2D, "~/command", self._on_command, 10)
+
+    def subscribe(self) -> None:
+        """Moving references."""
+        self._node.create_subscription(PoseReference, "~/reference", self._on_reference, 10)
+
+    def at_rest(self, reference: Reference) -> bool:
+        """Whether it stands."""
+        return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
+
+    def _on_command(self, message: Pose2D) -> None:
+        if self._node.count_publishers(self.stream):
+            self._node.complain(
+                f"set point left out: references come on {self.stream}; stop their publisher first"
+            )
+            return
+        self.take(None, Reference, {name: getattr(message, name) for name in FIELDS[:3]})
+
+    def _on_reference(self, message: PoseReference) -> None:
+        fields: dict[str, float] = {name: getattr(message, name) for name in FIELDS}
+        given = message.header.frame_id
+        if given not in ("", self._frame):
+            self._node.complain(
+                f"reference in frame '{given}': must be in '{self._frame}'; transform it first"
+            )
+            fields["x"] = math.nan
+        self.take(seconds(message.header.stamp), Reference, fields)
+
+
+STATE_RATE = 10.0  # messages on ~/state per s of robot time
+LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+
+
+class ReferenceRun:
+    """The run of a node that follows references: begin, pace and end.
+
+    Args:
+        node: whose run it is.
+        references: that are followed.
+        kept_topics: gives the topics that a report must have every message of.
+        publish_state: publishes `~/state`: stamp of the newest state of the robot (s), phase,
+            message.
+        lone_topics: names of topics besides the references' that one node alone may publish.
+
+    Attributes:
+        newest: stamp of the newest state of the robot, s.
+    """
+
+    def __init__(
+        self,
+        node: CommandNode[ReferenceParameters],
+        references: ReferenceSource[Any],
+        kept_topics: Callable[[], tuple[KeptTopic, ...]],
+        publish_state: Callable[[float, int, str], None],
+        lone_topics: tuple[str, ...] = (),
+    ) -> None:
+        self._node, self._values, self._references = node, node.values, references
+        self._kept_topics, self._publish_state = kept_topics, publish_state
+        self._lone_topics = (references.stream, *lone_topics)
+        self.newest = 0.0
+        self._start: float | None = None
+        self._ended = False
+        self._left_since: float | None = None
+        self._subscribed = False
+        self._said = ""
+        self._state_rate = RateLimit(STATE_RATE)
+        create_wall_timer(node, LOOK_PERIOD, self._look_around)
+
+    @property
+    def began(self) -> bool:
+        """Whether the robot has begun to be driven."""
+        return self._start is not None
 
     @property
     def elapsed(self) -> float:
         """Robot time since the robot began to be driven, s."""
-        return 0.0 if self._start is None else self._newest - self._start
+        return 0.0 if self._start is None else self.newest - self._start
+
+    # What the node has to wait for.
 
     def waits_for(self) -> str:
-        """What is missing before anything may be commanded; empty when nothing is."""
-        for topic in self.kept_topics:
-            if missing := topic.missing(self.values.listeners):
+        """Which listeners are missing before anything may be commanded; empty when none are."""
+        for topic in self._kept_topics():
+            if missing := topic.missing(self._values.listeners):
                 return missing
-        return super().waits_for()
-
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether states wait for their references."""
-        return self.values.wait_for_reference
+        return ""
 
     def has_left(self) -> str:
-        """Who of the run is gone: the simulator, or the report that the run waited for."""
-        for topic in self.kept_topics:
-            if left := topic.left_by(self.values.listeners):
+        """That the report is gone that the run waited for; empty while it is not."""
+        for topic in self._kept_topics():
+            if left := topic.left_by(self._values.listeners):
                 return left
-        return super().has_left()
+        return ""
 
-    def awaits(self, sample: Any) -> str:
-        """In lock-step: listeners that have fallen behind, and the reference for the stamp."""
-        if not self.values.wait_for_reference:
+    def awaits(self, stamp: float) -> str:
+        """In lock-step: listeners that have fallen behind, and the reference for a stamp, s."""
+        if not self._values.wait_for_reference:
             return ""
-        for topic in self.kept_topics:
+        for topic in self._kept_topics():
             if behind := topic.holds():
                 return behind
-        if self.input.reaches(sample.stamp):
+        if self._references.input.reaches(stamp):
             return ""
-        return f"no reference for the {self.state_name} of {sample.stamp:.3f} s on {self.stream}"
+        name, stream = self._node.state_name, self._references.stream
+        return f"no reference for the {name} of {stamp:.3f} s on {stream}"
+
+    # Its time.
 
     def advance_to(self, stamp: float, oddity: Oddity | None) -> None:
         """Take the time of a sample, s.
@@ -325,12 +393,12 @@ class ReferenceFollower(CommandNode[R_co]):
             ValueError: the sample is odd, and to be refused.
         """
         if oddity is not None and oddity.kind is OddityKind.RESET and self._start is not None:
-            self._start += stamp - self._newest
+            self._start += stamp - self.newest
         if oddity is None or oddity.kind is not OddityKind.LATE:
-            self._newest = stamp
+            self.newest = stamp
         if oddity is not None:
-            if oddity.kind is OddityKind.RESTART and not self.loop.clock.is_simulated:
-                self.loop.output.stop(oddity.text)
+            if oddity.kind is OddityKind.RESTART and not self._node.loop.clock.is_simulated:
+                self._node.loop.output.stop(oddity.text)
             raise ValueError(oddity.text)
 
     def begin(self, stamp: float) -> bool:
@@ -343,7 +411,7 @@ class ReferenceFollower(CommandNode[R_co]):
     def ends_now(self) -> bool:
         """Whether the `duration` is over; the node then ends."""
         # A rounding error of the stamps must not add a control period.
-        over = 0.0 < self.values.duration <= self.elapsed + 1e-6
+        over = 0.0 < self._values.duration <= self.elapsed + 1e-6
         if over:
             self._end(ControllerState.DONE, 0, "")
         return over
@@ -352,11 +420,11 @@ class ReferenceFollower(CommandNode[R_co]):
         """Publish now and then that the robot is driven."""
         if self._start is not None and self._state_rate.due(stamp):
             self._said = ""
-            self.publish_state(self._newest, ControllerState.DRIVING, "")
+            self._publish_state(self.newest, ControllerState.DRIVING, "")
 
     def crowd(self, topic: str) -> str:
         """What is wrong where more than one node publishes a topic; empty where none does."""
-        if self.count_publishers(topic) <= 1:
+        if self._node.count_publishers(topic) <= 1:
             return ""
         return (
             f"more than one node publishes {topic}; stop all but one (a node that was killed "
@@ -367,30 +435,32 @@ class ReferenceFollower(CommandNode[R_co]):
 
     def _look_around(self) -> None:
         """Say what is waited for, and notice when the reference has left."""
-        if self.exit_code is not None:
+        node = self._node
+        if node.exit_code is not None:
             return
-        self.on_look()
-        if not self._subscribed and not self.waits_for():
+        if not self._subscribed and not node.waits_for():
             self._subscribed = True
-            self.subscribe_to_references()
-        for topic in self.lone_topics:
+            self._references.subscribe()
+        for topic in self._lone_topics:
             if crowd := self.crowd(topic):
-                self.complain(crowd)
-        if self._start is None or self.stopped_by:
+                node.complain(crowd)
+        if self._start is None or node.stopped_by:
             self._publish_waiting()
-        if self._start is not None and self.values.leave_with_reference and self._reference_left():
+        if self.began and self._values.leave_with_reference and self._reference_left():
             self._end_without_reference()
 
     def _publish_waiting(self) -> None:
-        text = self.stopped_by or self.waits_for() or "a reference"
+        text = self._node.stopped_by or self._node.waits_for() or "a reference"
         if text != self._said:
             self._said = text
-            self.publish_state(self._newest, ControllerState.WAITING, text)
+            self._publish_state(self.newest, ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
         """Whether nobody has published references for two looks, though more are needed."""
-        needed = self._lacks_reference() if self.values.wait_for_reference else self.input.is_stream
-        if self.count_publishers(self.stream) or not needed:
+        references = self._references
+        in_lock_step = self._values.wait_for_reference
+        needed = self._lacks_reference() if in_lock_step else references.input.is_stream
+        if self._node.count_publishers(references.stream) or not needed:
             self._left_since = None
         elif self._left_since is None:
             self._left_since = time.monotonic()
@@ -398,11 +468,12 @@ class ReferenceFollower(CommandNode[R_co]):
 
     def _lacks_reference(self) -> bool:
         """Whether a sample waits for its reference; it may wait for something else."""
-        return self.pending is not None and not self.input.reaches(self.pending.stamp)
+        pending = self._node.pending
+        return pending is not None and not self._references.input.reaches(pending.stamp)
 
     def _end_without_reference(self) -> None:
-        newest = self.input.newest
-        if not isinstance(newest, ValueError) and self.at_rest(newest):
+        newest = self._references.input.newest
+        if not isinstance(newest, ValueError) and self._references.at_rest(newest):
             self._end(ControllerState.DONE, 0, "")
             return
         self._end(
@@ -411,38 +482,20 @@ class ReferenceFollower(CommandNode[R_co]):
 
     def _end(self, phase: int, exit_code: int, message: str) -> None:
         self._ended = True
-        self.finish(exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time")
-        self.publish_state(self._newest, phase, message)
+        self._node.finish(
+            exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time"
+        )
+        self._publish_state(self.newest, phase, message)
 
     def close(self) -> None:
-        """On every way out: zero first, then say why."""
-        super().close()
+        """On every way out, after zero has gone out: say why, and wait until all have heard it."""
+        node = self._node
         if not self._ended:
-            words = self.last_words or "interrupted"
-            self.publish_state(self._newest, ControllerState.STOPPED, words)
-        patience = HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE
-        for topic in self.kept_topics:
+            words = node.last_words or "interrupted"
+            self._publish_state(self.newest, ControllerState.STOPPED, words)
+        patience = HURRIED_PATIENCE if node.exit_code is None else LAST_PATIENCE
+        for topic in self._kept_topics():
             topic.await_readers(patience)
-        for publisher in self.publishers:
-            if publisher.topic_name == self.resolve_topic_name("~/state"):
-                self.await_arrival(publisher)
-
-
-STANDSTILL = 1e-9  # m/s and rad/s
-
-
-def reference_fields(
-    node: CommandNode[CommandParameters], message: PoseReference, frame: str
-) -> dict[str, Any]:
-    """Arguments of Reference; not a number, with a complaint, for one in another frame."""
-    fields: dict[str, Any] = {name: getattr(message, name) for name in FIELDS}
-    given = message.header.frame_id
-    if given not in ("", frame):
-        node.complain(f"reference in frame '{given}': must be in '{frame}'; transform it first")
-        fields["x"] = math.nan
-    return fields
-
-
-def at_rest(reference: Reference) -> bool:
-    """Whether a reference stands."""
-    return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
+        for publisher in node.publishers:
+            if publisher.topic_name == node.resolve_topic_name("~/state"):
+                node.await_arrival(publisher)

@@ -24,11 +24,9 @@ from nav_msgs.msg import Odometry
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_messages import heading
 from diffbot_controllers.nodes.reference_follower import (
-    ReferenceFollower,
-    ReferenceInput,
+    PoseReferences,
     ReferenceParameters,
-    at_rest,
-    reference_fields,
+    ReferenceRun,
 )
 from diffbot_controllers.parameter_file import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPair
@@ -46,19 +44,13 @@ from diffbot_controllers.velocity_tracking.odometry_checks import (
 from diffbot_description import Sigma
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
-from diffbot_msgs.msg import (
-    ControllerState,
-    PoseReference,
-    VelocityParameters,
-    VelocityTrackingStatus,
-)
+from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import (
     CommandNode,
     KeptTopic,
     PairLimiter,
     RobotInterface,
     parameter,
-    seconds,
     to_stamp,
 )
 from diffbot_node.stopping import LATCHED
@@ -365,8 +357,12 @@ class VelocityInterface(RobotInterface):
         return message
 
 
-class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
+class VelocityTrackingNode(CommandNode[TrackingParameters]):
     """ROS side of the tracker.
+
+    Attributes:
+        references: that it follows.
+        run: its run.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
@@ -383,56 +379,52 @@ class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
         self._continuity = PoseContinuity(fastest(values, self._known))
         self._reference: Reference | None = None  # that the tracker was asked with
         self._answered: float | None = None  # stamp, s
-        self._frame = ""
         self._telemetry = TrackingTelemetry(self, values.odom_frame, self._settings)
         state = self._telemetry.state
         state.duration, state.law = values.duration, self.law_name
         state.parameters_source = values.parameters
         limits = self._settings.limits
         self.connect(VelocityInterface(limits, values.odom_frame, values.stamped))
-        self.follow(
-            ReferenceInput(
-                values.reference_timeout, Reference.after, self.state_name, values.input_timeout
-            )
+        self._odom = self.resolve_topic_name("odom")
+        self.references = PoseReferences(self, values.odom_frame)
+        # Of two who publish odometry, the poses would take turns.
+        self.run = ReferenceRun(
+            self,
+            self.references,
+            lambda: (self._telemetry.status_topic,),
+            self.publish_state,
+            lone_topics=(self._odom,),
         )
 
-    # References.
+    # The loop.
+
+    def waits_for(self) -> str:
+        """What is missing before anything may be commanded; empty when nothing is."""
+        return self.run.waits_for() or super().waits_for()
+
+    def has_left(self) -> str:
+        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        return self.run.has_left() or super().has_left()
 
     @property
-    def stream(self) -> str:
-        """Name of the topic of references."""
-        return self.resolve_topic_name("~/reference")
+    def in_lock_step(self) -> bool:
+        """Whether states wait for their references."""
+        return self.values.wait_for_reference
 
-    @property
-    def lone_topics(self) -> tuple[str, ...]:
-        """References, and odometry: the poses of two would take turns."""
-        return (self.stream, self.resolve_topic_name("odom"))
+    def awaits(self, sample: OdometrySample) -> str:
+        """In lock-step: the reference for the sample's stamp."""
+        return self.run.awaits(sample.stamp)
 
     def held_by(self) -> str:
         """A second node that publishes odometry, where nobody says who has sent what."""
-        alone = self.loop.states.knows_senders or not (
-            crowd := self.crowd(self.resolve_topic_name("odom"))
-        )
-        return super().held_by() or ("" if alone else crowd)
+        if self.loop.states.knows_senders:
+            return ""
+        return self.run.crowd(self._odom)
 
-    @property
-    def kept_topics(self) -> tuple[KeptTopic, ...]:
-        """`~/status`."""
-        return (self._telemetry.status_topic,)
-
-    def subscribe_to_references(self) -> None:
-        """Moving references."""
-        self.create_subscription(PoseReference, "~/reference", self._on_reference, 10)
-
-    def at_rest(self, reference: Reference) -> bool:
-        """Whether the reference stands."""
-        return at_rest(reference)
-
-    def _on_reference(self, message: PoseReference) -> None:
-        stamp = seconds(message.header.stamp)
-        self.take(stamp, Reference, reference_fields(self, message, self.values.odom_frame))
-
-    # The loop.
+    def close(self) -> None:
+        """On every way out: zero first, then say why."""
+        super().close()
+        self.run.close()
 
     @property
     def law_name(self) -> str:
@@ -442,15 +434,15 @@ class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
     def on_sample(self, sample: OdometrySample) -> Velocity:
         """The tracker's command for the sample; zero until a reference has come."""
         self._reference = None
-        self.advance_to(sample.stamp, self._stamps.check(sample.stamp))
+        self.run.advance_to(sample.stamp, self._stamps.check(sample.stamp))
         self._continuity.check(sample.stamp, sample.pose)
-        reference = self.input.at(sample.stamp)
+        reference = self.references.input.at(sample.stamp)
         if reference is None:
             self.on_silence()
             return REST
-        if self.begin(sample.stamp):
+        if self.run.begin(sample.stamp):
             self._say_how()
-        if self.ends_now():
+        if self.run.ends_now():
             return REST
         command = self._tracker.update(
             sample.stamp, reference, sample.pose, sample.velocity, self.commanded
@@ -486,7 +478,7 @@ class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
                 step,
             )
         self._answered = sample.stamp
-        self.tell_state(sample.stamp)
+        self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: OdometrySample) -> None:
         """The tracker starts anew after an interruption."""
@@ -494,7 +486,7 @@ class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
 
     def on_stopped(self, sample: OdometrySample) -> None:
         """The tracker starts anew once it is enabled again."""
-        self._newest = sample.stamp
+        self.run.newest = sample.stamp
         self._stamps.check(sample.stamp)
         with suppress(ValueError):  # it may be carried away, and put down long before
             self._continuity.check(sample.stamp, sample.pose)
@@ -525,7 +517,7 @@ class VelocityTrackingNode(ReferenceFollower[TrackingParameters]):
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """What the node is doing, with the parameters in use."""
         state = self._telemetry.state
-        state.elapsed, state.refused = self.elapsed, self.refused
+        state.elapsed, state.refused = self.run.elapsed, self.refused
         self._telemetry.publish_state(
             stamp,
             phase,
