@@ -3,7 +3,7 @@
 
 from arc_odometry.geometry import REST, Arc, Pose, Velocity, WheelGeometry, sinc, sinc_derivative
 from arc_odometry.joints import EncoderJumpError, JointReader, JointSample
-from arc_odometry.odometry import DiffOdometry, JointOdometry, Oddity, OddityKind
+from arc_odometry.odometry import Anomaly, AnomalyKind, DiffOdometry, JointOdometry
 
 __all__ = [
     "REST",
@@ -13,8 +13,8 @@ __all__ = [
     "JointOdometry",
     "JointReader",
     "JointSample",
-    "Oddity",
-    "OddityKind",
+    "Anomaly",
+    "AnomalyKind",
     "Pose",
     "Velocity",
     "WheelGeometry",

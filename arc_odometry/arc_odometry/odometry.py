@@ -369,7 +369,7 @@ LONGEST_GAP = 0.5  # s of the stamps, default
 NEAR_ZERO = 0.05
 
 
-class OddityKind(str, Enum):
+class AnomalyKind(str, Enum):
     """What may be odd about the stamp or the values of a sample."""
 
     JUMP = "jump"
@@ -380,7 +380,7 @@ class OddityKind(str, Enum):
     RESTART = "restart"
 
 
-class Oddity(NamedTuple):
+class Anomaly(NamedTuple):
     """What was wrong with a sample that was not refused.
 
     Attributes:
@@ -388,7 +388,7 @@ class Oddity(NamedTuple):
         text: a sentence with the values, the limit, what was done, and what to look at.
     """
 
-    kind: OddityKind
+    kind: AnomalyKind
     text: str
 
 
@@ -415,7 +415,7 @@ class JointOdometry:
         self._home = odometry.pose if reset_on_time_jump else None
         self._late = False
 
-    def update(self, sample: JointSample) -> Oddity | None:
+    def update(self, sample: JointSample) -> Anomaly | None:
         """Take in a sample; returns what was odd about it, None where nothing was.
 
         - An encoder jump, or a reset of time: the sample is a new beginning, the pose stays.
@@ -440,8 +440,8 @@ class JointOdometry:
         if sample.stamp - last > self._longest_gap and self._counts_anew(sample):
             before = tuple(round(angle, 3) for angle in self.odometry.angles)
             self._begin_anew(sample)
-            return Oddity(
-                OddityKind.RESTART,
+            return Anomaly(
+                AnomalyKind.RESTART,
                 f"the wheels' angles begin at 0 again, after {before} rad and "
                 f"{sample.stamp - last:.3f} s without a joint state: the robot's driver was "
                 "started anew; the pose stays, whatever way the robot went in between",
@@ -451,10 +451,10 @@ class JointOdometry:
         except EncoderJumpError as error:
             self._begin_anew(sample)
             text = f"{error}; the pose stays and goes on from the new angles"
-            return Oddity(OddityKind.JUMP, text)
+            return Anomaly(AnomalyKind.JUMP, text)
         if sample.stamp - last > self._longest_gap:
-            return Oddity(
-                OddityKind.GAP,
+            return Anomaly(
+                AnomalyKind.GAP,
                 f"no joint state for {sample.stamp - last:.3f} s, limit {self._longest_gap:g} s: "
                 "the way in between is taken for one arc; check the driver",
             )
@@ -472,20 +472,20 @@ class JointOdometry:
         self.odometry.restart()
         self._feed(sample)
 
-    def _same_stamp(self, sample: JointSample) -> Oddity | None:
+    def _same_stamp(self, sample: JointSample) -> Anomaly | None:
         if sample.position == self.odometry.angles:
             return None  # said again, as simulators do while they wait
-        return Oddity(
-            OddityKind.STAMP,
+        return Anomaly(
+            AnomalyKind.STAMP,
             f"joint state with other angles and the same stamp {sample.stamp:.3f} s left out: "
             "every joint state must have its own time; check the driver",
         )
 
-    def _earlier(self, sample: JointSample, last: float) -> Oddity | None:
+    def _earlier(self, sample: JointSample, last: float) -> Anomaly | None:
         went = f"stamp {sample.stamp:.3f} s after {last:.3f} s"
         if not self._late:
             self._late = True
-            return Oddity(OddityKind.LATE, f"{went}: late joint state left out")
+            return Anomaly(AnomalyKind.LATE, f"{went}: late joint state left out")
         self._late = False
         self._begin_anew(sample)
         if self._home is None:
@@ -493,4 +493,4 @@ class JointOdometry:
         else:
             self.odometry.set_pose(self._home)
             done = f"the pose is back at {tuple(self._home)} (m, m, rad)"
-        return Oddity(OddityKind.RESET, f"{went}: time was reset; {done}")
+        return Anomaly(AnomalyKind.RESET, f"{went}: time was reset; {done}")

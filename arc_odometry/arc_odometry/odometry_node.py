@@ -189,9 +189,9 @@ class OdometryNode(Node):
             sample = self._reader.read(time, message.name, message.position, (), ())
             if apart := self._reader.disagreement:
                 self._complain("disagreement", apart)
-            oddity = self._samples.update(sample)
-            if oddity is not None:
-                self._complain(*oddity)
+            anomaly = self._samples.update(sample)
+            if anomaly is not None:
+                self._complain(*anomaly)
         except ValueError as error:
             self._complain("refused", f"joint state refused: {error}")
         # What was refused or left out leaves the time as it was.

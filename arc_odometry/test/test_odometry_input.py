@@ -139,9 +139,9 @@ class Samples:
         self.joints = JointOdometry(self.odometry, **options)
 
     def say(self, stamp, angle):
-        """Kind of the oddity, empty where nothing was odd."""
-        oddity = self.joints.update(JointSample(stamp, (angle, angle), (0.0, 0.0), (0.0, 0.0)))
-        return oddity.kind if oddity else ""
+        """Kind of the anomaly, empty where nothing was odd."""
+        anomaly = self.joints.update(JointSample(stamp, (angle, angle), (0.0, 0.0), (0.0, 0.0)))
+        return anomaly.kind if anomaly else ""
 
     @property
     def x(self):
@@ -189,8 +189,8 @@ def test_a_gap_is_reported_and_counted():
 def test_encoders_that_begin_at_0_after_a_gap_are_no_way(last, said):
     """A driver was started anew: 40 rad back would be a way of 4 m. Below 0.1 rad it may be one."""
     samples = Samples(longest_gap=0.5)
-    oddities = [samples.say(*s) for s in ((1.0, last - 0.01), (1.01, last), (12.0, 0.0))]
-    assert oddities == ["", "", said]
+    anomalies = [samples.say(*s) for s in ((1.0, last - 0.01), (1.01, last), (12.0, 0.0))]
+    assert anomalies == ["", "", said]
     before = 0.001 if said == "restart" else 0.1 * (0.01 - last)
     assert samples.x == pytest.approx(before)
     assert samples.say(12.01, 0.02) == ""

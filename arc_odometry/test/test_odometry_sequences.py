@@ -113,16 +113,16 @@ def test_troubles_leave_the_pose_where_the_good_samples_alone_put_it(plan, seed,
     for number, message in enumerate(messages(angles, kinds, start, span)):
         before = numbers(troubled.odometry)
         try:
-            oddity = troubled.update(message.sample)
+            anomaly = troubled.update(message.sample)
         except ValueError as error:
             assert not message.is_good and "finite" in str(error)
-            oddity = "refused"
+            anomaly = "refused"
         if message.is_good:
-            jumped = oddity is not None and oddity.kind == "jump"
+            jumped = anomaly is not None and anomaly.kind == "jump"
             if jumped:  # both ways of a jump are lost, the one in between too
                 alone.odometry.restart()
             alone.update(message.sample)
-            assert oddity is None or jumped
+            assert anomaly is None or jumped
         else:
             left_out += 1
             assert numbers(troubled.odometry)[:3] == before[:3]  # the pose has not moved
@@ -183,11 +183,11 @@ def test_resets_of_time_never_move_the_robot(plan, seed, home, cuts):
         if k in cuts:
             offset -= 1000.0
         before = joints.odometry.pose
-        oddity = joints.update(sample(offset + k * PERIOD, reading))
-        if oddity is not None and oddity.kind == "reset":
+        anomaly = joints.update(sample(offset + k * PERIOD, reading))
+        if anomaly is not None and anomaly.kind == "reset":
             resets += 1
             assert joints.odometry.pose == ((0.0, 0.0, 0.0) if home else before)
-        elif oddity is not None:
-            assert oddity.kind == "late" and joints.odometry.pose == before
+        elif anomaly is not None:
+            assert anomaly.kind == "late" and joints.odometry.pose == before
     check(joints.odometry)
     assert resets == len({cut for cut in cuts if cut + 1 not in cuts and cut < LENGTH - 1})

@@ -53,7 +53,7 @@ def test_odd_samples_give_no_state_and_say_why(second, kind):
     feedback.update(sample(1.0, 0.0, 0.0), (0.0, 0.0))
     reading = feedback.update(second, (0.0, 0.0))
     assert reading.state is None
-    assert reading.oddity.kind == kind
+    assert reading.anomaly.kind == kind
     later = second.stamp + 1.0  # whatever it was, it goes on
     feedback.update(sample(later, *second.position), (0.0, 0.0))
     assert feedback.update(sample(later + 0.01, *second.position), (0.0, 0.0)).state is not None

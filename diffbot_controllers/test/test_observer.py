@@ -215,7 +215,7 @@ def test_it_foretells_the_motion_one_delay_ahead(delay):
                 worst = np.maximum(worst, np.abs(np.subtract(foretold[now], engine.pose())))
         odometry.update((k + 1) * PERIOD, engine.wheel_angles())
         state = State(odometry.pose, odometry.velocity, torque)
-        motion = observer.ahead(observer.motion(state, PERIOD))
+        motion = observer.predicted(observer.motion(state, PERIOD))
         foretold[2 * (k + 1) + round(delay / step)] = motion.pose
     assert worst[:2].max() < 2e-4 and worst[2] < 2e-3
 
@@ -240,7 +240,7 @@ def foretold(periods, delay=0.02, commands=(0.2, 0.4)):
             v += a * period / steps
         time += period
         state = State(Pose(0.0, 0.0, 0.0), Velocity(way / period, 0.0), (torque, torque))
-        velocities.append(observer.ahead(observer.motion(state, period)).velocity.v)
+        velocities.append(observer.predicted(observer.motion(state, period)).velocity.v)
         assert v >= before
     return time, velocities
 
@@ -267,7 +267,7 @@ def test_it_stays_finite_whatever_the_encoders_and_torques_say(means, torques, c
     for k, mean in enumerate(means):
         torque = torques[k % len(torques)], torques[(k + 1) % len(torques)]
         state = State(Pose(0.0, 0.0, 0.0), Velocity(*mean), torque)
-        motion = observer.ahead(observer.motion(state, 0.005 + 0.01 * (k % 3)))
+        motion = observer.predicted(observer.motion(state, 0.005 + 0.01 * (k % 3)))
         assert all(map(math.isfinite, (*motion.pose, *motion.velocity, *motion.bias)))
         assert abs(motion.bias.v) <= LARGEST_BIAS * 2.0 * ROBOT.limits.traction * ROBOT_K.k7
     assert abs(motion.velocity.v) < 10.0

@@ -190,6 +190,23 @@ def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
     return p / max(times)
 
 
+def _fault(
+    axes: tuple[LoopAxis, ...], p: float, period: float, feedforward: float, margin: float
+) -> str | None:
+    """Which condition of this module these gains break; None: none. Arguments as of `design`."""
+    i = integral_gain(axes, p)
+    for axis in axes:
+        found = margins(axis, p, i, period)
+        if found.phase < margin:
+            return f"the phase margin of {margin:g} degrees"
+        if found.gain < GAIN_MARGIN:
+            return f"the gain margin of {GAIN_MARGIN:g}"
+    for axis in axes:
+        if linear_step(axis, p, i, feedforward, period).max() > 1.0 + MOST_OVERSHOOT:
+            return f"the overshoot of {100.0 * MOST_OVERSHOOT:g} %"
+    return None
+
+
 def design(
     axes: tuple[LoopAxis, ...],
     period: float,
@@ -216,17 +233,7 @@ def design(
         )
 
     def fault(p: float) -> str | None:
-        i = integral_gain(axes, p)
-        for axis in axes:
-            found = margins(axis, p, i, period)
-            if found.phase < margin:
-                return f"the phase margin of {margin:g} degrees"
-            if found.gain < GAIN_MARGIN:
-                return f"the gain margin of {GAIN_MARGIN:g}"
-        for axis in axes:
-            if linear_step(axis, p, i, feedforward, period).max() > 1.0 + MOST_OVERSHOOT:
-                return f"the overshoot of {100.0 * MOST_OVERSHOOT:g} %"
-        return None
+        return _fault(axes, p, period, feedforward, margin)
 
     high = 4.0 * max(axis.inertia for axis in axes) / period
     low = 1e-6 * high

@@ -263,8 +263,8 @@ class Identification:
         self._driven.interrupt()
         self._held_out.interrupt()
         self._check_step.values(sample)
-        if (oddity := self._odometry.update(sample)) is not None:
-            raise ValueError(oddity.text)
+        if (anomaly := self._odometry.update(sample)) is not None:
+            raise ValueError(anomaly.text)
 
     def _count(self, stamp: float) -> None:
         """Let the time of the run go on to a stamp, s."""
@@ -281,7 +281,7 @@ class Identification:
         self._look_due = False
         # An absurd angle can look like a wrap to the odometry.
         self._check_step.values(sample)
-        oddity = self._odometry.update(sample)
+        anomaly = self._odometry.update(sample)
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING
@@ -291,8 +291,8 @@ class Identification:
             self._check_step.follows(sample)
             if self.phase is Phase.VERIFYING:
                 self._held_out.add(sample)
-        if oddity is not None:
-            raise ValueError(oddity.text)
+        if anomaly is not None:
+            raise ValueError(anomaly.text)
 
     def stop(self, problem: str) -> None:
         """End the run early, unless it has ended."""

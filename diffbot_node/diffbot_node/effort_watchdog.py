@@ -19,7 +19,7 @@ ZERO: Pair = (0.0, 0.0)
 NEAR_ZERO = 0.05
 
 
-class Passage(Enum):
+class WatchdogState(Enum):
     """What becomes of commands."""
 
     WAITING = "waiting"  # none has come yet
@@ -63,7 +63,7 @@ class EffortWatchdog:
         self._limit, self._rate, self._timeout, self._jitter = limit, rate, timeout, jitter
         self._near = NEAR_ZERO * limit
         self.passed = ZERO
-        self.state = Passage.WAITING
+        self.state = WatchdogState.WAITING
         self.reason = "no command has come yet; start a controller"
         self.trips = 0
         self._held = ""
@@ -86,27 +86,27 @@ class EffortWatchdog:
         self._newest = now
         why = self._held or unfit or self._unfit(values)
         if not why and self._from_zero_only and max(map(abs, values)) > self._near:
-            if self.state is Passage.TRIPPED:
+            if self.state is WatchdogState.TRIPPED:
                 return ZERO  # what made it trip is still the reason to know
             why = f"torque {list(values)} N m comes first; restart or enable its sender"
         why = why or self._too_fast(values, elapsed)
         if why:
             return self._trip(why)
         self.passed = (values[0], values[1])
-        self.state, self.reason, self._from_zero_only = Passage.PASSING, "", False
+        self.state, self.reason, self._from_zero_only = WatchdogState.PASSING, "", False
         return self.passed
 
     @property
     def holds(self) -> bool:
         """Whether commands that are far from zero do not pass, though they come."""
-        return self.state is Passage.TRIPPED
+        return self.state is WatchdogState.TRIPPED
 
     def look(self, now: float) -> Pair | None:
         """Zero when commands have just stopped; else None. To be called every 10 ms or so.
 
         A clock that was set back hides how old the last command is: that counts as old.
         """
-        if self.state is not Passage.PASSING:
+        if self.state is not WatchdogState.PASSING:
             return None
         if self._newest == 0.0:
             self._newest = now  # no clock was heard when it came: its age begins now
@@ -117,7 +117,7 @@ class EffortWatchdog:
         if self.passed != ZERO:
             self._from_zero_only = True
             self.trips += 1
-        self.state, self.passed = Passage.SILENT, ZERO
+        self.state, self.passed = WatchdogState.SILENT, ZERO
         self.reason = (
             f"no command for {age:.3f} s, limit {self._timeout:g} s: zero torque; see why the "
             "controller stopped"
@@ -131,8 +131,8 @@ class EffortWatchdog:
         return self._trip(why) if is_new else None
 
     def _trip(self, why: str) -> Pair:
-        self.trips += self.state is not Passage.TRIPPED
-        self.state, self.passed, self._from_zero_only = Passage.TRIPPED, ZERO, True
+        self.trips += self.state is not WatchdogState.TRIPPED
+        self.state, self.passed, self._from_zero_only = WatchdogState.TRIPPED, ZERO, True
         self.reason = f"{why}; zero torque until commands begin within {self._near:g} N m of zero"
         return ZERO
 

@@ -24,7 +24,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
-from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, Passage
+from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.own_run import OwnRun
 from diffbot_node.parameters import RobotParameters, declare, parameter
 from diffbot_node.presence import Presence, Takers
@@ -38,10 +38,10 @@ LOOK_PERIOD = 0.01  # s of wall time
 REPORT_PERIOD = 1.0
 LEAST_PERIOD = 0.1
 LEVELS = {
-    Passage.WAITING: DiagnosticStatus.WARN,
-    Passage.PASSING: DiagnosticStatus.OK,
-    Passage.SILENT: DiagnosticStatus.STALE,
-    Passage.TRIPPED: DiagnosticStatus.ERROR,
+    WatchdogState.WAITING: DiagnosticStatus.WARN,
+    WatchdogState.PASSING: DiagnosticStatus.OK,
+    WatchdogState.SILENT: DiagnosticStatus.STALE,
+    WatchdogState.TRIPPED: DiagnosticStatus.ERROR,
 }
 
 
@@ -179,7 +179,7 @@ class EffortWatchdogNode(Node):
         watchdog, since = self.watchdog, time.monotonic() - self._reported
         state, reason = watchdog.state, watchdog.reason
         if self._commands is None:
-            state = Passage.WAITING
+            state = WatchdogState.WAITING
             reason = f"nobody subscribes to {self._wheels.topic_name}: start the wheels' driver"
         if watchdog.trips != self._trips and self._complaints.due(watchdog.reason):
             self.get_logger().error(watchdog.reason)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffbot_node
-from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Passage
+from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, WatchdogState
 
 LIMIT, RATE, TIMEOUT, JITTER = 5.0, 100.0, 0.1, 0.02
 PERIOD = 0.01
@@ -51,8 +51,8 @@ def test_nothing_but_the_command_or_zero_and_never_beyond_the_limit(sequence):
         if not 0.0 <= now - newest <= TIMEOUT:
             assert wheels == ZERO
         assert subject.passed == wheels
-        assert (subject.reason == "") == (subject.state is Passage.PASSING)
-        assert wheels == ZERO or subject.state is Passage.PASSING
+        assert (subject.reason == "") == (subject.state is WatchdogState.PASSING)
+        assert wheels == ZERO or subject.state is WatchdogState.PASSING
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 0.05), st.floats(-6.0, 6.0)), max_size=20))
@@ -107,7 +107,7 @@ def test_an_unfit_command_becomes_zero_and_says_why(values, says):
     subject = driving()
     assert subject.command(10.01, values) == ZERO
     assert says in subject.reason and "until commands begin within 0.25 N m" in subject.reason
-    assert (subject.state, subject.trips, subject.passed) == (Passage.TRIPPED, 1, ZERO)
+    assert (subject.state, subject.trips, subject.passed) == (WatchdogState.TRIPPED, 1, ZERO)
 
 
 def test_after_a_trip_commands_pass_from_near_zero_on():
@@ -118,7 +118,7 @@ def test_after_a_trip_commands_pass_from_near_zero_on():
     assert subject.command(10.03, (-0.2500001, 0.2)) == ZERO
     assert (subject.reason, subject.trips) == (reason, 1)
     assert subject.command(10.04, (0.25, -0.25)) == (0.25, -0.25)
-    assert (subject.reason, subject.state) == ("", Passage.PASSING)
+    assert (subject.reason, subject.state) == ("", WatchdogState.PASSING)
     assert subject.command(10.05, (1.2, -1.2)) == (1.2, -1.2)
 
 
@@ -138,7 +138,7 @@ def test_who_begins_beyond_near_zero_is_told_so():
     assert "no command has come yet; start a controller" in subject.reason
     assert subject.command(10.0, (0.3, 0.0)) == ZERO
     assert "torque [0.3, 0.0] N m comes first" in subject.reason
-    assert (subject.state, subject.trips) == (Passage.TRIPPED, 1)
+    assert (subject.state, subject.trips) == (WatchdogState.TRIPPED, 1)
 
 
 def test_silence_ends_a_torque_at_the_timeout_and_needs_a_new_beginning():
@@ -146,11 +146,11 @@ def test_silence_ends_a_torque_at_the_timeout_and_needs_a_new_beginning():
     assert subject.look(10.0) is None
     assert subject.look(10.0625) is None and subject.passed == (0.2, 0.2)
     assert subject.look(10.0 + TIMEOUT + 1e-6) == ZERO
-    assert (subject.state, subject.trips, subject.passed) == (Passage.SILENT, 1, ZERO)
+    assert (subject.state, subject.trips, subject.passed) == (WatchdogState.SILENT, 1, ZERO)
     assert "no command for 0.100 s, limit 0.1 s" in subject.reason
     assert subject.look(10.3) is None  # said once
     assert subject.command(10.4, (0.3, 0.3)) == ZERO
-    assert (subject.state, subject.trips) == (Passage.TRIPPED, 2)
+    assert (subject.state, subject.trips) == (WatchdogState.TRIPPED, 2)
     assert subject.command(10.41, (0.1, 0.0)) == (0.1, 0.0)
 
 
@@ -172,10 +172,10 @@ def test_after_a_zero_of_its_own_a_controller_may_be_silent_and_go_on():
     subject.command(10.0, (0.2, 0.2))
     subject.command(10.01, ZERO)
     assert subject.look(10.2) == ZERO
-    assert (subject.state, subject.trips) == (Passage.SILENT, 0)
+    assert (subject.state, subject.trips) == (WatchdogState.SILENT, 0)
     # Up to what the rate allows in the timeout, however long the silence was.
     assert subject.command(99.0, (4.9, 0.0)) == (4.9, 0.0)
-    assert subject.state is Passage.PASSING
+    assert subject.state is WatchdogState.PASSING
 
 
 def test_the_time_of_silence_saves_up_to_the_timeout():
@@ -260,10 +260,10 @@ def test_it_tells_that_it_holds_as_long_as_commands_do_not_pass():
 
 def test_who_holds_lets_nothing_pass_until_they_let_go():
     subject = driving()
-    assert subject.hold("") is None and subject.state is Passage.PASSING
+    assert subject.hold("") is None and subject.state is WatchdogState.PASSING
     assert subject.hold("stop") == ZERO
     assert subject.hold("stop") is None  # said once
-    assert (subject.state, subject.trips) == (Passage.TRIPPED, 1)
+    assert (subject.state, subject.trips) == (WatchdogState.TRIPPED, 1)
     assert subject.command(10.01, (0.1, 0.1)) == ZERO
     assert subject.reason.startswith("stop; zero torque")
     assert subject.hold("") is None

@@ -141,13 +141,13 @@ def test_commands_that_come_together_are_early_by_their_period():
 KILLED = """
 import sys, time
 from faults.process_nodes import NODES
-from faults import process_nursery
+from faults import process_server
 from pathlib import Path
-process_nursery.PRELOADED = ()  # cheaper for one node
+process_server.PRELOADED = ()  # cheaper for one node
 if __name__ == "__main__":
     spec = NODES["trajectory_publisher"]
     words, log = spec.words("t", ()), Path(sys.argv[1])
-    process = process_nursery.NodeProcess(spec.module, spec.executable, words, {}, log)
+    process = process_server.NodeProcess(spec.module, spec.executable, words, {}, log)
     print(process.number, flush=True)
     time.sleep(60.0)
 """

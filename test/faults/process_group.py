@@ -15,8 +15,8 @@ from pathlib import Path
 
 from diffbot_bringup import domains
 from faults.process_nodes import NodeSpec
-from faults.process_nursery import NodeProcess
 from faults.process_priority import urgent
+from faults.process_server import NodeProcess
 
 PATIENCE = 15.0  # s of wall time for anything that has to happen; a hang ends the row
 

@@ -167,7 +167,7 @@ class VelocityServo:
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
         torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
         limit = self.limits.torque
-        return drivetrain.gradual(limit_torque(torque, limit), limit, dt)
+        return drivetrain.slew_limited(limit_torque(torque, limit), limit, dt)
 
 
 class Mode(str, Enum):

@@ -86,7 +86,7 @@ class BlockBackstepping:
         acceleration = within_each(unbounded, -most, most)
         wanted = self._drivetrain.torque(u, eta, acceleration, unbounded, dt)
         limited = _limited(wanted, limits.torque)
-        limited = self._drivetrain.gradual(limited, limits.torque, dt)
+        limited = self._drivetrain.slew_limited(limited, limits.torque, dt)
         if reference.v == 0.0 and reference.omega == 0.0:
             limited[:, self._rests(pose, u, reference)] = 0.0
         else:

@@ -42,7 +42,7 @@ from diffbot_controllers.laws.motion import (
     LARGEST_BIAS,
     NOISE,
     NOISE_OF_LIMIT,
-    ODD,
+    OUTLIER,
     joseph,
     quietest,
 )
@@ -160,8 +160,8 @@ class BlockDrivetrain:
         some = self._by(NOISE * np.minimum(full, acting))
         return np.minimum(self._by(NOISE * full), some + DOUBT * np.abs(self._axes.d))
 
-    def gradual(self, torque: Array, limit: Array, dt: float) -> Array:
-        """See Drivetrain.gradual; shape (2, n), limits of shape (n,)."""
+    def slew_limited(self, torque: Array, limit: Array, dt: float) -> Array:
+        """See Drivetrain.slew_limited; shape (2, n), limits of shape (n,)."""
         rise = np.where(np.isinf(limit), 0.0, self._rise)
         step = np.where(rise > 0.0, limit * dt / np.where(rise > 0.0, rise, 1.0), math.inf)
         before = self._acted
@@ -243,7 +243,7 @@ class _BlockAxes:
         self.p = self.p + (0.5 * dt * (before + self.u) - read)
         wrong = -self.p
         total = pp + self._variance
-        beyond = wrong * wrong - ODD * ODD * total
+        beyond = wrong * wrong - OUTLIER * OUTLIER * total
         if (beyond > 0.0).any():
             more = np.where(beyond > 0.0, beyond / (dt * dt), 0.0)
             uu += more

@@ -53,7 +53,7 @@ class Drivetrain:
             if mean and wheels is not None and wheels.observer
             else VelocityEstimate(dynamics, mean)
         )
-        self._ahead = ReferenceAhead()
+        self._predictor = ReferencePredictor()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
 
@@ -84,7 +84,7 @@ class Drivetrain:
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
         self._estimate.reset()
-        self._ahead.reset()
+        self._predictor.reset()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
         if self._feedforward is not None and self._standstill is not None:
@@ -100,7 +100,7 @@ class Drivetrain:
         """
         estimate = self._estimate
         delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
-        return self._ahead.at(reference, delay, dt)
+        return self._predictor.at(reference, delay, dt)
 
     def motion(self, state: State, dt: float) -> Motion:
         """When the torque that is commanded now will act.
@@ -115,7 +115,7 @@ class Drivetrain:
         now = self._estimate.motion(state, dt)
         self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
-            return self._estimate.ahead(now)
+            return self._estimate.predicted(now)
         return now
 
     def torque(
@@ -152,7 +152,7 @@ class Drivetrain:
         left, right = (_yielding(*of_wheel) for of_wheel in zip(torque, total, asked, strict=True))
         return left, right
 
-    def gradual(self, torque: Torque, limit: float, dt: float) -> Torque:
+    def slew_limited(self, torque: Torque, limit: float, dt: float) -> Torque:
         """The torque no further from the one before than `rise` of the wheels allows, N m.
 
         A torque that jumps goes through the gears as a shock and says nothing that the robot could
@@ -244,7 +244,7 @@ class DrivetrainLaw:
         self.drivetrain.friction = laws
 
 
-class ReferenceAhead:
+class ReferencePredictor:
     """The reference when the torque that is commanded now will act.
 
     Its accelerations go on changing as they did over the last two periods, where these agree in

@@ -251,7 +251,7 @@ class LinearizingController(DrivetrainLaw):
         )
         drift = self.dynamics.drift(u) if self._published else self._mean_drift(u, nu, dt)
         unlimited = self.drivetrain.torque(u, reference, nu, drift, dt)
-        torque = self.drivetrain.gradual(limit_torque(unlimited, self._limit), self._limit, dt)
+        torque = self.drivetrain.slew_limited(limit_torque(unlimited, self._limit), self._limit, dt)
         if rests:
             unlimited = torque = (0.0, 0.0)
         self.drivetrain.command(torque)

@@ -30,11 +30,11 @@ from typing import NamedTuple
 
 from arc_odometry import (
     REST,
+    Anomaly,
     Arc,
     DiffOdometry,
     JointOdometry,
     JointSample,
-    Oddity,
     Pose,
     Velocity,
     WheelGeometry,
@@ -106,12 +106,12 @@ class Reading(NamedTuple):
     Attributes:
         state: for a law; None where the sample is a new beginning or was left out.
         dt: time since the sample before, s.
-        oddity: what was wrong with the sample; None where nothing was.
+        anomaly: what was wrong with the sample; None where nothing was.
     """
 
     state: State | None
     dt: float
-    oddity: Oddity | None
+    anomaly: Anomaly | None
 
 
 class WheelFeedback:
@@ -149,9 +149,9 @@ class WheelFeedback:
             ValueError: angles or stamp are not finite; nothing has changed then.
         """
         before = self.odometry.time
-        oddity = self._samples.update(sample)
-        if oddity is not None or before is None or self.odometry.time == before:
-            return Reading(None, 0.0, oddity)
+        anomaly = self._samples.update(sample)
+        if anomaly is not None or before is None or self.odometry.time == before:
+            return Reading(None, 0.0, anomaly)
         velocity = self.odometry.velocity
         if not self._from_angles:
             velocity = Velocity(*self.odometry.geometry.body_velocity(*sample.velocity))
@@ -258,7 +258,7 @@ BIAS_TIME_CONSTANT = 0.3  # s
 FINEST = 16384
 # Deviations of a reading from what was foretold by this many sigma show a model that is wrong, as
 # on wheels that slip: the observer then goes by the counts.
-ODD = 4.0
+OUTLIER = 4.0
 # Bound of what is not known, as a share of what all torque gives, and of what is commanded at most:
 # the laws' bounds of acceleration have to be able to brake against it.
 LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
@@ -317,8 +317,8 @@ class _Axis:
         self.p += 0.5 * dt * (before + self.u) - read
         wrong = -self.p
         total = pp + self.variance
-        if wrong * wrong > ODD * ODD * total:
-            more = (wrong * wrong - ODD * ODD * total) / (dt * dt)
+        if wrong * wrong > OUTLIER * OUTLIER * total:
+            more = (wrong * wrong - OUTLIER * OUTLIER * total) / (dt * dt)
             uu += more
             pu += 0.5 * dt * more
             pp += more * dt * dt / 3.0
@@ -460,7 +460,7 @@ class MotionObserver:
             min(most.omega, some.omega + DOUBT * abs(axes[1].d)),
         )
 
-    def ahead(self, motion: Motion) -> Motion:
+    def predicted(self, motion: Motion) -> Motion:
         """The motion when the torque that is commanded now will act, one delay from now."""
         pose, u, held = motion.pose, motion.velocity, motion.held
         for torque, span in self._commanded_between(self.wheels.delay, 0.0):

@@ -107,7 +107,7 @@ class PolarPoseController(DrivetrainLaw):
         motion = self.drivetrain.motion(state, dt)
         x, y, theta = moving_offset(motion.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
-        wanted = self._gradual(Velocity(linear.value, angular.value), motion.velocity, dt)
+        wanted = self._slew_limited(Velocity(linear.value, angular.value), motion.velocity, dt)
         ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
         rests = self.drivetrain.rests(ahead, turn, motion)
         loops = self.loops.driven(state, motion, wanted, dt, rests)
@@ -122,7 +122,7 @@ class PolarPoseController(DrivetrainLaw):
         )
         return loops.torque
 
-    def _gradual(self, wanted: Velocity, u: Velocity, dt: float) -> Velocity:
+    def _slew_limited(self, wanted: Velocity, u: Velocity, dt: float) -> Velocity:
         """What the loops are told: the wanted velocity within the bounds of its change."""
         last = u if self._told is None else self._told
         most = self._acceleration

@@ -18,7 +18,7 @@ from geometry_msgs.msg import Pose2D, TransformStamped
 from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import DiffOdometry, JointSample, OddityKind, Pose
+from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose
 from arc_odometry.joints import RateLimit
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
@@ -273,9 +273,9 @@ class ControllerNode(EffortNode[C_co]):
         """The law's torque for the sample, N m; zero until a reference has come."""
         self._dt = 0.0
         reading = self._feedback.update(sample, self.commanded)
-        if reading.oddity is not None and reading.oddity.kind is OddityKind.RESET:
+        if reading.anomaly is not None and reading.anomaly.kind is AnomalyKind.RESET:
             self._dynamics.reset(sample.stamp)
-        self.run.advance_to(sample.stamp, reading.oddity)
+        self.run.advance_to(sample.stamp, reading.anomaly)
         self._dynamics.advance(sample.stamp)
         reference = self.references.input.at(sample.stamp)
         if reading.state is None or reference is None:
@@ -331,8 +331,8 @@ class ControllerNode(EffortNode[C_co]):
 
     def _count_way(self, sample: JointSample) -> None:
         try:
-            oddity = self._feedback.update(sample, self.commanded).oddity
-            self.run.advance_to(sample.stamp, oddity)
+            anomaly = self._feedback.update(sample, self.commanded).anomaly
+            self.run.advance_to(sample.stamp, anomaly)
         except ValueError as error:
             self.complain(str(error))
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from geometry_msgs.msg import Pose2D
 
-from arc_odometry import Oddity, OddityKind
+from arc_odometry import Anomaly, AnomalyKind
 from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
@@ -31,7 +31,7 @@ from pose2d_trajectories.reference import FIELDS
 
 T = TypeVar("T")
 TOLERANCE = 1e-6  # s, between equal stamps
-KEPT = 16  # references; the trajectory node is a few ahead at most
+KEPT_REFERENCES = 16  # references; the trajectory node is a few ahead at most
 
 
 class ReferenceInput(Generic[T]):
@@ -66,7 +66,7 @@ class ReferenceInput(Generic[T]):
         self._furthest = timeout + state_age
         self._advance = advance
         self._lasting: T | None = None
-        self._stream: deque[tuple[float, T | ValueError]] = deque(maxlen=KEPT)
+        self._stream: deque[tuple[float, T | ValueError]] = deque(maxlen=KEPT_REFERENCES)
         self._problem: ValueError | None = None
         self._came = False  # since the last state that was answered
         self._heard = self._asked = 0.0  # stamps: first state after one came, last state, s
@@ -386,20 +386,20 @@ class ReferenceRun:
 
     # Its time.
 
-    def advance_to(self, stamp: float, oddity: Oddity | None) -> None:
+    def advance_to(self, stamp: float, anomaly: Anomaly | None) -> None:
         """Take the time of a sample, s.
 
         Raises:
             ValueError: the sample is odd, and to be refused.
         """
-        if oddity is not None and oddity.kind is OddityKind.RESET and self._start is not None:
+        if anomaly is not None and anomaly.kind is AnomalyKind.RESET and self._start is not None:
             self._start += stamp - self.newest
-        if oddity is None or oddity.kind is not OddityKind.LATE:
+        if anomaly is None or anomaly.kind is not AnomalyKind.LATE:
             self.newest = stamp
-        if oddity is not None:
-            if oddity.kind is OddityKind.RESTART and not self._node.loop.clock.is_simulated:
-                self._node.loop.output.stop(oddity.text)
-            raise ValueError(oddity.text)
+        if anomaly is not None:
+            if anomaly.kind is AnomalyKind.RESTART and not self._node.loop.clock.is_simulated:
+                self._node.loop.output.stop(anomaly.text)
+            raise ValueError(anomaly.text)
 
     def begin(self, stamp: float) -> bool:
         """Whether the run begins with this stamp, s, as it has not begun yet."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from arc_odometry import Oddity, OddityKind, Pose, Velocity
+from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
 from arc_odometry.geometry import check_finite, check_positive
 
 PLACE = 0.1  # m
@@ -65,22 +65,22 @@ class OdometryStamps:
         self._last = math.nan
         self._late = False
 
-    def check(self, stamp: float) -> Oddity | None:
+    def check(self, stamp: float) -> Anomaly | None:
         """Take in a stamp, s; returns what is odd about it, None where nothing is."""
         last = self._last
         if stamp < last:
             went = f"stamp {stamp:.3f} s after {last:.3f} s"
             if not self._late:
                 self._late = True
-                return Oddity(OddityKind.LATE, f"{went}: late odometry left out")
+                return Anomaly(AnomalyKind.LATE, f"{went}: late odometry left out")
             self._late, self._last = False, stamp
-            return Oddity(
-                OddityKind.RESET, f"{went}: time was reset; it goes on from the new stamp"
+            return Anomaly(
+                AnomalyKind.RESET, f"{went}: time was reset; it goes on from the new stamp"
             )
         self._late, self._last = False, stamp
         if stamp - last > self._longest_gap:
-            return Oddity(
-                OddityKind.GAP,
+            return Anomaly(
+                AnomalyKind.GAP,
                 f"no odometry for {stamp - last:.3f} s, limit {self._longest_gap:g} s; check the "
                 "robot's driver, or raise input_timeout for a slow one",
             )

@@ -11,6 +11,7 @@ is driven; then the choice is made anew.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Protocol
@@ -18,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from diffbot_description import Robot, closed_form
+from diffbot_description.robot import Excitation as Strength
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
@@ -182,30 +184,50 @@ def make_excitation(
     if kind not in KINDS:
         raise ValueError(f"excitation = {kind!r}: choose one of {', '.join(KINDS)}")
     own = robot.excitation
-    amplitude = own.amplitude if amplitude is None else amplitude
-    hold = own.hold if hold is None else hold
-    register = own.register if register is None else register
-    _check(robot, amplitude, hold, period)
-    speeds = (own.linear_velocity, own.angular_velocity)
-    radius, half_track = robot.wheels.radius, robot.wheels.half_track
-    wheel_speed = wheel_speed_limit(*speeds, radius, half_track)
+    own = replace(
+        own,
+        amplitude=own.amplitude if amplitude is None else amplitude,
+        hold=own.hold if hold is None else hold,
+        register=own.register if register is None else register,
+    )
+    _check(robot, own.amplitude, own.hold, period)
     if kind == "prbs" and arena is None:
-        return PrbsExcitation(GuardedPrbs(amplitude, hold, register, wheel_speed, seed))
+        limit = _wheel_speed_limit(robot)
+        return PrbsExcitation(GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed))
     if prior is None:
         raise ValueError(
             f"prior = None: excitation {kind!r} predicts motions and needs K5..K8 to begin with; "
             "give nominal_prior(robot)"
         )
     room = None if arena is None else arena.room(reach(robot))
-    interval = hold if kind == "optimised" else max(1, round(DECISION_TIME / period))
+    return _filtered(kind, robot, own, seed, room, prior, period)
 
+
+def _filtered(
+    kind: str,
+    robot: Robot,
+    strength: Strength,
+    seed: int,
+    room: tuple[float, float] | None,
+    prior: BodyPrior,
+    period: float,
+) -> FilteredExcitation:
+    """Torques that a SafetyFilter lets pass; arguments as of make_excitation.
+
+    Args:
+        strength: of the excitation.
+        room: largest |x| and |y| of the middle of the axle, m; None: no bound.
+    """
+    amplitude, hold = strength.amplitude, strength.hold
+    radius, half_track = robot.wheels.radius, robot.wheels.half_track
+    interval = hold if kind == "optimised" else max(1, round(DECISION_TIME / period))
     achieved, predicted = (
         BodyInformation(
             prior,
             radius,
             half_track,
             amplitude=amplitude,
-            speed=wheel_speed,
+            speed=_wheel_speed_limit(robot),
             counts=robot.encoder.counts,
             period=period,
             interval=interval,
@@ -217,7 +239,7 @@ def make_excitation(
         half_track,
         prior,
         room,
-        speeds,
+        (strength.linear_velocity, strength.angular_velocity),
         amplitude=amplitude,
         interval=interval,
         period=period,
@@ -228,9 +250,17 @@ def make_excitation(
     elif kind == "multisine":
         policy = SequencePolicy(Multisine(amplitude, hold, seed), safety_filter, seed)
     else:
-        source = PrbsPair(amplitude, hold, register, seed)
+        source = PrbsPair(amplitude, hold, strength.register, seed)
         policy = SequencePolicy(source, safety_filter, seed)
     return FilteredExcitation(policy, safety_filter, prior, achieved)
+
+
+def _wheel_speed_limit(robot: Robot) -> float:
+    """Of the robot's excitation, rad/s."""
+    own, wheels = robot.excitation, robot.wheels
+    return wheel_speed_limit(
+        own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
+    )
 
 
 def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:

@@ -30,7 +30,7 @@ UNITS = (
     (60.0 / math.tau, "revolutions a minute"),
 )
 # A factor is named if it brings the gain this near to 1, either way.
-NEAR = 3.0
+GAIN_TOLERANCE = 3.0
 # Half width of the 95 % interval of the time constant, as a share of it and in samples, beyond
 # which it is not known.
 WIDEST, SAMPLES = 0.6, 2.0
@@ -113,7 +113,7 @@ def _factor(gain: float) -> str:
     up = gain < 1.0
     size = 1.0 / gain if up else gain
     factor, what = min(UNITS, key=lambda unit: abs(math.log(size / unit[0])))
-    if abs(math.log(size / factor)) > math.log(NEAR):
+    if abs(math.log(size / factor)) > math.log(GAIN_TOLERANCE):
         return "give the factor with --columns CHANNEL=COLUMN*FACTOR"
     wrong = "the command" if up else "the velocity"
     return (

@@ -43,6 +43,18 @@ files; 130 interrupted by Ctrl-C. summary.json has the status of each axis."""
 
 def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
     """The options that the arguments say; wrong ones end the process with status 2."""
+    parser = _parser(program)
+    found = vars(parser.parse_args(argv))
+    if found["left_joint"] and found["left_joint"] == found["right_joint"]:
+        parser.error(f"--left-joint and --right-joint are both {found['left_joint']}: give two")
+    shown = found.pop("shown")
+    for kind in ("page", "pictures"):
+        found[kind] = shown is None or shown == kind
+    topics = {name: found.pop(f"topic_{name}") for name in ROLES}
+    return Options(**{**found, "topics": topics, "keep": 60.0 * found["keep"]})
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
         description=_DESCRIPTION,
@@ -56,6 +68,29 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
     add("--robot", metavar="NAME|FILE", help="description of the robot, such as twil")
     add("--wheel-radius", metavar="M", type=_positive, help="rolling radius of the wheels, m")
     add("--track", metavar="M", type=_positive, help="left to right contact point, m")
+    _add_bag(parser)
+    _add_scale(parser)
+    _add_table(parser)
+    _add_reading(parser)
+    add(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder of the results (default: results/<date>-identify)",
+    )
+    group = parser.add_argument_group(
+        "what to show besides the table (default: report.html and PNGs)"
+    ).add_mutually_exclusive_group()
+    group.add_argument("--html", dest="shown", action="store_const", const="page",
+                       help="report.html alone")  # fmt: skip
+    group.add_argument("--png", dest="shown", action="store_const", const="pictures",
+                       help="PNGs alone")  # fmt: skip
+    group.add_argument("--no-pictures", dest="shown", action="store_const", const="",
+                       help="only numbers")  # fmt: skip
+    return parser
+
+
+def _add_bag(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to read of a rosbag2 recording")
     for name, role in ROLES.items():
         group.add_argument(role.option, dest=f"topic_{name}", metavar="TOPIC", help=role.text)
@@ -80,63 +115,6 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
         type=_positive,
         help="torque of the wheel for one ampere, or per cent, N m",
     )
-    _add_scale(parser)
-    group = parser.add_argument_group("what to read of a table")
-    group.add_argument(
-        "--columns",
-        metavar="CHANNEL=COLUMN[*FACTOR],…",
-        action="append",
-        default=[],
-        help="which column holds what",
-    )
-    group.add_argument(
-        "--where",
-        metavar="CONDITION",
-        action="append",
-        default=[],
-        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
-    )
-    group = parser.add_argument_group("how to read")
-    group.add_argument(
-        "--period", metavar="S", type=_positive, help="resample to this period, s (velocity)"
-    )
-    group.add_argument(
-        "--hold",
-        metavar="S",
-        type=_positive,
-        default=Options.hold,
-        help="time that a velocity command holds without a new one, s (default: %(default)s)",
-    )
-    group.add_argument(
-        "--keep",
-        metavar="MINUTES",
-        type=_positive,
-        default=Options.keep / 60.0,
-        help="motion kept in memory of a velocity robot (default: %(default)g)",
-    )
-    add(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="folder of the results (default: results/<date>-identify)",
-    )
-    group = parser.add_argument_group(
-        "what to show besides the table (default: report.html and PNGs)"
-    ).add_mutually_exclusive_group()
-    group.add_argument("--html", dest="shown", action="store_const", const="page",
-                       help="report.html alone")  # fmt: skip
-    group.add_argument("--png", dest="shown", action="store_const", const="pictures",
-                       help="PNGs alone")  # fmt: skip
-    group.add_argument("--no-pictures", dest="shown", action="store_const", const="",
-                       help="only numbers")  # fmt: skip
-    found = vars(parser.parse_args(argv))
-    if found["left_joint"] and found["left_joint"] == found["right_joint"]:
-        parser.error(f"--left-joint and --right-joint are both {found['left_joint']}: give two")
-    shown = found.pop("shown")
-    for kind in ("page", "pictures"):
-        found[kind] = shown is None or shown == kind
-    topics = {name: found.pop(f"topic_{name}") for name in ROLES}
-    return Options(**{**found, "topics": topics, "keep": 60.0 * found["keep"]})
 
 
 def _add_scale(parser: argparse.ArgumentParser) -> None:
@@ -169,6 +147,45 @@ def _add_scale(parser: argparse.ArgumentParser) -> None:
         type=_number,
         help="place of the load ahead of the axle, m (default: 0); checked, the torque of a unit "
         "does not need it",
+    )
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to read of a table")
+    group.add_argument(
+        "--columns",
+        metavar="CHANNEL=COLUMN[*FACTOR],…",
+        action="append",
+        default=[],
+        help="which column holds what",
+    )
+    group.add_argument(
+        "--where",
+        metavar="CONDITION",
+        action="append",
+        default=[],
+        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
+    )
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how to read")
+    group.add_argument(
+        "--period", metavar="S", type=_positive, help="resample to this period, s (velocity)"
+    )
+    group.add_argument(
+        "--hold",
+        metavar="S",
+        type=_positive,
+        default=Options.hold,
+        help="time that a velocity command holds without a new one, s (default: %(default)s)",
+    )
+    group.add_argument(
+        "--keep",
+        metavar="MINUTES",
+        type=_positive,
+        default=Options.keep / 60.0,
+        help="motion kept in memory of a velocity robot (default: %(default)g)",
     )
 
 

@@ -34,7 +34,7 @@ LEAST_SAMPLES, LEAST_SHARE = 10, 0.02
 # Deviations beyond which a dead band is there, and its least share of the largest command.
 SURE, MATTERS = 4.0, 0.01
 # Half width of the 95 % interval, as a share of the largest command, beyond which it says nothing.
-VAGUE = 0.25
+WIDEST = 0.25
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def find_dead_band(
         value, note = not_identifiable(
             unit, f"no small commands were tried; hold some of up to {SMALL * largest:.2g} {unit}"
         )
-    elif not half <= VAGUE * largest:
+    elif not half <= WIDEST * largest:
         value, note = not_identifiable(
             unit, f"it is known to {half:.2g} {unit} only; drive for longer"
         )

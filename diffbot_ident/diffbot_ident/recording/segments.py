@@ -35,7 +35,7 @@ from diffbot_ident.recording.samples import (
 # Samples made of one that was recorded, at most: more only repeat it.
 FINEST = 20
 # Samples with which a segment is long enough, however short it is.
-ENOUGH = 200
+ENOUGH_SAMPLES = 200
 # Time before and after an instant in which a wheel turns, s; largest flicker of counts, rad.
 AROUND, FLICKER = 0.25, 0.05
 # Share of repeated samples beyond which a sensor is slower than its recording.
@@ -55,7 +55,7 @@ class SegmentSettings:
         gap: longest time between two measured samples that is bridged, s; None: 3 periods, and at
             least 0.1 s.
         hold: for how long a command holds at most, s.
-        shortest: segments below this are dropped, s, unless they have ENOUGH samples.
+        shortest: segments below this are dropped, s, unless they have ENOUGH_SAMPLES samples.
         longest: a segment is cut after this, s.
         still: what counts as no motion, by channel, in its unit; standstill is kept if empty.
         rest: longest standstill that is kept, s.
@@ -252,7 +252,7 @@ class Segmenter:
             for start in range(a, b, longest):
                 piece = slice(start, min(start + longest, b))
                 length = float(times[piece][-1] - times[start])
-                enough = len(times[piece]) >= ENOUGH
+                enough = len(times[piece]) >= ENOUGH_SAMPLES
                 if length < self._settings.shortest and not enough:
                     self.excluded.add(Cause.SHORT, length)
                     continue

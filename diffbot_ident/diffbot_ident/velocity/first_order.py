@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Standard deviation of log tau, or of the gain over itself, beyond which it is not identifiable.
-VAGUE = 0.5
+LARGEST_RELATIVE_STD = 0.5
 # Share of the period below which a time constant leaves no trace that noise does not leave, too.
 FAST = 1.0 / 3.0
 # Time constants tried first, when no start is given: from the period to the longest segment.
@@ -244,15 +244,15 @@ def fit_at(
     deviations = np.sqrt(np.diag(of_all))
     tau_std, gain_std = deviations[:2].tolist()
     inertia_share = math.sqrt(of_model[0, 0]) * abs(gain) / tau
-    if not gain_std < VAGUE * abs(gain):
+    if not gain_std < LARGEST_RELATIVE_STD * abs(gain):
         gain_std = of_model[1, 1] = math.inf
-    if not inertia_share < VAGUE:
+    if not inertia_share < LARGEST_RELATIVE_STD:
         of_model[0, 0] = math.inf
     total = problem.measured - problem.measured.mean()
     fit = FirstOrderFit(
         model=FirstOrder(tau / gain, 1.0 / gain),
         covariance=of_model,
-        time_constant_std=tau * tau_std if tau_std < VAGUE else math.inf,
+        time_constant_std=tau * tau_std if tau_std < LARGEST_RELATIVE_STD else math.inf,
         gain_std=gain_std,
         residual_std=float(np.sqrt(np.mean(residuals**2))),
         r_squared=1.0 - float(residuals @ residuals) / float(total @ total),

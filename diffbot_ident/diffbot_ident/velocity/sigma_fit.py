@@ -60,7 +60,7 @@ SPIKE = 20.0
 UNKNOWN = 10.0
 # Relative change of the dead band after which what was learnt with the one before is forgotten, and
 # half width of its 95 % interval, relative to it, from which on it is used.
-ANOTHER, BAND_PRECISION = 0.05, 0.1
+NEW_DEAD_BAND, BAND_PRECISION = 0.05, 0.1
 # Relative standard deviation that a and c get back after a surprise.
 REOPENED = 0.5
 
@@ -283,7 +283,8 @@ class RecursiveFit:
         asked = np.cumsum(np.diff(sent[:, 0])[:, None] * acting, axis=0)
         rows = np.column_stack((sent[:, 0], np.vstack((np.zeros(2), asked))))
         self._asked = deque((t, v, omega) for t, v, omega in rows.tolist())
-        if abs(estimator.trusted - known.width) > ANOTHER * max(estimator.trusted, known.width):
+        before, now = known.width, estimator.trusted
+        if abs(now - before) > NEW_DEAD_BAND * max(now, before):
             self._axes[index].forget()
 
     def _judge(self, index: int) -> str | None:

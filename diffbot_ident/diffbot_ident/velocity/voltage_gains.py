@@ -35,7 +35,7 @@ REACH = 1.0
 # Step of the derivative by log tau.
 STEP = 1e-3
 # Deviation of a gain over itself beyond which it is not identifiable.
-VAGUE = 0.5
+LARGEST_RELATIVE_STD = 0.5
 # Samples that count which a stretch needs.
 LEAST = 5
 
@@ -108,7 +108,7 @@ def fit_voltage_gains(
         other, _ = _Fit(segments, dead_time + dead_time_std, float(gains[2] / gains[1])).gains()
         shift = other - gains
         covariance = covariance + np.outer(shift, shift)
-    vague = ~(np.sqrt(np.diag(covariance)) < VAGUE * np.abs(gains))
+    vague = ~(np.sqrt(np.diag(covariance)) < LARGEST_RELATIVE_STD * np.abs(gains))
     for i in (1, 2):
         if vague[i]:
             covariance[i, i] = math.inf

@@ -24,7 +24,7 @@ from pathlib import Path
 from diffbot_sim.child_processes import PR_SET_PDEATHSIG
 
 PRELOADED = (
-    "faults.process_nursery",
+    "faults.process_server",
     "faults.process_failing_law",
     "diffbot_node.effort_watchdog_node",
     "diffbot_ident.ident_node",
