@@ -146,6 +146,9 @@ class DelayedResiduals:
     Args:
         sums: of the rows, with the torques of all delays.
         axis: LINEAR or ANGULAR.
+
+    Attributes:
+        power: sum of squares of what is to be explained.
     """
 
     def __init__(self, sums: RowSums, axis: Axis) -> None:
@@ -161,6 +164,7 @@ class DelayedResiduals:
         known = own[:count, count:] / scale[:, None]
         left = own[count:, count:] - known.T @ np.linalg.solve(information, known)
         self._fine = sums.fine
+        self.power = float(moments[axis.output, axis.output])
         # The weak prior on the torque itself: a share of what its columns hold.
         self._power = left[:-1, :-1] + WEAK_PRIOR * own[count:-1, count:-1]
         self._along = left[:-1, -1]

@@ -24,6 +24,7 @@ from diffbot_ident.torque.axis_fit import (
     TURNING_COLUMNS,
     AxisFit,
     AxisPrior,
+    DelayedResiduals,
     ResidualCorrelation,
     averaged,
     fit,
@@ -32,7 +33,6 @@ from diffbot_ident.torque.axis_fit import (
     fuse_turning,
     solutions,
 )
-from diffbot_ident.torque.delay_estimate import TorqueDelay, best_delay
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State, Turning
 from diffbot_ident.torque.integral_rows import (
     DOMEGA,
@@ -56,7 +56,7 @@ from diffbot_ident.torque.oddities import (
     extra_columns,
     likely_oddities,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, Decimation
+from diffbot_ident.torque.torque_delay import DELAYS, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Numbers of a sample: stamp, angles and torques [left, right].
@@ -521,7 +521,8 @@ class _Regression:
         return (*found, *self._residuals.warnings())
 
     def _best_delay(self) -> TorqueDelay:
-        return best_delay(self.sums, self.sums.rows / self._length)
+        residuals = [DelayedResiduals(self.sums, axis) for axis in (LINEAR, ANGULAR)]
+        return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Both fits at this delay, with all that is uncertain of it and of the patterns."""

@@ -1,13 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques that act late, by any share of a control period, and samples of fast robots.
+"""Torques that act late, by any share of a control period, how late, and samples of fast robots.
 
 A row of the integrated model (integral_rows) holds the torques at several delays; `delay_weights`
 makes of them the torque at any delay. `Decimation` puts the samples of a fast robot in groups.
+
+`best_delay` tells how late the reported torques act, by the residuals that each delay leaves, and
+how sure that is. Minus twice the log likelihood of a delay d, with R the squared residuals of both
+axes that the best parameters leave with the torques d periods late, and n the windows that share
+nothing:
+
+    cost(d) = n (log R_linear(d) + log R_angular(d)) + what all delays share
+
+Whole numbers of samples are tried first, as most robots have one, then parts of them. R is a
+parabola near its least, so the deviation of d follows from its bend.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -115,3 +129,100 @@ class Decimation:
         kept = parts[:, -1].copy()
         kept[:, 3:] = parts[:, :, 3:].mean(axis=1)
         return kept
+
+
+# Gain in the cost that makes a delay sure, that makes one sure that is no whole number of samples,
+# and that makes such a one likely enough to be used.
+SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
+# Whole delays farther than this from the one found are other ones, in control periods.
+DELAY_TOLERANCE = 0.75
+# Step over which the squared residuals are a parabola, samples.
+STEP = 0.1
+
+
+@dataclass(frozen=True)
+class TorqueDelay:
+    """Delay of the torque, in periods of the regression.
+
+    Attributes:
+        value: the likeliest.
+        told: the same where it is surely no whole number of samples, else the likeliest of those.
+        sure: whether it is told from other ones at all.
+        std: standard deviation of the value; 0 where nothing tells it.
+    """
+
+    value: float
+    told: float
+    sure: bool
+    std: float
+
+
+class Residuals(Protocol):
+    """What an axis leaves unexplained, for any delay of the torque.
+
+    Attributes:
+        power: sum of squares of what is to be explained.
+    """
+
+    power: float
+
+    def at(self, delays: Sequence[float]) -> Array:
+        """Weighted sum of squared residuals for each delay in control periods, shape (n,)."""
+
+
+def best_delay(axes: Sequence[Residuals], windows: float, fine: int) -> TorqueDelay:
+    """The delay with the least residuals.
+
+    Args:
+        axes: residuals of each axis.
+        windows: that share nothing.
+        fine: samples in a period.
+    """
+    return _Search(axes, windows, fine).best()
+
+
+class _Search:
+    def __init__(self, axes: Sequence[Residuals], windows: float, fine: int) -> None:
+        self._axes, self._windows, self._fine = axes, windows, fine
+
+    def best(self) -> TorqueDelay:
+        fine = self._fine
+        whole = np.arange((DELAYS - 1) * fine + 1) / fine
+        cost = self._cost(whole)
+        best = int(np.argmin(cost))
+        found, lowest = told, least = float(whole[best]), float(cost[best])
+        # Parts of a sample have to be likely: most robots have whole ones.
+        for step in (0.1 / fine, 0.02 / fine):
+            around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
+            costs = self._cost(around)
+            if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
+                break
+            lowest = float(costs.min())
+            found = round(float(around[np.argmin(costs)]), 6)
+        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
+        sure = bool((others - lowest > SURE_GAIN).all())
+        told = found if least - lowest > SURE_GAIN_PART else told
+        return TorqueDelay(found, told, sure, self._std(found))
+
+    def _cost(self, delays: Array) -> Array:
+        cost, late = np.zeros(len(delays)), delays.tolist()
+        for axis in self._axes:
+            cost += self._windows * np.log(_squared(axis, axis.at(late)))
+        return cost
+
+    def _std(self, found: float) -> float:
+        """By the bend of R over the least: log R is a parabola only where R is nearly that."""
+        step = STEP / self._fine
+        at = min(max(found, step), DELAYS - 1.0 - step)
+        bend = 0.0
+        for axis in self._axes:
+            near = axis.at((at - step, at, at + step, found))
+            parabola = float(near[0] - 2.0 * near[1] + near[2]) / step**2
+            bend += self._windows * parabola / float(_squared(axis, near[3:])[0])
+        return math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
+
+
+def _squared(axis: Residuals, residuals: Array) -> Array:
+    """Squared residuals, not less than rounding leaves."""
+    least: Array = residuals + 1e-12 * axis.power + 1e-300
+    return least
