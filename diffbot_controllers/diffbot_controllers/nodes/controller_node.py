@@ -25,10 +25,14 @@ from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.friction import Laws, Wheels
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.nodes.live_dynamics import (
+    LIVE,
     DynamicsParameters,
-    dynamics_source,
+    DynamicsSource,
     known_delay,
+    known_dynamics,
+    known_friction,
     known_turning,
+    live_dynamics,
 )
 from diffbot_controllers.nodes.reference_follower import ReferenceRun, ReferenceSource
 from diffbot_controllers.parameter_file import LONGEST_DELAY
@@ -147,6 +151,36 @@ class Telemetry:
             self._tf_topic.publish(TFMessage(transforms=[self._transform]))
 
 
+class LastingDynamics:
+    """A DynamicsSource whose parameters stay as they are.
+
+    Args:
+        newest: K5..K8.
+    """
+
+    kept_topics: tuple[KeptTopic, ...] = ()
+
+    def __init__(self, newest: DynamicParameters) -> None:
+        self.newest: DynamicParameters | None = newest
+
+    def waits_for(self) -> str:
+        """Nothing is missing."""
+        return ""
+
+    def awaits(self, stamp: float) -> str:
+        """Nothing has to come."""
+        return ""
+
+    def advance(self, stamp: float) -> None:
+        """Nothing is to be taken in."""
+
+    def reset(self, stamp: float) -> None:
+        """Nothing hangs on the joint states' time."""
+
+    def close(self) -> None:
+        """Nothing was learnt."""
+
+
 class ControllerNode(EffortNode[C_co]):
     """A law on a robot; the mathematics is the law's and WheelFeedback's.
 
@@ -179,7 +213,7 @@ class ControllerNode(EffortNode[C_co]):
         self.references = self.make_references()
         self.run = ReferenceRun(self, self.references, lambda: self.kept_topics, self.publish_state)
         self._torque_delay = self._given_delay()  # s
-        self._dynamics = dynamics_source(self, self._on_dynamics)
+        self._dynamics = self._make_dynamics()
 
     # What a subclass gives.
 
@@ -201,6 +235,14 @@ class ControllerNode(EffortNode[C_co]):
         """Put `law.record` into a message; stamp and period in s, torque commanded in N m."""
 
     # Dynamic parameters.
+
+    def _make_dynamics(self) -> DynamicsSource:
+        source = self.values.parameters
+        if source in LIVE:
+            return live_dynamics(self, self._on_dynamics)
+        dynamics = known_dynamics(self, source)
+        self._on_dynamics(dynamics, known_friction(self, source))
+        return LastingDynamics(dynamics)
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if not self.run.began:

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from diffbot_controllers.adaptation import (
     Adaptation,
@@ -168,38 +169,30 @@ def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> Adaptatio
 
 
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
+LIVE = (FROM_TOPIC, ADAPTIVE)
 
 
 Use = Callable[[DynamicParameters, Laws], None]
 
 
-class DynamicsSource:
-    """K5..K8 and friction for a law; here those that stay as they are.
-
-    Args:
-        dynamics: the parameters.
+class DynamicsSource(Protocol):
+    """K5..K8 and friction for a law.
 
     Attributes:
         kept_topics: those that a report must have every message of.
     """
 
-    kept_topics: tuple[KeptTopic, ...] = ()
-
-    def __init__(self, dynamics: DynamicParameters) -> None:
-        self._dynamics = dynamics
+    kept_topics: tuple[KeptTopic, ...]
 
     @property
     def newest(self) -> DynamicParameters | None:
         """Those in use; None before valid ones have come."""
-        return self._dynamics
 
     def waits_for(self) -> str:
         """What is missing before the robot may be driven; empty when nothing is."""
-        return ""
 
     def awaits(self, stamp: float) -> str:
         """What has to come before the joint state of a stamp (s) can be answered."""
-        return ""
 
     def advance(self, stamp: float) -> None:
         """Take in the estimates that count from a stamp on, s."""
@@ -211,10 +204,10 @@ class DynamicsSource:
         """Keep what was learnt."""
 
 
-def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsSource:
-    """The source that a controller's parameters ask for.
+def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamics:
+    """The live parameters that a controller's ROS parameters ask for.
 
-    Live estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
+    Estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
     nominal or the last good parameters from the start, which follow the estimates; with `topic` it
     waits until the gates let a first estimate pass, and drives with that. So the first set is
     either trusted or, unless `require_verified` says otherwise, verified.
@@ -230,12 +223,8 @@ def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsS
     """
     values = node.values
     adaptive = values.parameters == ADAPTIVE
-    if not adaptive and values.parameters != FROM_TOPIC:
-        dynamics = _read(node, values.parameters)
-        use(dynamics, known_friction(node, values.parameters))
-        return DynamicsSource(dynamics)
     settings = adaptation_settings(values, adaptive)
-    nominal, half_track = _read(node, values.nominal_parameters), node.geometry.half_track
+    nominal, half_track = known_dynamics(node, values.nominal_parameters), node.geometry.half_track
     prior = None
     if values.prior not in ("", NOWHERE):
         prior = read_prior(values.prior, node.robot)
@@ -270,8 +259,16 @@ def dynamics_source(node: EffortNode[DynamicsParameters], use: Use) -> DynamicsS
     return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
 
-def _read(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
-    """The parameters of the node's robot, or of a file."""
+def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
+    """K5..K8 of the node's robot, or of a file.
+
+    Args:
+        node: of the controller.
+        source: FROM_ROBOT or the path of a file.
+
+    Raises:
+        ValueError: the file does not hold parameters that may be used.
+    """
     if source == FROM_ROBOT:
         return closed_form(node.robot.model)
     return read_dynamics(source, node.robot.name)
@@ -336,7 +333,7 @@ def known_delay(values: DynamicsParameters) -> float:
 
 def _known_source(values: DynamicsParameters) -> str:
     """Where that comes from which is not followed live: FROM_ROBOT or the path of a file."""
-    live = values.parameters in (ADAPTIVE, FROM_TOPIC)
+    live = values.parameters in LIVE
     return values.nominal_parameters if live else values.parameters
 
 
@@ -349,7 +346,7 @@ LONG_AGO = -math.inf  # s; stamp of no estimate
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
-class LiveDynamics(DynamicsSource):
+class LiveDynamics:
     """Takes estimates from `dynamic_parameters`, judges them, and publishes each judgement.
 
     An estimate is used a fixed robot time after its stamp, however long it was on its way: with
@@ -390,7 +387,7 @@ class LiveDynamics(DynamicsSource):
         self._status.header.frame_id = node.values.base_frame
         resume = node.resume if node.values.wait_for_reference else None
         self._topic = KeptTopic(node, msg.AdaptationStatus, "~/adaptation", resume)
-        self.kept_topics = (self._topic,)
+        self.kept_topics: tuple[KeptTopic, ...] = (self._topic,)
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
