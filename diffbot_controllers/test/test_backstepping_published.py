@@ -81,6 +81,14 @@ def test_calls_ignored_in_a_row_are_counted():
     assert law.ignored == 0
 
 
+def test_a_torque_that_is_held_for_too_long_is_refused():
+    law = PublishedBackstepping(DynamicParameters(*PHYSICAL), longest_hold=0.035)
+    law.update(REST, AHEAD, 0.01)
+    assert law.update(REST, AHEAD, 0.02) == law.record.command  # ignored, and held
+    with pytest.raises(ValueError, match=r"ignored 2 joint states.*every 0\.02 s.*set time_step"):
+        law.update(REST, AHEAD, 0.02)
+
+
 def test_record_has_every_variable_of_the_listing():
     law = PublishedBackstepping(DynamicParameters(*PHYSICAL))
     state = State(Pose(0.2, -0.1, 7.0), Velocity(0.3, 0.4))

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
-from diffbot_controllers.nodes.reference_follower import LOOK_PERIOD  # noqa: E402
+from diffbot_controllers.nodes.references import LOOK_PERIOD  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two sources tell the states of one robot; knows no ROS.
+"""Whether two sources tell the states of one robot, and how a node subscribes to them.
+
+SourceWatch knows no ROS.
 
 Two who tell different states of the same wheels make a law see speeds that no wheel has. A single
 source makes mistakes, too, which pass: a clock or an encoder is set, a message is lost, late, comes

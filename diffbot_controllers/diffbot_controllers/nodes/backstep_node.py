@@ -15,7 +15,7 @@ from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
 from diffbot_controllers.nodes.pose_node import PoseTrackingParameters, PoseTuning
-from diffbot_controllers.nodes.reference_follower import PoseReferences
+from diffbot_controllers.nodes.references import PoseReferences
 from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus

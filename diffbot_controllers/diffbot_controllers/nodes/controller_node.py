@@ -34,7 +34,7 @@ from diffbot_controllers.nodes.live_dynamics import (
     known_turning,
     live_dynamics,
 )
-from diffbot_controllers.nodes.reference_follower import ReferenceRun, ReferenceSource
+from diffbot_controllers.nodes.references import ReferenceRun, ReferenceSource
 from diffbot_controllers.parameter_file import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState

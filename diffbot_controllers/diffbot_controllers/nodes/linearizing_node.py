@@ -24,7 +24,7 @@ from diffbot_controllers.laws.feedback_linearization import (
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import VELOCITY, ControllerNode, ControllerParameters
-from diffbot_controllers.nodes.reference_follower import ReferenceParameters, ReferenceSource
+from diffbot_controllers.nodes.references import ReferenceParameters, ReferenceSource
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import LinearizingStatus
 from diffbot_node import CommandNode, parameter, seconds, to_stamp

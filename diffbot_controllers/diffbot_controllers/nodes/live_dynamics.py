@@ -26,7 +26,7 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.laws.friction import Laws, without_static
-from diffbot_controllers.nodes.reference_follower import LOOK_PERIOD, ReferenceParameters
+from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
 from diffbot_controllers.parameter_file import (
     ParameterCheckpoint,
     read_dynamics,

@@ -22,7 +22,7 @@ from diffbot_controllers.nodes.controller_node import (
     fill_pose,
 )
 from diffbot_controllers.nodes.linearizing_node import LoopParameters, fill_linearizing_status
-from diffbot_controllers.nodes.reference_follower import PoseReferences
+from diffbot_controllers.nodes.references import PoseReferences
 from diffbot_controllers.tuning import tuned_polar_pose
 from diffbot_description import DynamicParameters, Robot, Torque
 from diffbot_msgs.msg import PoseControllerStatus

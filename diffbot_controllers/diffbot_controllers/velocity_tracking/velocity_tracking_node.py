@@ -23,7 +23,7 @@ from nav_msgs.msg import Odometry
 
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_messages import heading
-from diffbot_controllers.nodes.reference_follower import (
+from diffbot_controllers.nodes.references import (
     PoseReferences,
     ReferenceParameters,
     ReferenceRun,
