@@ -19,7 +19,7 @@ import numpy as np
 from diffbot_description.robot import Turning
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95, TURNING_NAMES, Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.oddities import ODDITIES as NAMED
+from diffbot_ident.torque.residual_patterns import PATTERNS as NAMED
 from diffbot_study.random_robots import RandomRobot, draw, record_random
 
 SECONDS = 20.0

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,12 @@ TINY = float(np.finfo(float).tiny)
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
 """Columns of regressors beside those of the axes, of the linear and of the angular one."""
+
+
+def joined(*columns: ExtraColumns) -> ExtraColumns:
+    """All of these columns, in their order."""
+    linear, angular = zip(*columns, strict=True)
+    return tuple(chain.from_iterable(linear)), tuple(chain.from_iterable(angular))
 
 
 @dataclass(frozen=True)

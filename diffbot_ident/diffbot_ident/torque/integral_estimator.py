@@ -25,12 +25,14 @@ from diffbot_ident.torque.axis_fit import (
     AxisFit,
     AxisPrior,
     DelayedResiduals,
+    ExtraColumns,
     ResidualCorrelation,
     averaged,
     fit,
     friction_terms,
     fuse_friction,
     fuse_turning,
+    joined,
     solutions,
 )
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State, Turning
@@ -50,11 +52,10 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
-from diffbot_ident.torque.oddities import (
-    Oddity,
-    doubtful_oddity,
-    extra_columns,
-    likely_oddities,
+from diffbot_ident.torque.residual_patterns import (
+    ResidualPattern,
+    doubtful_pattern,
+    likely_patterns,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
@@ -77,7 +78,7 @@ OPENING_WINDOWS = 20
 # Windows of the opening that are kept where the response stays unknown, as of a parked robot.
 KEPT_WINDOWS = 200
 # Windows that share nothing before which frictions of another kind are not looked for.
-ODDITY_WINDOWS = 40.0
+PATTERN_WINDOWS = 40.0
 # Standard deviations beyond which friction is known to be there.
 SURE_FRICTION = 3.0
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
@@ -355,8 +356,8 @@ class _Regression:
         self._priors = (None, None) if prior is None else prior.of_axes(geometry, turning)
         self._known = TURNING_COLUMNS if turning else NO_COLUMNS
         self._length = rows.window + rows.smoothing
-        self._oddities: tuple[Oddity, ...] = ()
-        self._doubtful: tuple[Oddity, float] | None = None  # with its probability
+        self._patterns: tuple[ResidualPattern, ...] = ()
+        self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
@@ -426,7 +427,7 @@ class _Regression:
         self.sums.add(rows, turning)
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
-        extra = extra_columns(self._oddities, self._known)
+        extra = self._extra(self._patterns)
         self._residuals.add(rows, turning, self.sums, self._delay, extra)
         return True
 
@@ -444,8 +445,8 @@ class _Regression:
         """Take what the torques do to the velocities from what is known by now."""
         if self.has_rows:
             self._delay = delay = self._best_delay().value
-            self._look_for_oddities(delay)
-            axes = self._fit(delay, self._oddities)
+            self._look_for_patterns(delay)
+            axes = self._fit(delay, self._patterns)
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction, turning = self._frictions(axes)
             self._response = TorqueResponse(
@@ -497,11 +498,11 @@ class _Regression:
 
     def _roughness(self) -> tuple[float, float]:
         """Relative deviation of K5..K8, and factor on that of friction, that patterns leave."""
-        found = [(oddity, 1.0) for oddity in self._oddities]
+        found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)
-        floor = max((share * oddity.floor for oddity, share in found), default=0.0)
-        factors = (1.0 + share * (oddity.friction_factor - 1.0) for oddity, share in found)
+        floor = max((share * pattern.floor for pattern, share in found), default=0.0)
+        factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
     def warnings(self, delay: float) -> tuple[str, ...]:
@@ -517,7 +518,7 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
-        found += [oddity.warning for oddity in self._oddities if oddity.warning]
+        found += [pattern.warning for pattern in self._patterns if pattern.warning]
         return (*found, *self._residuals.warnings())
 
     def _best_delay(self) -> TorqueDelay:
@@ -526,27 +527,27 @@ class _Regression:
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Both fits at this delay, with all that is uncertain of it and of the patterns."""
-        linear, angular = self._fit_uncertain(delay, self._oddities)
+        linear, angular = self._fit_uncertain(delay, self._patterns)
         if self._doubtful is None:
             return linear, angular
-        oddity, probability = self._doubtful
-        others = self._fit_uncertain(delay, (*self._oddities, oddity))
+        pattern, probability = self._doubtful
+        others = self._fit_uncertain(delay, (*self._patterns, pattern))
         return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
 
     def _fit_uncertain(
-        self, delay: TorqueDelay, oddities: tuple[Oddity, ...]
+        self, delay: TorqueDelay, patterns: tuple[ResidualPattern, ...]
     ) -> tuple[AxisFit, AxisFit]:
         """Fits whose covariances know that the delay and the patterns are known so well only."""
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, 0.0)
         moments = self.sums.moments_at((early, late, delay.value))
-        roughly = any(oddity.floor > 0.0 for oddity in oddities)
+        roughly = any(pattern.floor > 0.0 for pattern in patterns)
         found = []
         for fitted, axis, extra, known, prior in zip(
-            self._fit(delay.value, oddities),
+            self._fit(delay.value, patterns),
             (LINEAR, ANGULAR),
-            extra_columns(oddities, self._known),
+            self._extra(patterns),
             self._known,
             self._priors,
             strict=True,
@@ -566,7 +567,7 @@ class _Regression:
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
 
-    def _look_for_oddities(self, delay: float) -> None:
+    def _look_for_patterns(self, delay: float) -> None:
         """Test anew which frictions are there that the model does not know of.
 
         Always at the same samples, whoever asks in between. What is known beforehand knows nothing
@@ -574,19 +575,23 @@ class _Regression:
         they would come and go.
         """
         remembers = self._priors[0] is None and self._forgetting == 1.0
-        if remembers and self.windows >= ODDITY_WINDOWS:
+        if remembers and self.windows >= PATTERN_WINDOWS:
             sums = self.sums.delayed(delay)
-            self._oddities = likely_oddities(sums, self._known)
-            self._doubtful = doubtful_oddity(sums, self._oddities, self.windows, self._known)
+            self._patterns = likely_patterns(sums, self._known)
+            self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
+
+    def _extra(self, patterns: tuple[ResidualPattern, ...]) -> ExtraColumns:
+        """Columns beside those of the axes where these patterns are there."""
+        return joined(self._known, *(pattern.columns for pattern in patterns))
 
     def _frictions(self, axes: tuple[AxisFit, AxisFit]) -> tuple[Friction, Turning | None]:
         if self._known is NO_COLUMNS:
             return fuse_friction(*axes, self._geometry), None
         return fuse_turning(*axes, self._geometry)
 
-    def _fit(self, delay: float, oddities: tuple[Oddity, ...]) -> tuple[AxisFit, AxisFit]:
+    def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
         sums, (linear, angular) = self.sums.delayed(delay), self._priors
-        extra = extra_columns(oddities, self._known)
+        extra = self._extra(patterns)
         return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 

@@ -52,9 +52,9 @@ Flags = NDArray[np.bool_]
 
 # Columns of a row: regressors, which are integrals over the window, and the two outputs.
 OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
-# What the model does not know of, see oddities: duration, the signs of the wheels' speeds at low
-# speed, and the direction of the motion over the floor; v^2, which wheels that differ bring into
-# domega/dt; and the second differences of the torques' sum and difference, which torques that
+# What the model does not know of, see residual_patterns: duration, the signs of the wheels' speeds
+# at low speed, and the direction of the motion over the floor; v^2, which wheels that differ bring
+# into domega/dt; and the second differences of the torques' sum and difference, which torques that
 # change within a period bring in.
 ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED, BENT_SUM, BENT_DIFFERENCE = range(8, 16)
 # Of robots with skid steer, else 0.
@@ -178,7 +178,7 @@ class IntegralRows:
         )
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
-        self._add_oddities(steps, wheels, at)
+        self._add_pattern_columns(steps, wheels, at)
         speeds, held = wheels, None
         if self._turning:
             yaw = wheels.of_yaw(self._geometry, response)
@@ -215,7 +215,7 @@ class IntegralRows:
         slow: Flags = np.abs(omega) < SLOW_TURNS * most * period
         return slow & (np.abs(drive) < most + wheels)
 
-    def _add_oddities(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
+    def _add_pattern_columns(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
         """Columns of frictions that the model does not know of."""
         speed, period = wheels.middle, wheels.period[:, None]
         slow = np.sign(speed) * np.exp(-np.square(speed / self._slow)) * period

@@ -48,7 +48,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, NO_COLUMNS, AxisFit, ExtraColumns, fit
+from diffbot_ident.torque.axis_fit import (
+    ANGULAR,
+    LINEAR,
+    NO_COLUMNS,
+    AxisFit,
+    ExtraColumns,
+    fit,
+    joined,
+)
 from diffbot_ident.torque.integral_rows import (
     BENT_DIFFERENCE,
     BENT_SUM,
@@ -67,12 +75,11 @@ from diffbot_ident.torque.integral_rows import (
 
 
 @dataclass(frozen=True)
-class Oddity:
+class ResidualPattern:
     """A pattern in the residuals.
 
     Attributes:
-        linear: columns that explain it in dv/dt; of torques those of a single delay.
-        angular: the same in domega/dt.
+        columns: that explain it in dv/dt and in domega/dt; of torques those of a single delay.
         warning: what it is and what to do; empty where there is nothing to do.
         floor: relative standard deviation that it leaves in K5..K8, as its columns describe it
             roughly; 0 where they do so exactly.
@@ -81,45 +88,40 @@ class Oddity:
             were found by robots drawn at random (benchmarks/trust.py --oddity).
     """
 
-    linear: tuple[int, ...]
-    angular: tuple[int, ...]
+    columns: ExtraColumns
     warning: str
     floor: float = 0.0
     friction_factor: float = 1.0
 
 
-DIRECTION = Oddity(
-    (ONE,),
-    (ONE,),
+DIRECTION = ResidualPattern(
+    ((ONE,), (ONE,)),
     "friction differs by direction, or a torque acts that is not reported: the estimate takes it "
     "into account; check the zero of the torques, and gears that run harder one way",
 )
-BREAKAWAY = Oddity(
-    (SLOW_LEFT, SLOW_RIGHT),
-    (SLOW_LEFT, SLOW_RIGHT),
+BREAKAWAY = ResidualPattern(
+    ((SLOW_LEFT, SLOW_RIGHT), (SLOW_LEFT, SLOW_RIGHT)),
     "friction differs at low speed (stiction): the estimate holds for wheels that turn; describe "
     "it by friction.static and friction.stribeck_velocity",
     floor=4.5e-3,
 )
-DRAG = Oddity(
-    (DRAG_V,),
-    (DRAG_OMEGA,),
+DRAG = ResidualPattern(
+    ((DRAG_V,), (DRAG_OMEGA,)),
     "something drags over the floor, such as a caster: the estimate takes it into account; check "
     "the casters, and describe them by contact.caster_friction",
     floor=1.5e-3,
     friction_factor=3.5,
 )
-UNEVEN = Oddity(
-    (DIFFERENCE.start, V_OMEGA),
-    (SUM.start, OMEGA_SQUARED, V_SQUARED),
+UNEVEN = ResidualPattern(
+    ((DIFFERENCE.start, V_OMEGA), (SUM.start, OMEGA_SQUARED, V_SQUARED)),
     "the wheels are not alike: their radii or the scales of their torques differ, or the centre of "
     "mass lies beside the middle; the estimate takes it into account; compare the radii (diffbot "
     "calibrate) and the torques of both motors",
 )
-ODDITIES = (DIRECTION, BREAKAWAY, DRAG, UNEVEN)
+PATTERNS = (DIRECTION, BREAKAWAY, DRAG, UNEVEN)
 # No friction, and nothing to warn of: ros2_control's hardware tells the mean torque of a period in
 # which a new command has begun to act.
-WITHIN = Oddity((BENT_SUM,), (BENT_DIFFERENCE,), "")
+WITHIN = ResidualPattern(((BENT_SUM,), (BENT_DIFFERENCE,)), "")
 # Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
 # chance that happens in fewer than one of 10 000 runs.
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
@@ -128,30 +130,22 @@ SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
 LIKELY_WITHIN = 2.0
 
 
-def extra_columns(found: tuple[Oddity, ...], known: ExtraColumns = NO_COLUMNS) -> ExtraColumns:
-    """Columns of these patterns after known ones, of the linear and of the angular axis."""
-    linear = tuple(column for oddity in found for column in oddity.linear)
-    angular = tuple(column for oddity in found for column in oddity.angular)
-    return (*known[0], *linear), (*known[1], *angular)
-
-
-def likely_oddities(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[Oddity, ...]:
+def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[ResidualPattern, ...]:
     """The patterns that are there, the strongest first, and WITHIN last.
 
     Args:
         sums: of the rows, with the torques of one delay.
         known: columns that are part of the fit anyway.
     """
-    found = _sure_oddities(sums, known)
+    found = _sure_patterns(sums, known)
     return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
 
 
-def _bend(sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...]) -> float:
+def _bend(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
     """By how many standard deviations c of the module's text exceeds 0, from both axes."""
     weight = weighted = 0.0
-    for axis, before, own in zip(
-        (LINEAR, ANGULAR), extra_columns(found, known), extra_columns((WITHIN,)), strict=True
-    ):
+    others = joined(known, *(each.columns for each in found))
+    for axis, before, own in zip((LINEAR, ANGULAR), others, WITHIN.columns, strict=True):
         fitted = fit(sums, axis, None, (*before, *own))
         gain, variance = float(fitted.theta[1]), float(fitted.covariance[-1, -1])
         if variance > 0.0:
@@ -160,19 +154,19 @@ def _bend(sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...]) -> floa
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
-def _sure_oddities(sums: RowSums, known: ExtraColumns) -> tuple[Oddity, ...]:
+def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern, ...]:
     """Those that a warning names, the strongest first."""
-    found: tuple[Oddity, ...] = ()
+    found: tuple[ResidualPattern, ...] = ()
     # None of them alone explains more than all of them together.
-    if _statistic(sums, known, (), ODDITIES) < SURE_PATTERN + 2.0 * SURE_COLUMN:
+    if _statistic(sums, known, (), PATTERNS) < SURE_PATTERN + 2.0 * SURE_COLUMN:
         return found
-    while len(found) < len(ODDITIES):
+    while len(found) < len(PATTERNS):
         evidence = {
-            oddity: _evidence(sums, known, found, oddity)
-            for oddity in ODDITIES
-            if oddity not in found
+            pattern: _evidence(sums, known, found, pattern)
+            for pattern in PATTERNS
+            if pattern not in found
         }
-        best = max(evidence, key=lambda oddity: evidence[oddity])
+        best = max(evidence, key=lambda pattern: evidence[pattern])
         if evidence[best] <= 0.0:
             break
         found = (*found, best)
@@ -183,46 +177,54 @@ def _sure_oddities(sums: RowSums, known: ExtraColumns) -> tuple[Oddity, ...]:
 MIN_PROBABILITY = 0.02
 
 
-def doubtful_oddity(
+def doubtful_pattern(
     sums: RowSums,
-    found: tuple[Oddity, ...],
+    found: tuple[ResidualPattern, ...],
     windows: float,
     known: ExtraColumns = NO_COLUMNS,
-) -> tuple[Oddity, float] | None:
+) -> tuple[ResidualPattern, float] | None:
     """The likeliest pattern beside those found, with its probability; None where none is likely.
 
     Args:
         sums: of the rows, with the torques of one delay.
-        found: as of `likely_oddities`.
+        found: as of `likely_patterns`.
         windows: that share nothing, > 0.
         known: columns that are part of the fit anyway.
     """
-    best: tuple[Oddity, float] | None = None
-    for oddity in ODDITIES:
-        if oddity in found:
+    best: tuple[ResidualPattern, float] | None = None
+    for pattern in PATTERNS:
+        if pattern in found:
             continue
-        count = len(oddity.linear) + len(oddity.angular)
-        gain = _statistic(sums, known, found, (oddity,)) - count * math.log(windows)
+        gain = _statistic(sums, known, found, (pattern,)) - _size(pattern) * math.log(windows)
         probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
         if probability > (best[1] if best else MIN_PROBABILITY):
-            best = oddity, probability
+            best = pattern, probability
     return best
 
 
 def _evidence(
-    sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...], oddity: Oddity
+    sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...], pattern: ResidualPattern
 ) -> float:
     """By how much Wald's statistic of one more pattern exceeds what makes it sure."""
-    count = len(oddity.linear) + len(oddity.angular)
-    return _statistic(sums, known, found, (oddity,)) - SURE_PATTERN - SURE_COLUMN * count
+    surplus = _statistic(sums, known, found, (pattern,)) - SURE_PATTERN
+    return surplus - SURE_COLUMN * _size(pattern)
+
+
+def _size(pattern: ResidualPattern) -> int:
+    """How many columns it has."""
+    return sum(map(len, pattern.columns))
 
 
 def _statistic(
-    sums: RowSums, known: ExtraColumns, found: tuple[Oddity, ...], more: tuple[Oddity, ...]
+    sums: RowSums,
+    known: ExtraColumns,
+    found: tuple[ResidualPattern, ...],
+    more: tuple[ResidualPattern, ...],
 ) -> float:
     """Wald's statistic of more patterns beside those found, of both axes."""
-    before = extra_columns(found, known)
-    columns = zip((LINEAR, ANGULAR), before, extra_columns(more), strict=True)
+    before = joined(known, *(each.columns for each in found))
+    after = joined(*(each.columns for each in more))
+    columns = zip((LINEAR, ANGULAR), before, after, strict=True)
     return sum(
         _wald(fit(sums, axis, None, (*before, *own)), len(own)) for axis, before, own in columns
     )

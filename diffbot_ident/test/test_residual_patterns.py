@@ -21,15 +21,14 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     kernels,
 )
-from diffbot_ident.torque.oddities import (
+from diffbot_ident.torque.residual_patterns import (
     BREAKAWAY,
     DIRECTION,
     DRAG,
     MIN_PROBABILITY,
     WITHIN,
-    doubtful_oddity,
-    extra_columns,
-    likely_oddities,
+    doubtful_pattern,
+    likely_patterns,
 )
 from diffbot_ident.torque.torque_delay import delay_columns
 
@@ -109,7 +108,7 @@ def test_commands_that_act_late_are_known_by_their_delay():
 
 def named(own):
     """Patterns that a warning names; WITHIN, which none names, is taken in by chance once in 44."""
-    return tuple(oddity for oddity in likely_oddities(own) if oddity is not WITHIN)
+    return tuple(pattern for pattern in likely_patterns(own) if pattern is not WITHIN)
 
 
 def test_nothing_is_found_where_nothing_is():
@@ -117,19 +116,19 @@ def test_nothing_is_found_where_nothing_is():
 
     WITHIN, which no warning names and which costs little, is taken in by chance once in 44.
     """
-    found = [likely_oddities(sums(seed)) for seed in range(20)]
-    assert [set(oddities) - {WITHIN} for oddities in found] == [set()] * 20
-    assert sum(WITHIN in oddities for oddities in found) <= 3
+    found = [likely_patterns(sums(seed)) for seed in range(20)]
+    assert [set(patterns) - {WITHIN} for patterns in found] == [set()] * 20
+    assert sum(WITHIN in patterns for patterns in found) <= 3
 
 
-@pytest.mark.parametrize("oddity", PATTERNS, ids=["direction", "breakaway", "drag"])
-def test_a_pattern_is_found_and_taken_out(oddity):
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["direction", "breakaway", "drag"])
+def test_a_pattern_is_found_and_taken_out(pattern):
     """Its columns make the fit right again: errors of the torque's gain as stated, 5 seeds."""
     normalised = []
     for seed in range(5):
-        own = sums(seed, PATTERNS[oddity])
-        assert named(own) == (oddity,)
-        for axis, extra in zip((LINEAR, ANGULAR), extra_columns((oddity,)), strict=True):
+        own = sums(seed, PATTERNS[pattern])
+        assert named(own) == (pattern,)
+        for axis, extra in zip((LINEAR, ANGULAR), pattern.columns, strict=True):
             found = fit(own, axis, None, extra)
             normalised.append((found.theta[1] - 2.0) / np.sqrt(found.covariance[1, 1]))
     # Ten normal errors: their rms is beyond 2 less than once in 1000.
@@ -149,7 +148,7 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
         for size in np.linspace(0.0, 0.04, 21):
             own = sums(seed, PATTERNS[DRAG], size)
             sure.append(named(own) == (DRAG,))
-            doubt = doubtful_oddity(own, (), windows)
+            doubt = doubtful_pattern(own, (), windows)
             doubts.append(doubt[1] if doubt is not None and doubt[0] is DRAG else 0.0)
         assert not sure[0] and doubts[0] < 0.5
         assert sure[-1] and doubts[-1] > 0.99
@@ -157,5 +156,5 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
         between = [p for p, is_sure in zip(doubts, sure, strict=True) if not is_sure and p > 0.0]
         assert between and min(between) > MIN_PROBABILITY
         # What is found already is in doubt no more.
-        known = doubtful_oddity(sums(seed, PATTERNS[DRAG], 0.2), (DRAG,), windows)
+        known = doubtful_pattern(sums(seed, PATTERNS[DRAG], 0.2), (DRAG,), windows)
         assert known is None or known[0] is not DRAG
