@@ -37,7 +37,7 @@ LARGEST_FRICTION = 0.8
 # a command that ramps.
 LAG = 0.25
 # Factor by which a calibrated length may differ from the described one.
-FAR = 1.5
+LENGTH_FACTOR = 1.5
 BATTERY = 12.0  # V, default of the largest voltage
 
 
@@ -238,10 +238,11 @@ def _check_lengths(robot: KnownRobot) -> None:
         (robot.radius(1), wheels.radius),
         (robot.track, wheels.separation),
     ):
-        if length is not None and not 1.0 / FAR <= length.value / own <= FAR:
+        if length is not None and not 1.0 / LENGTH_FACTOR <= length.value / own <= LENGTH_FACTOR:
             raise ValueError(
                 f"{length.source} = {length.value:.4g} m, described are {own:.4g} m: must be "
-                f"within a factor of {FAR:g}; give the calibration and the description of one robot"
+                f"within a factor of {LENGTH_FACTOR:g}; give the calibration and the description "
+                "of one robot"
             )
 
 

@@ -69,7 +69,7 @@ COARSE = 256
 # Smaller changes of an angle are rounding, not counts, rad.
 ROUNDING = 1e-6
 # Share of the work that a bound leaves for rounding.
-SPARE = 1e-9
+ROUNDING_SHARE = 1e-9
 SIGNS_ADVICE = (
     "check the signs and the order of torque commands and encoders, left and right, "
     "and that nobody pushes the robot"
@@ -285,7 +285,7 @@ class EnergyBalance:
         goes out, and NumPy takes several times as long for so few numbers.
         """
         works = list(accumulate(self._works))
-        paid = works[-2] - SPARE * max(max(works), -min(works))
+        paid = works[-2] - ROUNDING_SHARE * max(max(works), -min(works))
         v, omega = self._energy(*self._speeds[-1], -count)
         for (most_v, most_omega), before in zip(self._energies[:-1], works, strict=False):
             gain_v, gain_omega = v - most_v, omega - most_omega

@@ -59,7 +59,7 @@ TIME = "robot time since the excitation began, s"
 SYMBOLS = tuple(UNITS)
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
 # A parameter's correlation with another beyond which more data of the same kind teach little.
-ENTANGLED = 0.95
+LARGEST_CORRELATION = 0.95
 # What tells more of a parameter, by the model (41).
 TEACHES = {
     "K5": "turning fast: v̇ = K5 ω² + …; without room, on the spot",
@@ -343,7 +343,7 @@ def correlation(estimate: Estimate) -> list[Part]:
     most = np.unravel_index(int(off.argmax()), off.shape)
     pair = f"{SYMBOLS[int(most[0])]} and {SYMBOLS[int(most[1])]}"
     note = f"largest: {pair}, {off.max():.2f}"
-    if off.max() > ENTANGLED:
+    if off.max() > LARGEST_CORRELATION:
         note = f"{pair} are hard to tell apart, {off.max():.3f}"
     return [Matrix("correlation", "Correlation", SYMBOLS, SYMBOLS, found, note=note)]
 

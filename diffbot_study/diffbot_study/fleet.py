@@ -42,7 +42,7 @@ from diffbot_study.fleet_trends import Trend, said
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import (
     INTERRUPTED,
-    SOME,
+    SOME_FAILED,
     RowKeeper,
     add_cluster_options,
     progress_bar,
@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
         write_page(lambda: write_pages(summary, rows, options.output), console)
     if interrupted:
         return INTERRUPTED
-    return SOME if lost else 0
+    return SOME_FAILED if lost else 0
 
 
 def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, Recording]) -> list[Row]:

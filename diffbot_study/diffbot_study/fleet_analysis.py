@@ -59,7 +59,7 @@ UNEXPLAINED = 20.0
 # Share of the chance of a false alarm that changes over time get.
 CHANGES = 0.1
 # Least that robots of a type are taken to differ by, relative.
-ALIKE = 0.01
+LEAST_DIFFERENCE = 0.01
 # In SI units; smaller medians are no scale.
 SMALLEST = 1e-9
 NO_CAUSE = "no known cause"
@@ -233,7 +233,7 @@ def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
     """
     spread = np.array([0.0 if prior is None else prior.spread[name] for name in QUANTITIES])
     own = np.array([*trend.change_std.values()])
-    return np.array([*trend.change.values()]), np.hypot(own, np.maximum(spread, ALIKE))
+    return np.array([*trend.change.values()]), np.hypot(own, np.maximum(spread, LEAST_DIFFERENCE))
 
 
 def _compare(

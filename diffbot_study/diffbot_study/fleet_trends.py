@@ -49,7 +49,7 @@ TYPE_WEIGHT, TYPE_ROBOTS = 10.0, 5
 # Of a median absolute deviation, against a standard deviation.
 MAD = 1.4826
 # Smallest standard deviation of a quantity: noise-free recordings are not told better.
-LEAST = 1e-9
+LEAST_STD = 1e-9
 # Of minus twice a log likelihood: where the step may be, with 95 %.
 CHI2_95 = 3.84
 DAY = 86400.0
@@ -167,7 +167,7 @@ class _Sums:
         self.freedom = weight + self._count - 3.0
         # Centred: the sums below are differences of squares.
         self._y = track.values - np.median(track.values, axis=0)
-        self._w = 1.0 / (track.errors**2 + extra + LEAST**2)
+        self._w = 1.0 / (track.errors**2 + extra + LEAST_STD**2)
         self._x = (track.times - track.times.mean()) / DAY
         y, w = self._y, self._w
         # The last row leaves nothing out; the others each their recording.

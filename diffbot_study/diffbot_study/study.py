@@ -30,7 +30,7 @@ from diffbot_study.study_points import COLUMNS, chunks, run_chunk
 from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study, shown
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
-USAGE, SOME, INTERRUPTED = 2, 3, 128 + signal.SIGINT
+USAGE, SOME_FAILED, INTERRUPTED = 2, 3, 128 + signal.SIGINT
 # A number by itself, unlike that of K5.
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 # Cells that are printed side by side.
@@ -172,7 +172,7 @@ def _run(
         _conclude(study, rows, output, options, console, write)
     if interrupted:
         return INTERRUPTED
-    return SOME if lost else 0
+    return SOME_FAILED if lost else 0
 
 
 def _complaint(points: Sequence[Any], failure: str) -> str:

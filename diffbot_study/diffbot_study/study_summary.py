@@ -17,7 +17,7 @@ from diffbot_study.study_plan import DRIVE, IDENTIFICATION, Study
 from diffbot_study.study_points import K
 
 # Of the runs of a cell, that have to keep to a tolerance.
-SHARE = 0.95
+LEAST_SHARE = 0.95
 Cell = dict[str, Any]
 
 _FIGURES = {
@@ -87,7 +87,7 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
         for name in _FIGURES[study.kind]:
             sizes = np.abs(_column(good, name))
             cell[f"{name}_median"] = _quantile(sizes, 0.5)
-            cell[f"{name}_95"] = _quantile(sizes, SHARE)
+            cell[f"{name}_95"] = _quantile(sizes, LEAST_SHARE)
         if study.kind == IDENTIFICATION:
             for name in K:
                 covered = [row[f"covered_{name}"] for row in good]
@@ -137,11 +137,11 @@ def answer(study: Study, found: Sequence[Cell]) -> str:
     if not study.tolerance:
         return ""
     asked = ", ".join(f"{name} <= {most:g}" for name, most in study.tolerance.items())
-    good = [cell for cell in found if cell["within_tolerance"] >= SHARE]
+    good = [cell for cell in found if cell["within_tolerance"] >= LEAST_SHARE]
     if not good:
-        return f"no cell keeps to {asked} in {100.0 * SHARE:g} % of its runs"
+        return f"no cell keeps to {asked} in {100.0 * LEAST_SHARE:g} % of its runs"
     names = ["; ".join(f"{axis} {cell[axis]}" for axis in study.axes) or "all" for cell in good]
-    return f"{asked} in {100.0 * SHARE:g} % of the runs: " + " | ".join(names)
+    return f"{asked} in {100.0 * LEAST_SHARE:g} % of the runs: " + " | ".join(names)
 
 
 def shown(study: Study) -> list[str]:

@@ -35,7 +35,7 @@ SHORTEST, OVERLAP = 10.0, 0.5
 # Drift of a clock, in standard deviations and s/s, from which on it is one.
 DRIFTS, DRIFT_RATE = 4.0, 3e-4
 # Drift that gets worse by this many standard deviations on held-out motion refuses a calibration.
-WORSE = 2.0
+WORSE_SIGMAS = 2.0
 # Noise, m and rad, below which a pose source is the wheels' own odometry.
 OWN_ODOMETRY = 3e-5
 # Turns, rad, and ways, m, below which a motion did not hold such a part.
@@ -459,10 +459,10 @@ def _verdict(
             f", position {1e3 * held_out.before.position:.3g} to "
             f"{1e3 * held_out.after.position:.3g} mm"
         )
-    if same and held_out.worse <= WORSE:
+    if same and held_out.worse <= WORSE_SIGMAS:
         return Outcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
     better = held_out.after.nees < held_out.before.nees
-    if held_out.worse > WORSE or not better:
+    if held_out.worse > WORSE_SIGMAS or not better:
         return Outcome.REFUSED, (
             f"it does not get better on held-out motion ({changes}): the wheels slip, or a sensor "
             "moved; look at the picture of the drift"

@@ -29,7 +29,7 @@ AROUND, MEDIAN = 7, 0.2104
 # Steps of a window in which slip is summed, s.
 STEP = 0.1
 # Windows in which the robot moves less than this, rad of both wheels together, tell nothing.
-LEAST = 1.0
+LEAST_MOTION = 1.0
 # Share of probability of the interval in which a mean NEES is consistent.
 CONSISTENT = 0.99
 FEWEST = 3
@@ -172,7 +172,7 @@ def _ends(
         near = np.clip(near, AROUND, len(poses.stamps) - AROUND)
         spread = poses.stamps[near + AROUND // 2] - poses.stamps[near - AROUND // 2]
         torn |= (spread > 1.0).any(axis=1)
-    kept: Array = ends[(moved > LEAST) & ~torn]
+    kept: Array = ends[(moved > LEAST_MOTION) & ~torn]
     return kept
 
 

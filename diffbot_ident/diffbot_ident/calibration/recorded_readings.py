@@ -57,11 +57,11 @@ AXES = ("x", "y", "z")
 # Messages that are looked at for the names of joints, and for the frame of odometry.
 LOOKED_AT = 200
 # Time between recordings that are put one after another, s; longer than a gap of the wheels.
-BETWEEN = 2.0
+TIME_BETWEEN = 2.0
 # A wheel's step, rad/s, that no wheel makes: its encoder was set anew.
 FASTEST = 200.0
 # Share of turns that another axis must explain to be named instead.
-CLEARLY = 0.7
+OTHER_AXIS_SHARE = 0.7
 
 TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     TIME: KNOWN[TIME],
@@ -362,14 +362,14 @@ def _gyro(
     if not len(chosen):
         return None
     gyro = GyroReadings(chosen[:, 0], sign * chosen[:, 1])
-    if not _overlap(wheels, gyro) or follows(wheels, gyro, geometry)[1] >= CLEARLY:
+    if not _overlap(wheels, gyro) or follows(wheels, gyro, geometry)[1] >= OTHER_AXIS_SHARE:
         return gyro
     for i, other in enumerate(AXES):
         table = _in_order([(row[0], row[1 + i]) for row in rows])
         if other == axis or not len(table):
             continue
         slope, explained = follows(wheels, GyroReadings(*table.T), geometry)
-        if explained >= CLEARLY:
+        if explained >= OTHER_AXIS_SHARE:
             name = ("-" if slope < 0.0 else "") + other
             unit = " and it is in degrees" if abs(slope) > 0.5 / DEGREE else ""
             raise CalibrationError(
@@ -425,7 +425,7 @@ def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
     for part in parts:
         sources = [s for s in (part.wheels, part.gyro, part.poses) if s is not None]
         shift = at - min(float(s.stamps[0]) for s in sources)
-        at = max(float(s.stamps[-1]) for s in sources) + shift + BETWEEN
+        at = max(float(s.stamps[-1]) for s in sources) + shift + TIME_BETWEEN
         for source in sources:
             names = list(vars(source))
             table = np.stack([getattr(source, name) for name in names])

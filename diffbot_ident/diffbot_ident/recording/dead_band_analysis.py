@@ -32,7 +32,7 @@ SMALL, BANDS = 0.25, 2.0
 # Small commands that are needed: samples, and their share of all samples.
 LEAST_SAMPLES, LEAST_SHARE = 10, 0.02
 # Deviations beyond which a dead band is there, and its least share of the largest command.
-SURE, MATTERS = 4.0, 0.01
+SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01
 # Half width of the 95 % interval, as a share of the largest command, beyond which it says nothing.
 WIDEST = 0.25
 
@@ -95,10 +95,10 @@ def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
 
 def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int) -> bool:
     # The whole range of a threshold, which is all that is possible, has to be above 0.
-    deviations = SURE if fit.kind is DeadBandKind.OFFSET else NORMAL_95 / 0.95
-    least = max(deviations * fit.dead_band_std, MATTERS * largest)
+    deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else NORMAL_95 / 0.95
+    least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
     gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
-    return fit.dead_band > least and gained * samples > SURE**2
+    return fit.dead_band > least and gained * samples > SIGNIFICANT_SIGMAS**2
 
 
 def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:

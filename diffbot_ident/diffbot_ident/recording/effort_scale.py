@@ -42,7 +42,7 @@ from diffbot_ident.torque.physical import IMAGINARY_STEP, MAX_LINEAR_STD
 # Deviations beyond which two ways to the constant contradict each other, or a place is another.
 CONTRADICTS = 3.0
 # Places of a load that are told apart, m.
-PLACED = 0.02
+PLACE_RESOLUTION = 0.02
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class _Scale:
 
         found = self.value("place", "m", place)
         away = abs(found.value - own.place)
-        if away <= max(CONTRADICTS * found.std, PLACED):
+        if away <= max(CONTRADICTS * found.std, PLACE_RESOLUTION):
             return []
         return [
             f"warning: by K5 the load lay {_told(found)} ahead of the axle, --load-at says "

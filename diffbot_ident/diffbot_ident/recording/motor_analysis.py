@@ -35,15 +35,15 @@ SIDES = ("left", "right")
 # Time constants of the instruments, s; and windows of the second equation, one after another, s.
 FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
 # Least share of the voltage's variance that current and speed explain, of a wheel as it should be.
-EXPLAINED = 0.8
+LEAST_R_SQUARED = 0.8
 # How much better the other wheel's signals must explain the voltage, to call the motors swapped.
-BETTER = 0.3
+SWAPPED_GAIN = 0.3
 # Share of a current's scatter that voltages explain, below which its sensor reads nothing.
 SILENT = 0.15
 # Ratios between the wheels beyond which one is not as the other, and the deviations it takes.
-RATIO, FRICTION_RATIO, SURE = 1.5, 1.8, 3.0
+RATIO, FRICTION_RATIO, SIGNIFICANT_SIGMAS = 1.5, 1.8, 3.0
 # Samples of a log, and windows of motion; and the share of a window in which a wheel may stand.
-LEAST, LEAST_WINDOWS, STANDING = 100, 12, 0.2
+LEAST_SAMPLES, LEAST_WINDOWS, STANDING = 100, 12, 0.2
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def analyse_motors(
         ValueError: there are too few samples.
     """
     count = sum(len(channels["left_voltage"]) for _, channels in segments)
-    if count < LEAST:
-        raise ValueError(f"{count} samples: must be at least {LEAST}; record for longer")
+    if count < LEAST_SAMPLES:
+        raise ValueError(f"{count} samples: must be at least {LEAST_SAMPLES}; record for longer")
     electrical = {side: _electrical(segments, side, side) for side in SIDES}
     mechanical = {side: _mechanical(segments, side, electrical[side]) for side in SIDES}
     problem = _problem(segments, electrical, mechanical)
@@ -125,8 +125,8 @@ def _verdict(
         Evidence(
             "share of the voltage that current and speed explain",
             share,
-            f">= {EXPLAINED:g}",
-            share >= EXPLAINED,
+            f">= {LEAST_R_SQUARED:g}",
+            share >= LEAST_R_SQUARED,
         ),
         Evidence("R", resistance, "> 0", resistance > 0.0),
         Evidence("Ke", constant, "> 0", constant > 0.0),
@@ -242,7 +242,7 @@ def _problem(
                 return f"the {side} {what} reads nothing: check its cable and channel"
     crossed = [_electrical(segments, a, b) for a, b in (SIDES, SIDES[::-1])]
     if all(
-        _plausible(other) and other.explained > electrical[side].explained + BETTER
+        _plausible(other) and other.explained > electrical[side].explained + SWAPPED_GAIN
         for other, side in zip(crossed, SIDES, strict=True)
     ) or all(
         _plausible(other) and not _plausible(electrical[side])
@@ -284,7 +284,7 @@ def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, ki
 
 def _plausible(found: _Regression) -> bool:
     """Whether a wheel's voltage is that of its current and speed."""
-    return bool(found.explained >= EXPLAINED and (found.values[:2] > 0.0).all())
+    return bool(found.explained >= LEAST_R_SQUARED and (found.values[:2] > 0.0).all())
 
 
 def _unlike(
@@ -301,7 +301,7 @@ def _unlike(
         return math.log(left / right), math.hypot(*stds)
 
     def differs(size: tuple[float, float], least: float) -> bool:
-        return abs(size[0]) > math.log(least) and abs(size[0]) > SURE * size[1]
+        return abs(size[0]) > math.log(least) and abs(size[0]) > SIGNIFICANT_SIGMAS * size[1]
 
     resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
     inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)

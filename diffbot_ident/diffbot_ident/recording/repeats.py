@@ -21,7 +21,7 @@ from diffbot_ident.recording.verdict import Value
 from diffbot_ident.torque.estimate import NORMAL_95
 
 # Chance of scatter that noise alone explains, below which recordings differ.
-CHANCE = 0.01
+SIGNIFICANCE = 0.01
 # Deviations beyond which one recording disagrees with all others.
 OUTLIER = 3.0
 
@@ -87,7 +87,7 @@ def _between(values: Array, variances: Array) -> float:
     mean = weights @ values / weights.sum()
     scatter = float(weights @ (values - mean) ** 2)
     free = len(values) - 1
-    if scatter <= float(chi2.ppf(1.0 - CHANCE, free)):
+    if scatter <= float(chi2.ppf(1.0 - SIGNIFICANCE, free)):
         return 0.0
     return (scatter - free) / float(weights.sum() - (weights @ weights) / weights.sum())
 

@@ -37,7 +37,7 @@ FILTER, FILTER_STD = 0.005, 0.003
 # that share, and of the delay that positions tell, s.
 AFTER, AFTER_STD, TOLD_STD = 0.6, 0.1, 0.0005
 # Longest delay of a filter, s; how far velocities may be off the change of positions; rows.
-LONGEST_FILTER, SCALE, LEAST = 0.1, 0.05, 20
+LONGEST_FILTER, SCALE, LEAST_ROWS = 0.1, 0.05, 20
 # Deviation of a delay from rest, s.
 FROM_REST_STD = 0.002
 
@@ -110,7 +110,7 @@ def dead_time_of(found: Sequence[float], period: float) -> Value:
 def filter_delay(velocity: Array, position: Array, period: float) -> float | None:
     """By which time velocities are later than the change of positions, s; None: not told."""
     finite = np.isfinite(position).all() and np.isfinite(velocity).all()
-    if len(velocity) < LEAST or not finite or np.ptp(position) == 0.0:
+    if len(velocity) < LEAST_ROWS or not finite or np.ptp(position) == 0.0:
         return None
     way = np.concatenate(([0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1])))) * period
     columns = np.column_stack((way, velocity, np.ones_like(velocity)))

@@ -68,9 +68,9 @@ LEAST_R_SQUARED, LEAST_WITH_NOISE, UNEXPLAINED = 0.95, 0.92, 0.2
 # An alternative refutes the model if it takes away this share of the held-out error, and if the
 # error is more than this share of the velocity's variance: below it, a better model has no
 # practical use.
-SHARE, MATTERS = 0.5, 0.01
+SHARE, PRACTICAL_SHARE = 0.5, 0.01
 # Parameters of two halves of the recording may differ by this share, or this many deviations.
-DIFFER, SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
+HALVES_DIFFERENCE, HALVES_SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
 # Longest lag, s, at which residuals are compared with commands, and the largest correlation.
 LONGEST_LAG, CORRELATION = 3.0, 0.5
 # Past commands of the richest linear dynamics, three of them in a time constant.
@@ -158,7 +158,7 @@ def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
 def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
     """All tests; the first that fails says most."""
     segments, fit, explained = found.segments, found.fit, found.explained
-    matters = not 1.0 - explained <= MATTERS
+    matters = not 1.0 - explained <= PRACTICAL_SHARE
     shares, correlation = explained_by_alternatives(found), input_correlation(segments, fit)
     noise_only = max(*shares.values(), correlation) <= UNEXPLAINED
     least = LEAST_WITH_NOISE if noise_only else LEAST_R_SQUARED
@@ -227,10 +227,10 @@ def _difference(name: str, one: FirstOrderFit, other: FirstOrderFit) -> Evidence
     mean = 0.5 * abs(values[0] + values[1])
     difference = abs(values[0] - values[1]) / mean if mean > 0.0 else math.inf
     test = f"difference in {name} between two halves of the recording"
-    chance = SIGMAS * math.hypot(*stds) / mean if mean > 0.0 else math.inf
+    chance = HALVES_SIGMAS * math.hypot(*stds) / mean if mean > 0.0 else math.inf
     if not math.isfinite(chance):
-        return Evidence(test, difference, f"<= {DIFFER[name]:g}", None)
-    limit = max(DIFFER[name], chance)
+        return Evidence(test, difference, f"<= {HALVES_DIFFERENCE[name]:g}", None)
+    limit = max(HALVES_DIFFERENCE[name], chance)
     return Evidence(test, difference, f"<= {limit:.2g}", difference <= limit)
 
 
@@ -311,11 +311,11 @@ def _chosen(parts: Sequence[Array], masks: Sequence[Mask]) -> Array:
 # Changes of the command that an axis needs, and samples of velocity.
 LEAST_CHANGES, LEAST_SAMPLES = 2, 60
 # A static power law is used if it leaves at most this share of the held-out error.
-CLEARLY = 0.7
+POWER_LAW_SHARE = 0.7
 # Exponents beyond these bounds stand for another nonlinearity, such as saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
 # Held-out R^2 above which no power law is looked for.
-GOOD = 0.99
+GOOD_R_SQUARED = 0.99
 # Samples that are fitted at most; of longer recordings, segments evenly spread.
 MOST = 60_000
 
@@ -386,7 +386,7 @@ def _best_model(
     The command as it is, where nothing else is surely right and predicts held-out motion better.
     """
     found, notes = plain, []
-    if plain.prediction.r_squared < GOOD:
+    if plain.prediction.r_squared < GOOD_R_SQUARED:
         bent = CrossValidation(plain.segments, longest, with_exponent=True)
         if _clearly_better(bent, plain):
             notes.append(
@@ -418,7 +418,9 @@ def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
     fit = bent.fit
     sure = abs(fit.exponent - 1.0) > 2.0 * fit.exponent_std
     plausible = PLAUSIBLE[0] <= fit.exponent <= PLAUSIBLE[1]
-    return sure and plausible and bent.prediction.squares <= CLEARLY * plain.prediction.squares
+    return (
+        sure and plausible and bent.prediction.squares <= POWER_LAW_SHARE * plain.prediction.squares
+    )
 
 
 def values_of(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:

@@ -58,13 +58,13 @@ GAP = 3.0
 # An axis below this share of the wheels' way was not driven.
 DRIVEN = 0.2
 # Least samples of motion in a test.
-LEAST = 40
+LEAST_SAMPLES = 40
 # How much of a motion's start is left out, s: tried in this order. Of slow tests at least `SETTLE`.
 CUTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4)
 SETTLE = 0.25
 # Time after it that must be fitted as the rest is, s; the chance that noise alone fails; and the
 # share of the largest velocity below which an error has no practical use.
-EARLY, CHANCE, MATTERS = 0.05, 0.005, 0.002
+EARLY, SIGNIFICANCE, PRACTICAL_SHARE = 0.05, 0.005, 0.002
 # Starts that are left out without a word, s: a filter's.
 SHORT = 0.03
 
@@ -92,7 +92,9 @@ class Motion:
         counts = first.counts.copy()
         begin = int(np.argmax(counts))
         counts[: begin + round(cut / first.period)] = False
-        kept = [replace(first, fresh=counts)] if np.count_nonzero(counts) >= LEAST // 2 else []
+        kept = (
+            [replace(first, fresh=counts)] if np.count_nonzero(counts) >= LEAST_SAMPLES // 2 else []
+        )
         return (*kept, *later)
 
 
@@ -260,7 +262,7 @@ def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
         # Neighbouring errors are alike: fewer of them are independent.
         alike = sum(float(e[1:] @ e[:-1]) for e in errors) / squares if squares > 0.0 else 0.0
         share = (1.0 - max(alike, 0.0)) / (1.0 + max(alike, 0.0))
-        power = squares / count + (MATTERS * largest) ** 2
+        power = squares / count + (PRACTICAL_SHARE * largest) ** 2
         return _Noise(power, max(share * count, 2.0), share, fit)
     return _Noise(math.nan)
 
@@ -282,7 +284,7 @@ def _started(motions: Motions, cut: float, delay: SysIdDelay, noise: _Noise) -> 
         errors = np.concatenate(early)
         misfit = math.sqrt(float(np.mean(errors**2)) / noise.power)
         free = max(noise.share * len(errors), 1.0)
-        limit = math.sqrt(float(fisher.ppf(1.0 - CHANCE, free, noise.free)))
+        limit = math.sqrt(float(fisher.ppf(1.0 - SIGNIFICANCE, free, noise.free)))
     logs = {name: motions[name].log for name in left}
     fast = {name: motions[name].fast for name in left}
     return _Start(cut, left, logs, fast, misfit, limit)
@@ -559,7 +561,7 @@ def _signals(test: SysIdTest, subject: str, sign: float) -> tuple[Array, Array]:
 def _pieces(times: Array, moving: Mask) -> list[slice]:
     """From the first lasting motion on, cut where rows are missing."""
     lasting = np.flatnonzero(moving)
-    if len(lasting) < LEAST:
+    if len(lasting) < LEAST_SAMPLES:
         return []
     # The last sample at rest before the motion that lasts.
     still = np.flatnonzero(~moving[: lasting[len(lasting) // 2]])
@@ -568,7 +570,9 @@ def _pieces(times: Array, moving: Mask) -> list[slice]:
     end = begin + int(stop[0]) if len(stop) else len(moving)
     gaps = np.flatnonzero(np.diff(times[begin:end]) > GAP * float(np.median(np.diff(times))))
     edges = [begin, *(begin + gaps + 1).tolist(), end]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b - a >= LEAST]
+    return [
+        slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b - a >= LEAST_SAMPLES
+    ]
 
 
 def _segment(

@@ -40,7 +40,7 @@ QUANTITIES = {
 SIDES = ("left", "right")
 YAW, YAW_RATE = ("yaw", "heading"), ("yawrate", "yawvelocity", "yaw_rate", "yaw-rate")
 # Records of a test below which it is none.
-LEAST = 20
+LEAST_RECORDS = 20
 
 
 @dataclass
@@ -95,8 +95,8 @@ def read_wpilog(path: Path) -> SysIdLog:
             tests[name] = test
     if not tests:
         raise RecordingError(
-            f"{path.name}: {state.name} names no test that lasts {LEAST} records of the voltage; "
-            f"it says {', '.join(dict.fromkeys(map(str, state.values)))}"
+            f"{path.name}: {state.name} names no test that lasts {LEAST_RECORDS} records of the "
+            f"voltage; it says {', '.join(dict.fromkeys(map(str, state.values)))}"
         )
     return SysIdLog(path.name, _kind(tests), unit[1], tests)
 
@@ -248,7 +248,7 @@ def _test(
     """One test, on the clock of the left velocity; None where there are too few records."""
     clock, _ = signals["left", "velocity"].numbers()
     times = np.unique(clock[(clock >= begin) & (clock <= end)])
-    if len(times) < LEAST:
+    if len(times) < LEAST_RECORDS:
         return None
     columns: dict[str, Array] = {}
     for (side, quantity), entry in signals.items():
@@ -261,7 +261,7 @@ def _test(
         else:
             columns[side + quantity] = factor * np.interp(times, own, values)
     finite = np.all([np.isfinite(values) for values in columns.values()], axis=0)
-    if np.count_nonzero(finite) < LEAST:
+    if np.count_nonzero(finite) < LEAST_RECORDS:
         return None
     times = times[finite]
     columns = {key: values[finite] for key, values in columns.items()}

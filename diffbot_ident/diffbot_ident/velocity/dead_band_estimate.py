@@ -42,7 +42,7 @@ BINS = 80
 # Time for which small commands must have been given, s, and its share of all.
 LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
 # Deviations beyond which there is a dead band, and its least share of the largest possible one.
-SURE, MATTERS = 5.0, 0.02
+SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
 # Blocks of motion before anything is said, and that are kept apart.
 LEAST_BLOCKS, MOST_BLOCKS = 6, 64
 
@@ -180,7 +180,7 @@ class DeadBandEstimator:
             self.reason = f"{self._axis}: no small commands, of up to {limit:.2g}, were tried"
             return
         deviation = math.sqrt(max(self.variance, 0.0))
-        there = self.value > max(SURE * deviation, MATTERS * self._largest)
+        there = self.value > max(SIGNIFICANT_SIGMAS * deviation, LEAST_BAND * self._largest)
         self.reason = None
         if NORMAL_95 * deviation > 0.5 * self._largest:
             self.variance = math.inf

@@ -48,9 +48,9 @@ MOST_BAND = 0.8
 THRESHOLDS, ROUNDS = 16, 3
 # Standard deviation of an even distribution, as a share of its width, for which the interval of
 # 1.96 of them is 95 % of that width.
-EVEN = 0.5 * 0.95 / 1.96
+UNIFORM_STD = 0.5 * 0.95 / 1.96
 # Excess of the sum of squares, in residual variances, up to which a threshold is possible.
-POSSIBLE = 4.0
+POSSIBLE_EXCESS = 4.0
 # Relative changes at which the fit of one dead time of the scan ends: the best is refined later.
 TOLERANCE = 1e-4
 
@@ -219,7 +219,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
                 tried[index] = float(errors[0]) ** 2, theta
         best = min(tried, key=lambda index: tried[index][0])
         samples = sum(int(np.count_nonzero(s.counts)) for s in segments)
-        limit = tried[best][0] * (1.0 + POSSIBLE / samples)
+        limit = tried[best][0] * (1.0 + POSSIBLE_EXCESS / samples)
         possible = [index for index in sorted(tried) if tried[index][0] <= limit]
         low = max((index for index in tried if index < possible[0]), default=possible[0])
         high = min((index for index in tried if index > possible[-1]), default=possible[-1])
@@ -232,7 +232,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         fit=fit,
         dead_time_std=float(stds[0]),
         dead_band=0.5 * (first + last),
-        dead_band_std=EVEN * (last - first),
+        dead_band_std=UNIFORM_STD * (last - first),
         kind=DeadBandKind.THRESHOLD,
     )
 

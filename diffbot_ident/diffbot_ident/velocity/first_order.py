@@ -46,7 +46,7 @@ FAST = 1.0 / 3.0
 # Time constants tried first, when no start is given: from the period to the longest segment.
 GRID = 12
 # Samples that a segment needs beyond those that the dead time takes.
-LEAST = 3
+LEAST_SAMPLES = 3
 # A time constant is kept between this share of the period and so many times all samples.
 FASTEST, SLOWEST = 0.05, 100.0
 # Median of the square of a normal variable of unit variance.
@@ -297,11 +297,11 @@ class OutputError:
             pieces.append(
                 (newer[skip:], older[skip:], segment.velocity[skip:], segment.counts[skip:])
             )
-        pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST]
+        pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST_SAMPLES]
         if not pieces:
             raise ValueError(
-                f"no stretch is long enough: must be at least {skip + LEAST} samples with a "
-                f"lead of {lead:g} s; record for longer"
+                f"no stretch is long enough: must be at least {skip + LEAST_SAMPLES} samples with "
+                f"a lead of {lead:g} s; record for longer"
             )
         if all(np.ptp(newer) == 0.0 for newer, *_ in pieces):
             raise ValueError("command never changes within a stretch: record steps of the command")

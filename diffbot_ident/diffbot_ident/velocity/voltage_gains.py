@@ -37,7 +37,7 @@ STEP = 1e-3
 # Deviation of a gain over itself beyond which it is not identifiable.
 LARGEST_RELATIVE_STD = 0.5
 # Samples that count which a stretch needs.
-LEAST = 5
+LEAST_SAMPLES = 5
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,11 @@ class _Fit:
         self, segments: Sequence[AxisSegment], dead_time: float, near: float | None
     ) -> None:
         found = [_Stretch(segment, dead_time) for segment in segments]
-        stretches = [s for s in found if np.count_nonzero(s.counts) >= LEAST]
+        stretches = [s for s in found if np.count_nonzero(s.counts) >= LEAST_SAMPLES]
         if not stretches:
-            raise ValueError(f"no stretch of motion has {LEAST} readings: record for longer")
+            raise ValueError(
+                f"no stretch of motion has {LEAST_SAMPLES} readings: record for longer"
+            )
         self._period = period = stretches[0].period
         longest = period * max(len(s.velocity) for s in stretches)
         # All are filtered as one series: what one leaves behind in the next decays as the next
