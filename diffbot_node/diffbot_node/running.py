@@ -141,6 +141,11 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 
 
+def failures_are_told(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether this process's launch tells which of its processes have failed."""
+    return VARIABLE in environment
+
+
 def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
     """The processes of this one's launch that have failed so far; empty where nobody tells."""
     try:

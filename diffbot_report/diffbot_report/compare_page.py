@@ -180,8 +180,8 @@ def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]
 
 def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Section]:
     yield Section("Runs", "", [_runs(runs)] if found.names else [], wide=True)
-    yield Section("Intervals", "95 % intervals; dashed: what is true, where it is known.",
-                  found.charts())  # fmt: skip
+    yield Section("Intervals", "95 % intervals, cut off at 0 where nothing can be negative; "
+                  "dashed: what is true, where it is known.", found.charts())  # fmt: skip
     yield Section("Figures", "Change is against the first run.", _figures(runs), wide=True)
     yield Section("Settings", "Only those that differ.", _settings(runs), wide=True)
     yield Section("Rows", "Of fault tables and papers: only rows that differ.", _row_table(runs),
@@ -249,7 +249,11 @@ class _Quantities:
         for i, name in enumerate(self.names):
             entries = [found.get(name) for found in self._found]
             values = [_number(None if e is None else e.get("value")) for e in entries]
-            reach = [_reach(name, e) for e in entries]
+            # Where one run's value is below 0, whole intervals tell more than some cut off ones.
+            cut = all(not value < 0.0 for value in values) and not NEVER_NEGATIVE.isdisjoint(
+                name.replace(":", " ").split()
+            )
+            reach = [_reach(e, cut) for e in entries]
             if not any(math.isfinite(above) for _, above in reach):
                 continue
             unit = _unit(entries)
@@ -307,14 +311,13 @@ def _value(entry: Mapping[str, Any] | None) -> tuple[float, float] | None:
     return None if half is None or value is None else (value, half / NORMAL_95)
 
 
-def _reach(name: str, entry: Mapping[str, Any] | None) -> tuple[float, float]:
-    """How far an interval reaches below its value and above it; NaN where there is none."""
+def _reach(entry: Mapping[str, Any] | None, cut: bool) -> tuple[float, float]:
+    """How far an interval, cut off at 0 or not, reaches below its value and above it; else NaN."""
     found = None if entry is None else _value(entry)
     if entry is None or found is None:
         return math.nan, math.nan
     value, (low, high) = found[0], interval_of(entry)
-    if value >= 0.0 and NEVER_NEGATIVE & set(name.replace(":", " ").split()):
-        low = max(low, 0.0)
+    low = max(low, 0.0) if cut else low
     return value - low, high - value
 
 

@@ -204,7 +204,10 @@ def _robots(axes: Axes, run: DriveRun, outline: RobotOutline, colour: Colour) ->
         return
     if run.has_pose_reference:
         _robot(axes, run.reference[-1], outline, None, 1.0)
-    for at, name, alpha in ((known[0], "start", 0.35), (known[-1], "end", 0.9)):
+    moved = float(np.linalg.norm(run.pose[known[-1], :2] - run.pose[known[0], :2]))
+    # Two labels need room beside each other.
+    names = ("start", "end") if moved > outline.reach else ("", "start and end")
+    for at, name, alpha in ((known[0], names[0], 0.35), (known[-1], names[1], 0.9)):
         _robot(axes, run.pose[at], outline, colour, alpha)
         # Beside the robot, where neither its own body nor the way ahead is.
         x, y, theta = run.pose[at]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_report.controller_topics import TORQUE
+from diffbot_report.controller_topics import TORQUE, VELOCITY, Commanded
 from diffbot_report.drive_metrics import Errors, Response
 from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
 from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults
 from diffbot_report.friction_effect import wheel_speeds
 from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
+from diffbot_report.quantity import UNITS as DYNAMIC_UNITS
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, texts_to_copy
@@ -29,6 +31,8 @@ Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
 FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
+# Of what may be live: K5 to K8 and sigma.
+LIVE_UNITS = {**DYNAMIC_UNITS, **dict(zip(VELOCITY.parameters, ("s", "s", "", ""), strict=True))}
 # Share of its limit from which on a torque counts as saturated.
 SATURATED = 0.999
 
@@ -53,7 +57,7 @@ def drive_page(
         folder: of the results, for the files to copy.
         summary: content of summary.json.
     """
-    tone, verdict, advice = _verdict(run, results, recording, summary)
+    tone, verdict, advice = _verdict(run, results, recording, folder, summary)
     lived = recording.adaptation_run()
     events = [(time, "robot changes") for time in lived.changes]
     sections = [
@@ -66,14 +70,14 @@ def drive_page(
                 "limit.", _states(run, recording), wide=True),
         Section("Velocities", "Asked for and driven.", _velocities(run, recording, events)),
         Section("Live parameters", "What was offered, what was used, and which gates let it pass.",
-                _adaptation(lived, recording, events)),
+                [*_adaptation(lived, recording, events), *_sigma(run, lived, recording, events)]),
     ]  # fmt: skip
     return Page(
         title=about.label,
         tone=tone,
         verdict=verdict,
         advice=advice,
-        answer=_answer(results),
+        answer=_answer(results, run.commanded),
         notes=[f"not complete: {sentence}" for sentence in summary["missing"]],
         sections=[section for section in sections if section.parts],
         summary=summary,
@@ -82,8 +86,13 @@ def drive_page(
 
 
 def _verdict(
-    run: DriveRun, results: DriveResults, recording: DriveRecording, summary: Mapping[str, Any]
+    run: DriveRun,
+    results: DriveResults,
+    recording: DriveRecording,
+    folder: Path,
+    summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
+    """Tone, how the robot followed, and what to do next, a sentence each."""
     if summary["outcome"] == Outcome.FAILED.value:
         return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
     if not len(run):
@@ -93,16 +102,19 @@ def _verdict(
         f"Commands were at their limit for {100.0 * limited:.0f} % of the time: drive slower, or "
         "raise the limit if the robot can bear it."
         if limited > 0.05
-        else "Compare laws, gains and identified parameters with the command below."
+        else f"Compare it with another run: ./diffbot view {shlex.quote(str(folder))} OTHER"
     )
     metrics = results.metrics
     tracking = metrics.true or metrics.odometry
     if tracking is None:
         slow = [step for step in results.steps if (r := step.true or step.encoders) is not None
                 and r.settling_time is None]  # fmt: skip
+        count = len(results.steps)
+        true = all(step.true is not None for step in results.steps)
+        whose = "true velocity" if true else "velocity by encoders"
         if slow:
-            return Tone.CAUTION, f"{len(slow)} of {len(results.steps)} steps did not settle.", more
-        return Tone.GOOD, f"All {len(results.steps)} steps of velocity settled.", more
+            return Tone.CAUTION, f"{len(slow)} of {count} steps of {whose} never came to 1 %.", more
+        return Tone.GOOD, f"All {count} steps of {whose} settled to 1 %.", more
     whose = "true pose" if metrics.true else "pose by odometry"
     position = significant(1e3 * tracking.rms_position, 2)
     error = f"{position} mm and {significant(math.degrees(tracking.rms_heading), 2)}°"
@@ -124,7 +136,7 @@ def _saturated(run: DriveRun, recording: DriveRecording) -> float:
     return float(at.any(axis=1).mean())
 
 
-def _answer(results: DriveResults) -> Table:
+def _answer(results: DriveResults, what: Commanded) -> Table:
     metrics = results.metrics
     if metrics.true is None and metrics.odometry is None:
         rows = [
@@ -154,9 +166,21 @@ def _answer(results: DriveResults) -> Table:
     ):
         cells = [number(errors, key, scale) for errors in (*pairs, metrics.drift)]
         rows.append([name, unit, *cells])
-    peak = MISSING if results.peak_torque is None else significant(results.peak_torque, 3)
-    rows.append(["largest torque", "N m", peak, peak, ""])
+    for name, unit, peak in _peaks(results, what):
+        text = MISSING if peak is None else significant(peak, 3)
+        rows.append([f"largest {name}", unit, text, text, ""])
     return Table(["", "unit", "true", "by odometry", "odometry's drift"], rows)
+
+
+def _peaks(results: DriveResults, what: Commanded) -> list[tuple[str, str, float | None]]:
+    """Name, unit and size of the largest commands; None where samples are missing."""
+    if what is TORQUE:
+        return [(what.what, what.units[0], results.peak_torque)]
+    peaks = results.peak_command or (None, None)
+    return [
+        (f"{what.what} of {name}", unit, peak)
+        for name, unit, peak in zip(what.names, what.units, peaks, strict=True)
+    ]
 
 
 def _response(response: Response | None) -> list[str]:
@@ -296,15 +320,12 @@ def _adaptation(
             Curve("in use", lived.time, lived.in_use[:, i], Role.FIRST, steps=True),
         ]  # fmt: skip
         if len(lived.true):
-            end = float(lived.time[-1])
-            x = np.append(np.clip(lived.true_time, 0.0, end), end)
-            y = np.append(lived.true[:, i], lived.true[-1, i])
-            curves.append(Curve("true", x, y, Role.TRUTH, steps=True, dashed=True))
+            curves.append(_true(lived, i, float(lived.time[-1])))
         settled = lived.in_use[:, i]
         low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
         room = max(0.5 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
         parts.append(
-            Chart(f"live_{name}", name, "", curves, TIME, events=events,
+            Chart(f"live_{name}", name, LIVE_UNITS[name], curves, TIME, events=events,
                   y_range=(low - room, high + room))
         )  # fmt: skip
     states = np.array([[state == each for each in AdaptationState] for state in lived.state])
@@ -314,3 +335,38 @@ def _adaptation(
         Strips("gates", "States and gates", names, lived.time, holds, "filled: holds, or lets pass")
     )
     return parts
+
+
+def _sigma(
+    run: DriveRun,
+    lived: AdaptationRun,
+    recording: DriveRecording,
+    events: list[tuple[float, str]],
+) -> list[Part]:
+    """Parameters in use, with the estimate's band, and true, of a law that adapts them itself."""
+    state = recording.state
+    if run.commanded is not VELOCITY or not len(run) or state is None or state.law != "adaptive":
+        return []
+    parts: list[Part] = []
+    for k, name in enumerate(VELOCITY.parameters):
+        value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
+        half = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
+        curves = [Curve("in use", run.time, value, Role.FIRST, half_width=half, steps=True)]
+        if len(lived.true):
+            curves.append(_true(lived, k, float(run.time[-1])))
+        seen = np.concatenate([np.asarray(curve.y, float) for curve in curves])
+        # Not of the band, which is wider at first than all that follows.
+        low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
+        room = 0.2 * (high - low) or 0.1 * abs(high) or 1.0
+        parts.append(
+            Chart(f"live_{name}", name, LIVE_UNITS[name], curves, TIME, events=events,
+                  y_range=(low - room, high + room))
+        )  # fmt: skip
+    return parts
+
+
+def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
+    """A true parameter, up to the end of the run, s."""
+    x = np.append(np.clip(lived.true_time, 0.0, end), end)
+    y = np.append(lived.true[:, i], lived.true[-1, i])
+    return Curve("true", x, y, Role.TRUTH, steps=True, dashed=True)

@@ -149,7 +149,7 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
         left = figure.add_subplot(grid[row, 0])
         right = figure.add_subplot(grid[row, 1], sharey=left)
         style.panel_title(left, f"{name}, {unit}", _rms(whole[1][:, column], unit))
-        style.panel_title(right, "", f"first {OPENING:.0f} s" if row == 0 else "")
+        style.panel_title(right, "", _opening_name(whole[0]) if row == 0 else "")
         steps = column >= 2
         for axes, (times, values), line in ((left, whole, 0.7), (right, opening, 1.4)):
             style.quiet(axes)
@@ -193,6 +193,12 @@ def _draw_truth(
         label="true value (closed form)", zorder=3,
     )  # fmt: skip
     return k
+
+
+def _opening_name(times: NDArray[np.float64]) -> str:
+    """What part of the excitation the enlarged panels show."""
+    whole = not len(times) or times[-1] - times[0] <= OPENING
+    return "all of it" if whole else f"first {OPENING:.0f} s"
 
 
 def _rms(values: NDArray[np.float64], unit: str) -> str:

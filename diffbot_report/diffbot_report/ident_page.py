@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def ident_page(
         summary: content of summary.json.
     """
     estimate = recording.estimate
-    tone, verdict, advice = _verdict(recording, parameters, summary)
+    tone, verdict, advice = _verdict(recording, parameters, folder, summary)
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
@@ -127,7 +128,10 @@ def ident_page(
 
 
 def _verdict(
-    recording: IdentRecording, parameters: Sequence[Quantity], summary: Mapping[str, Any]
+    recording: IdentRecording,
+    parameters: Sequence[Quantity],
+    folder: Path,
+    summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
     """Tone, what was found, and what to do next, a sentence each."""
     estimate, verdict = recording.estimate, recording.verdict
@@ -147,7 +151,8 @@ def _verdict(
     open_ones = [q.symbol for q in parameters if q.state is not State.ESTIMATED]
     if estimate.state is not State.ESTIMATED:
         return Tone.CAUTION, f"Not yet: {estimate.reason}", again
-    use = "Controllers take dynamic_parameters.yaml of this folder: parameters:=FILE."
+    file = shlex.quote(str(folder / "dynamic_parameters.yaml"))
+    use = f"Drive with them: ./diffbot launch backstepping parameters:={file}"
     if open_ones:
         names = ", ".join(open_ones)
         return Tone.CAUTION, f"Identified, but for {names}: not identifiable from this run.", use

@@ -106,7 +106,12 @@ def identification_findings(
 
     return Findings(
         duration=recording.elapsed,
-        table=lambda title: identification_table(recording, model, width, title),
+        # Before anything has moved there is nothing to show but how the run ended.
+        table=lambda title: (
+            identification_table(recording, model, width, title)
+            if len(recording.motion()[0])
+            else Text(title)
+        ),
         results=identification_keys(
             parameters,
             physical_quantities(estimate, model, truth),

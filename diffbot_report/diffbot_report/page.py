@@ -17,6 +17,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -45,6 +46,7 @@ Array = NDArray[np.float64]
 REPORT = "report.html"
 # Characters of a table's cell from which on it may break its lines.
 LONG = 22
+NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?|never")
 
 
 class Tone(Enum):
@@ -412,10 +414,13 @@ def _contents(page: Page) -> str:
 
 
 def _table(table: Table) -> str:
+    title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
+    note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
+    if not table.rows:
+        return f"{title}{note}"  # a head alone says nothing
     # Columns of sentences break their lines; the others are read from top to bottom.
     columns = zip(*table.rows, strict=True)
-    kinds = ["words" if max(map(len, cells)) > LONG else "" for cells in columns]
-    kinds = kinds or [""] * len(table.head)
+    kinds = [_kind(cells) for cells in columns]
     head = "".join(
         f"<th scope='col' class='{kind}'>{html.escape(cell)}</th>"
         for kind, cell in zip(kinds, table.head, strict=True)
@@ -425,8 +430,6 @@ def _table(table: Table) -> str:
     rows = "".join(
         _row(table.head, kinds, *row) for row in zip(table.rows, marks, links, strict=True)
     )
-    title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
-    note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
     field = (
         "<label class='filter'>only rows with <input type='search'> <output></output></label>"
         if table.filtered
@@ -434,6 +437,14 @@ def _table(table: Table) -> str:
     )
     text = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f"{title}{field}<div class='table'>{text}</div>{note}"
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """How a column is set: sentences break their lines, numbers end at the right."""
+    if max(map(len, cells)) > LONG:
+        return "words"
+    known = [cell for cell in cells if cell not in ("", MISSING)]
+    return "number" if known and all(map(NUMBER.fullmatch, known)) else ""
 
 
 def _row(

@@ -184,6 +184,7 @@ class RunEnd:
         publishers: int,
         failures: Sequence[str] = (),
         silent: bool = False,
+        told: bool = False,
     ) -> Ending:
         """The ending by a signal: the user's, or of a launch that ends the rest of a failed run.
 
@@ -192,6 +193,7 @@ class RunEnd:
             state: as above.
             publishers: as above.
             failures: processes of the launch that have failed, where somebody tells.
+            told: somebody does; then a run without failures was stopped by the user.
             silent: nothing has come from the node since the signal.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
@@ -204,7 +206,9 @@ class RunEnd:
         # What the node says of itself tells more than that it, or another one, has failed.
         says = stopped and ending is not None and ending.outcome is Outcome.FAILED
         if failures and not says:
-            return Ending(Outcome.FAILED, f"failed in this run: {', '.join(failures)}")
+            return Ending(Outcome.FAILED, f"{', '.join(failures)} ended before the run did")
+        if state is None and told:
+            return Ending(Outcome.STOPPED, "interrupted before it began")
         if ending is not None:
             return ending
         if silent and state is not None and state.phase is not Phase.WAITING:

@@ -258,10 +258,12 @@ class ReportWriter:
             say(console, str(write_summary(content, self.directory)))
         except OSError as error:
             failures.append(str(error))
-        failures += self._write_page(findings, content)
+        advice = self._write_page(findings, content, failures)
         failures += self._draw(findings, deadline)
         for failure in failures:
             say(console, failure)
+        if advice:
+            say(console, advice)
         return not failures
 
     def _draw(self, findings: Findings, deadline: float) -> list[str]:
@@ -278,18 +280,23 @@ class ReportWriter:
             say(console, f"pictures left out: {problem}")
         return drawing.unwritten
 
-    def _write_page(self, findings: Findings, content: Mapping[str, Any]) -> list[str]:
-        """Write report.html; returns sentences on what went wrong."""
+    def _write_page(
+        self, findings: Findings, content: Mapping[str, Any], failures: list[str]
+    ) -> str:
+        """Write report.html, and add to the failures what went wrong; what to do next."""
         if findings.page is None or self.shown == "png":
-            return []
+            return ""
         try:
             page = findings.page(self.run, self.directory, content)
-            say(self.console, str(write_page(page, self.directory / REPORT)))
+            path = write_page(page, self.directory / REPORT)
         except ModuleNotFoundError as error:
             say(self.console, f"{REPORT} left out: {error}; install plotly")
+            return ""
         except OSError as error:
-            return [str(error)]
-        return []
+            failures.append(str(error))
+            return ""
+        say(self.console, str(path))
+        return f"Next: open {path} in a browser. {page.advice}"
 
 
 def texts_to_copy(run: RunDescription, folder: Path) -> dict[str, str]:

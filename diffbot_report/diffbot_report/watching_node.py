@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from diffbot_description import load_robot
 from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.own_run import REPORT, OwnRun
-from diffbot_node.running import told_failures
+from diffbot_node.running import failures_are_told, told_failures
 from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
 from diffbot_report.drawing import Drawing
@@ -296,5 +296,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             ended = state is not None and state.phase.ended and not self.recording.missing()
             if ended or now - begin >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
                 publishers = self._count_publishers()
-                return self._end.interrupted(now, state, publishers, failures, silent)
+                return self._end.interrupted(
+                    now, state, publishers, failures, silent, failures_are_told()
+                )
             time.sleep(POLL_PERIOD)

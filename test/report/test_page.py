@@ -16,13 +16,15 @@ from written_pages import assert_drawn, charts_of, numbers, verdict_of
 
 from diffbot_description import load_robot
 from diffbot_report import Ending, IdentRecording, Outcome, ReportWriter, RunDescription
+from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
 from diffbot_report.drawing import Drawing
+from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
-from diffbot_report.run_end import IdentState, Phase
+from diffbot_report.run_end import ControllerState, IdentState, Phase
 from diffbot_report.summary import repeat_command
 
 ROBOT = load_robot("twil")
@@ -100,7 +102,7 @@ def test_the_page_of_a_drive(reports):
     assert torque == pytest.approx(summary["peak_torque"], rel=1e-6)
     assert charts["path"]["kind"] == "scene" and charts["path"]["reference"]
     tone, verdict = verdict_of(reports["steps"][0])
-    assert tone == "good" and verdict == "All 3 steps of velocity settled."
+    assert tone == "good" and verdict == "All 3 steps of true velocity settled to 1 %."
 
 
 def test_it_repeats_the_run(reports):
@@ -151,6 +153,65 @@ def test_text_from_a_run_cannot_become_script():
     # The page's own three and no other; Plotly's script has none in it.
     assert "<script>alert" not in text and "<b></" not in text
     assert len(re.findall(r"<script[ >]", text)) == text.count("</script>") == 3
+
+
+def test_columns_of_numbers_stand_right_and_a_head_alone_is_left_out():
+    def text(rows):
+        return page_text(
+            Page("", Tone.GOOD, "", "", Table(["", "drift", "what"], rows), [], [], {})
+        )
+
+    numbers_last = text([["x", "so", "0.171"], ["y", "", "-1.2e-05"], ["z", "–", "never"]])
+    assert "<th scope='col' class='number'>what</th>" in numbers_last
+    assert "<td data-name='what' class='number'>0.171</td>" in numbers_last
+    assert "class='number'" not in text([["x", "0.2 so", "reproduced"], ["y", "1", "0.171"]])
+    assert "<table" in numbers_last and "<table" not in text([])
+
+
+def test_a_velocity_robot_has_its_commands_and_sigma_and_no_torque(tmp_path):
+    n = 200
+    stamps = np.arange(1, n + 1) * 10_000_000
+    rows = np.zeros((n, 28))
+    rows[:, 6:12] = 0.3, 0.1, 0.3, 0.1, 0.5, -0.25
+    rows[:, 12:16] = np.where(np.arange(n)[:, None] < 100, 0.5, (3.4, 4.6, 0.86, 0.25))
+    rows[:, 16:20], rows[:, 20:22] = 0.01, (0.7, 3.14)
+    recording = DriveRecording(CONTROLLERS["velocity_tracking_controller"])
+    recording.add_status(stamps, rows)
+    recording.adaptation.true_parameters.add(0, (3.446, 4.576, 0.86, 0.254))
+    recording.add_state(ControllerState(int(stamps[-1]), Phase.DONE, elapsed=2.0, law="adaptive"))
+    page, _ = drive_report(recording, tmp_path, "siwek", "velocity_tracking_controller")
+    charts = charts_of(page)
+    for k, name in enumerate(VELOCITY.parameters):
+        in_use, true = charts[f"live_{name}"]["curves"]
+        assert numbers(in_use["y"])[[0, -1]] == pytest.approx(rows[[0, -1], 12 + k])
+        assert numbers(in_use["band"])[-1] == pytest.approx(1.96 * 0.1, rel=1e-3)
+        assert set(numbers(true["y"])) == {np.float32((3.446, 4.576, 0.86, 0.254)[k])}
+    text = page.read_text(encoding="utf-8")
+    assert "largest command of v" in text and "largest torque" not in text
+
+
+def test_the_last_line_says_what_to_do_next(tmp_path):
+    console = Console(record=True, width=300)
+    findings = identification_findings(
+        example_recording(verification=VERIFICATION), ROBOT, 100, "twil"
+    )
+    folder = tmp_path / "my run"
+    folder.mkdir()
+    writer = ReportWriter(RunDescription("ident", "twil"), folder, console, no_pictures())
+    assert writer.write(findings, Ending(Outcome.COMPLETED), 1.0, 0.0)
+    assert console.export_text().splitlines()[-1] == (
+        f"Next: open {folder}/report.html in a browser. Drive with them: ./diffbot launch "
+        f"backstepping parameters:='{folder}/dynamic_parameters.yaml'"
+    )
+
+
+def test_a_run_that_never_began_shows_no_table_of_dashes(tmp_path):
+    console = Console(record=True, width=300)
+    findings = identification_findings(IdentRecording(), ROBOT, 100, "twil")
+    writer = ReportWriter(RunDescription("ident", "twil"), tmp_path, console, no_pictures())
+    writer.write(findings, Ending(Outcome.FAILED, "ident-2 (exit code 1)"), None, 0.0)
+    text = console.export_text()
+    assert "failed: ident-2 (exit code 1)" in text and "K5" not in text
 
 
 def test_a_long_run_stays_small_and_keeps_its_peaks():
@@ -235,6 +296,16 @@ def test_a_browser_draws_every_chart_without_a_request(page_in_browser, reports,
     # Nothing is wider than the screen.
     assert page_in_browser.value("document.documentElement.scrollWidth") <= width
     assert page_in_browser.value("document.documentElement.classList.contains('dark')") is dark
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["ident", "park"])
+def test_states_end_where_the_run_ends(page_in_browser, reports, kind):
+    page, _ = reports[kind]
+    page_in_browser.open(page)
+    times = numbers(charts_of(page)["states"]["x"])
+    shown = page_in_browser.value("document.getElementById('states')._fullLayout.xaxis.range")
+    assert shown == pytest.approx([times[0], times[-1]], abs=1e-3)
 
 
 @needs_browser

@@ -281,7 +281,10 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
     for name, more in (("a", 0.0), ("b", 0.5)):
         (tmp_path / name).mkdir()
         summary = {
-            "friction": {"coulomb_left": entry(1.0 + more, -2.0, 4.0)},
+            "friction": {
+                "coulomb_left": entry(1.0 + more, -2.0, 4.0),
+                "viscous_left": entry(0.5 - 2.0 * more, -2.5 - 2.0 * more, 3.5 - 2.0 * more),
+            },
             "calibration": {
                 "bias_walk": entry(8.0, 2.0, 30.0),
                 "gyro_delay": entry(0.1, -1.0, 1.2),
@@ -298,6 +301,9 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
     (walk,) = [c for c in charts if c["values"] == [8.0, 8.0]]
     assert walk["below"] == [6.0, 6.0]
     assert walk["half_widths"] == [22.0, 22.0]
+    # What was found below 0 is drawn whole, and so are the others beside it.
+    (viscous,) = [c for c in charts if c["values"] == [0.5, -0.5]]
+    assert viscous["below"] == viscous["half_widths"] == [3.0, 3.0]
     # A delay may be negative.
     (delay,) = [c for c in charts if c["values"] == [0.1, 0.1]]
     assert delay["below"] == pytest.approx([1.1, 1.1])

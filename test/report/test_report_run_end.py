@@ -69,17 +69,26 @@ def test_a_signal_is_the_users_unless_the_ident_node_failed(state, publishers, o
 @pytest.mark.parametrize(
     ("state", "outcome", "reason"),
     [
-        (status("exciting"), "failed", "failed in this run: simulator-1 (exit code -9)"),
-        (status("stopped", message="interrupted"), "failed", "failed in this run: simulator-1"),
+        (status("exciting"), "failed", "simulator-1 (exit code -9) ended before the run did"),
+        (status("stopped", message="interrupted"), "failed", "simulator-1 (exit code -9) ended"),
         (status("stopped", message="yaw rate 9 rad/s"), "failed", "yaw rate 9 rad/s"),
         (status("done"), "completed", ""),
-        (None, "failed", "failed in this run: simulator-1"),
+        (None, "failed", "simulator-1 (exit code -9) ended"),
     ],
 )
 def test_a_signal_of_a_launch_that_has_failed(state, outcome, reason):
     failures = ["simulator-1 (exit code -9)"]
     ending = RunEnd().interrupted(100.0, state, 2, failures)
     assert ending.outcome is Outcome(outcome) and ending.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("told", "outcome"), [(True, "stopped"), (False, "failed")])
+def test_a_signal_before_the_node_said_anything(told, outcome):
+    """Ctrl-C reaches both: where a launch tells of failures and knows none, it was the user's."""
+    ending = RunEnd().interrupted(100.0, None, 0, told=told)
+    assert ending.outcome is Outcome(outcome)
+    failed = RunEnd().interrupted(100.0, None, 0, ["ident-2 (exit code 1)"], told=told)
+    assert failed.outcome is Outcome.FAILED
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def sizes_figure(calibration: Calibration) -> Figure:
 def way_figure(calibration: Calibration, fit: Fit) -> Figure:
     """The pose source's way, and odometry before and after, joined where the drive begins."""
     figure = new_figure("Way of the robot: pose source and odometry", _cut(calibration.reason), 5.2)
-    axes = figure.add_axes((0.08, 0.1, 0.9, 0.72))
+    axes = figure.add_axes((0.08, 0.1, 0.9, 0.69))
     quiet(axes)
     found = ways(calibration, fit)
     span = found[POSES]

@@ -69,7 +69,8 @@
         line: { color: colour("quiet"), width: 1, dash: "dash" } });
     }
     plan.annotations = chart.events.map(([x, text]) => ({ x, text, yref: "paper", y: 1,
-      showarrow: false, xanchor: "left", font: { color: colour("quiet"), size: 11 } }));
+      showarrow: false, xanchor: "left", bgcolor: colour("panel"),
+      font: { color: colour("quiet"), size: 11 } }));
     Plotly.react(place, traces(chart), plan, settings);
     // Said aloud by screen readers and shown where nothing can be drawn.
     if (!chart.curves.length) place.textContent = "nothing was recorded";
@@ -111,11 +112,16 @@
   }
 
   function drawStrips(chart, place) {
-    const x = unpack(chart.x), plan = layout({ x_unit: "time, s" });
+    const x = Array.from(unpack(chart.x)), plan = layout({ x_unit: "time, s" });
     plan.yaxis.autorange = "reversed";
     plan.hovermode = "closest";
+    // One time more than cells: a cell lasts from its time to the next one. Were there as many,
+    // they would be middles, and the last cell would go on after the end of the run.
+    const cells = Math.max(x.length - 1, 1);
+    if (x.length === 1) x.push(x[0]);
     Plotly.react(place, [{ type: "heatmap", x, y: chart.names,
-      z: chart.holds.map((row) => Array.from(unpack(row))), zmin: 0, zmax: 1, ygap: 3,
+      z: chart.holds.map((row) => Array.from(unpack(row)).slice(0, cells)), zmin: 0, zmax: 1,
+      ygap: 3,
       colorscale: [[0, colour("line")], [1, colour("third")]], showscale: false }],
       plan, settings);
   }
