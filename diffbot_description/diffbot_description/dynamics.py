@@ -230,6 +230,13 @@ class DynamicParameters(NamedTuple):
     k7: float
     k8: float
 
+    def __str__(self) -> str:
+        """As people read them."""
+        return (
+            f"K5 {self.k5:.5g} m, K6 {self.k6:.5g} 1/m, K7 {self.k7:.5g} 1/(kg m), "
+            f"K8 {self.k8:.5g} 1/(kg m²)"
+        )
+
     def checked(self) -> DynamicParameters:
         """These parameters, when they are those of a robot.
 
@@ -330,6 +337,10 @@ class Sigma:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):
                 raise ValueError(f"sigma: {name} = {value}: must be finite and >= 0")
+
+    def __str__(self) -> str:
+        """As people read them."""
+        return f"σ1 {self.s1:.4g} s, σ2 {self.s2:.4g} s, σ3 {self.s3:.4g}, σ4 {self.s4:.4g}"
 
     @classmethod
     def of_axes(cls, linear: tuple[float, float], angular: tuple[float, float]) -> Sigma:

@@ -400,8 +400,9 @@ class CommandLoop:
             self.presence.keep_waiting()
             if self.presence.reminds():
                 self._node.get_logger().info(
-                    f"the simulator's time stands still at {stamp:g} s; to let it go on press its "
-                    "play button, or call simulator/set_paused with data: false"
+                    f"the simulator's time stands still at {stamp:g} s: it waits for another node "
+                    "(a busy machine), or it is paused; then press its play button, or call "
+                    "simulator/set_paused with data: false"
                 )
         elif self.presence.waited > LONGEST_REPEAT:
             self._law.refused += 1

@@ -28,6 +28,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
+from diffbot_node.presence import NAMELESS
 from diffbot_node.stamps import NANOSECONDS, create_wall_timer
 from diffbot_node.stopping import LATCHED
 
@@ -132,7 +133,9 @@ class KeptTopic:
             there = min(there, len(self._present))
         if there >= readers:
             return ""
-        return f"{readers - there} more subscribers of {self.name} are awaited"
+        more = readers - there
+        awaited = "subscriber" if more == 1 else "subscribers"
+        return f"{more} more {awaited} of {self.name} to come"
 
     def left_by(self, readers: int) -> str:
         """Why a run that so many readers have begun has no sense any more; empty when it has."""
@@ -151,7 +154,9 @@ class KeptTopic:
         if len(self._open) < self._window or not self._present:
             return ""
         slowest = min(self._present, key=self._taken)
-        return f"{slowest} has still to take {len(self._open)} messages of {self.name}"
+        who = "a node whose name is not known yet" if NAMELESS in slowest else slowest
+        messages = "message" if len(self._open) == 1 else "messages"
+        return f"{who} has still to take {len(self._open)} {messages} of {self.name}"
 
     def await_readers(self, patience: float) -> None:
         """Wait until all have arrived, which an ending process loses; call it once zero is out.

@@ -105,6 +105,9 @@ def test_the_default_may_be_given(name, argument):
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
         ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
         ("ident", "arena:=3", "'3', not length x width such as 3x3"),
+        ("ident", "arena:=-3x3", "'-3x3', not length x width such as 3x3, both above 0"),
+        ("ident", f"results:={__file__}", f"no folder that can be made: {__file__} is a file"),
+        ("pose", f"results:={__file__}/a", f"no folder that can be made: {__file__} is a file"),
         (
             "pose",
             "robot:=twill",
@@ -124,6 +127,26 @@ def test_the_default_may_be_given(name, argument):
 )
 def test_each_kind_says_what_it_has_to_be(name, word, sentence):
     assert sentence in refusal(name, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("hello", "no robot's file, which holds named values; copy twil.yaml"),
+        ("name: [", "no valid YAML: line 1, column 8; correct it"),
+        (b"\xff\xfe\x00", "no file that can be read"),
+    ],
+)
+def test_a_file_that_is_no_robots_is_refused_before_each_node_says_so(tmp_path, text, sentence):
+    path = tmp_path / "robot.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert sentence in refusal("ident", f"robot:={path}")
+
+
+def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monkeypatch):
+    check("ident", f"results:={tmp_path}/new/folder")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    assert f"{tmp_path} may only be read" in refusal("ident", f"results:={tmp_path}/new/folder")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ Standard library only: values are checked before there is an environment.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -117,9 +118,9 @@ def _precision(text: str) -> str | None:
 
 def _room(text: str) -> str | None:
     words = text.lower().replace("x", " ").replace(",", " ").split()
-    if not words or len(words) == 2 and all(map(_is_finite, words)):
+    if not words or len(words) == 2 and all(map(_is_positive, words)):
         return None
-    return "not length x width such as 3x3"
+    return "not length x width such as 3x3, both above 0"
 
 
 def _frames(text: str) -> str | None:
@@ -148,12 +149,39 @@ _ROBOT_FILES = (".yaml", ".yml", ".urdf", ".xacro")
 
 
 def _robot(known: Sequence[str], text: str) -> str | None:
-    if text in known or text.endswith(_ROBOT_FILES) and Path(text).expanduser().is_file():
+    if text in known:
         return None
+    if text.endswith(_ROBOT_FILES) and (path := Path(text).expanduser()).is_file():
+        return _not_yaml(path) if path.suffix in (".yaml", ".yml") else None
     return (
         f"neither {', '.join(known)} nor a robot's YAML, URDF or xacro file that exists"
         f"{suggestion(text, known)}"
     )
+
+
+def _not_yaml(path: Path) -> str | None:
+    """What is wrong with a YAML file at first sight; a robot's fields are for the nodes to read."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f": line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        return f"no valid YAML{place}; correct it"
+    except (OSError, UnicodeDecodeError) as error:
+        return f"no file that can be read: {error}"
+    if not isinstance(content, dict):
+        return "no robot's file, which holds named values; copy twil.yaml"
+    return None
+
+
+def _folder(text: str) -> str | None:
+    path = Path(text).expanduser()
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        return f"no folder that can be made: {there} is a file; give another one"
+    if not os.access(there, os.W_OK | os.X_OK):
+        return f"no folder that can be written: {there} may only be read; give another one"
+    return None
 
 
 def _is_finite(word: str) -> bool:
@@ -163,12 +191,17 @@ def _is_finite(word: str) -> bool:
         return False
 
 
+def _is_positive(word: str) -> bool:
+    return _is_finite(word) and float(word) > 0.0
+
+
 _NAMED: dict[str, Form] = {
     "start": _pose,
     "goal": _pose,
     "payload": _payload,
     "until": _precision,
     "arena": _room,
+    "results": _folder,
     "tf": _frames,
 }
 
