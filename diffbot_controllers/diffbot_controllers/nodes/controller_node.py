@@ -337,12 +337,10 @@ class ControllerNode(EffortNode[C_co]):
         return torque
 
     def _say_how(self) -> None:
-        values = ", ".join(
-            f"K{k} {value:.5g}" for k, value in enumerate(self.dynamics or (), start=5)
-        )
         self.get_logger().info(
             f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
-            f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: {values}"
+            f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: "
+            f"{self.dynamics}"
         )
 
     def on_commanded(self, sample: JointSample, torque: Torque) -> None:
