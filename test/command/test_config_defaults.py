@@ -39,7 +39,7 @@ def read_by():
     def visit(element):
         for param in element.all("param"):
             name = Path(param.attributes.get("from", "")).name
-            if name:
+            if name.endswith(".yaml"):  # a variable is a file of the user
                 found.setdefault(name, set()).add(element.attributes["exec"])
         for child in element.children:
             visit(child)
