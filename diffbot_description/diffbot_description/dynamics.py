@@ -230,13 +230,6 @@ class DynamicParameters(NamedTuple):
     k7: float
     k8: float
 
-    def __str__(self) -> str:
-        """As people read them."""
-        return (
-            f"K5 {self.k5:.5g} m, K6 {self.k6:.5g} 1/m, K7 {self.k7:.5g} 1/(kg m), "
-            f"K8 {self.k8:.5g} 1/(kg m²)"
-        )
-
     def checked(self) -> DynamicParameters:
         """These parameters, when they are those of a robot.
 

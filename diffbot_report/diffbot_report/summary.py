@@ -259,6 +259,8 @@ class ReportWriter:
         except OSError as error:
             failures.append(str(error))
         advice = self._write_page(findings, content, failures)
+        if findings.pictures is None:
+            advice = ""  # there is nothing to look at: how it ended is said above
         failures += self._draw(findings, deadline)
         for failure in failures:
             say(console, failure)

@@ -212,6 +212,7 @@ def test_a_run_that_never_began_shows_no_table_of_dashes(tmp_path):
     writer.write(findings, Ending(Outcome.FAILED, "ident-2 (exit code 1)"), None, 0.0)
     text = console.export_text()
     assert "failed: ident-2 (exit code 1)" in text and "K5" not in text
+    assert "Next:" not in text, "there is nothing to look at"
 
 
 def test_a_long_run_stays_small_and_keeps_its_peaks():
