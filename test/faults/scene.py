@@ -219,12 +219,18 @@ class Scene:
         at = history.zero_after(since, until)
         return self._outcome(since, found, at)
 
-    def on(self, since: float, detail: str = "") -> Outcome:
-        """For rows that promise to drive on: the error now, and torque until now."""
+    def on(self, since: float, detail: str = "", resting: bool = False) -> Outcome:
+        """For rows that promise to drive on: the error now, and torque until now.
+
+        Args:
+            since: from when on the torque counts, s.
+            detail: what else the row says.
+            resting: whether friction may hold the robot now, without torque.
+        """
         history, found = self.robot.history, list(self.misbehaviour())
         if self.member.status is not None:
             found.append(f"the node ended with status {self.member.status}: {self.last_words()}")
-        elif not history.moved(self.bus.time - 0.1):
+        elif not resting and not history.moved(self.bus.time - 0.1):
             found.append(f"it does not drive any more: {self.last_words()}")
         error = self.error()
         if not error <= self.subject.bounds[1]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from diffbot_controllers.laws.friction import holds
 from diffbot_description import load_robot, wheel_friction
 from faults.robots import under_test
 from faults.row import Outcome, Promise
@@ -49,7 +50,9 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
         bound = SHARED * braking + SETTLING[subject.name]
         scene.advance(begin + seconds + bound)
         outcome = scene.on(
-            begin, f"{100.0 * share:.0f} % at the limit, recovery bound {bound:.2f} s"
+            begin,
+            f"{100.0 * share:.0f} % at the limit, recovery bound {bound:.2f} s",
+            resting=holds(wheel_friction(load_robot(under_test()))),
         )
         v, omega = scene.robot.simulator.velocity()
         found = list(outcome.problems)
