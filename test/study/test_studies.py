@@ -160,7 +160,7 @@ def test_a_study_that_lost_a_task_or_was_interrupted_goes_on(tmp_path, monkeypat
         return status, capsys.readouterr().out
 
     status, text = run("a", lost=0)
-    assert status == command.SOME and "4 runs failed (took longer than 1 s)" in text
+    assert status == command.SOME_FAILED and "4 runs failed (took longer than 1 s)" in text
     status, text = run("a", most=0)
     assert status == command.INTERRUPTED and "4 of them are there already" in text
     assert run("a")[0] == 0

@@ -70,8 +70,8 @@ def test_a_pattern_that_resembles_the_resistance_widens_its_intervals(run, monke
     deviations = []
     for factor in (1.0, DRAG.friction_factor):
         found = (replace(DRAG, friction_factor=factor),)
-        monkeypatch.setattr(integral_estimator, "likely_oddities", lambda *_, f=found: f)
-        monkeypatch.setattr(integral_estimator, "doubtful_oddity", lambda *_: None)
+        monkeypatch.setattr(integral_estimator, "likely_patterns", lambda *_, f=found: f)
+        monkeypatch.setattr(integral_estimator, "doubtful_pattern", lambda *_: None)
         estimate = learnt(recorded, turning=True)
         deviations.append(np.sqrt([*estimate.turning.variances, *estimate.friction.variances]))
     assert deviations[1] == pytest.approx(DRAG.friction_factor * deviations[0])
