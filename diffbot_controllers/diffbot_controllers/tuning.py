@@ -189,7 +189,7 @@ def speeds_against_friction(
         )
     half_track = wheels.geometry.half_track
     drag = viscous * half_track / rim
-    floor = max(map(abs, wheels.geometry.wheel_torque(0.0, wheels.turning.viscous)))
+    floor = wheels.torque_of_moment(wheels.turning.viscous)
     turning = fastest / half_track
     if floor > 0.0:
         left = max(room - wheels.turning_torque, SLOWEST * torque_limit)

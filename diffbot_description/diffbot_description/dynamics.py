@@ -144,6 +144,9 @@ class FrictionLaw(Generic[Number]):
         return self.viscous * speed + _sign(speed) * self.dry(speed, speed)
 
 
+NO_FRICTION = FrictionLaw(0.0, 0.0)
+
+
 def wheel_friction(
     robot: Robot, mass: float = 0.0, x: float = 0.0
 ) -> tuple[FrictionLaw[float], FrictionLaw[float]]:
@@ -178,7 +181,7 @@ def turning_resistance(robot: Robot) -> FrictionLaw[float]:
     """Law of the moment against turning, by the yaw rate: c_w and f_w; N m s/rad and N m."""
     turning = robot.turning
     if turning is None:
-        return FrictionLaw(0.0, 0.0)
+        return NO_FRICTION
     return FrictionLaw(turning.viscous, turning.coulomb)
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
-from diffbot_controllers.laws.friction import NO_FRICTION, Wheels
+from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import load_robot
+from diffbot_description.dynamics import NO_FRICTION
 from diffbot_description.robot import Friction, Turning
 from diffbot_ident.torque.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator

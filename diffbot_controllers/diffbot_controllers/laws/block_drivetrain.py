@@ -23,7 +23,6 @@ from diffbot_controllers.laws.friction import (
     ITERATIONS,
     LEAVE,
     MOST,
-    NO_FRICTION,
     SLOW,
     SMOOTH,
     START,
@@ -47,6 +46,7 @@ from diffbot_controllers.laws.motion import (
     quietest,
 )
 from diffbot_description import DynamicParameters, FrictionLaw
+from diffbot_description.dynamics import NO_FRICTION
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

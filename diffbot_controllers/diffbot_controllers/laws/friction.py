@@ -22,10 +22,9 @@ from operator import mul
 from arc_odometry import Velocity, WheelGeometry
 from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
-from diffbot_description.dynamics import turning_resistance
+from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 
 Laws = tuple[FrictionLaw[float], FrictionLaw[float]]
-NO_FRICTION = FrictionLaw(0.0, 0.0)
 
 # Speeds of a wheel's rim, m/s. Below SLOW it is to go where it is wanted to; friction is
 # compensated in full from SMOOTH on, in proportion below: at a goal 0.3 mm away laws still want
@@ -113,7 +112,11 @@ class Wheels:
     @property
     def turning_torque(self) -> float:
         """What the floor takes of each wheel, at the least, while the robot turns, N m."""
-        return max(map(abs, self.geometry.wheel_torque(0.0, self.turning.coulomb)))
+        return self.torque_of_moment(self.turning.coulomb)
+
+    def torque_of_moment(self, moment: float) -> float:
+        """What a moment against turning takes of the wheel that bears more of it, N m, >= 0."""
+        return max(map(abs, self.geometry.wheel_torque(0.0, moment)))
 
     @property
     def hold(self) -> bool:
@@ -157,6 +160,12 @@ def without_static(laws: Laws) -> Laws:
     """The same with viscous and Coulomb friction only."""
     left, right = (FrictionLaw(law.viscous, law.coulomb) for law in laws)
     return left, right
+
+
+def with_moment(torque: Torque, moment: float, geometry: WheelGeometry) -> Torque:
+    """Torques of the wheels [left, right] and those of a moment besides, N m."""
+    left, right = geometry.wheel_torque(0.0, moment)
+    return torque[0] + left, torque[1] + right
 
 
 def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tuple[Torque, Torque]:
@@ -294,8 +303,7 @@ class FrictionFeedforward:
         if self._turning == NO_FRICTION:
             return left, right
         moment = self._moment(u.omega, end.omega, wanted.omega)
-        more_left, more_right = self._geometry.wheel_torque(0.0, moment)
-        return left + more_left, right + more_right
+        return with_moment((left, right), moment, self._geometry)
 
     def _moment(self, now: float, aim: float, wish: float) -> float:
         """Moment that the floor takes: yaw rates now, at the end of the period, wanted, rad/s."""

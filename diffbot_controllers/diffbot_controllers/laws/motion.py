@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,13 +43,14 @@ from arc_odometry import (
 from arc_odometry.geometry import check_finite, within
 from arc_odometry.joints import MAX_WHEEL_SPEED
 from diffbot_controllers.laws.friction import (
-    NO_FRICTION,
     Wheels,
     friction_over,
     turning_mobility,
     wheel_mobility,
+    with_moment,
 )
-from diffbot_description import DynamicParameters, Torque
+from diffbot_description import DynamicParameters, FrictionLaw, Torque
+from diffbot_description.dynamics import NO_FRICTION
 
 NO_TORQUE: Torque = (0.0, 0.0)
 
@@ -372,6 +374,7 @@ class MotionObserver:
     def __init__(self, dynamics: DynamicParameters, wheels: Wheels) -> None:
         self.wheels = wheels
         self.friction = wheels.friction
+        self._turns = wheels.turning != NO_FRICTION
         self.dynamics = dynamics
         self.reset()
 
@@ -383,7 +386,6 @@ class MotionObserver:
     @dynamics.setter
     def dynamics(self, dynamics: DynamicParameters) -> None:
         self._dynamics = dynamics.checked()
-        self._turns = self.wheels.turning != NO_FRICTION
         mobility = turning_mobility if self._turns else wheel_mobility
         self._mobility = mobility(dynamics, self.wheels.geometry)
         torque, limit = self.wheels.torque, self.wheels.limit
@@ -495,21 +497,12 @@ class MotionObserver:
         geometry = self.wheels.geometry
         end = geometry.wheel_velocity(u.v + dt * free.v, u.omega + dt * free.omega)
         now = geometry.wheel_velocity(*u)
-        if self._turns:
-            return self._rate_on_floor(u, free, now, end, dt)
-        friction = friction_over(self.friction, self._mobility, now, end, dt)
-        left, right = friction.torque
-        slowed = dynamics.input_acceleration((left, right))
-        return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.held)
-
-    def _rate_on_floor(
-        self, u: Velocity, free: Velocity, now: Torque, end: Torque, dt: float
-    ) -> tuple[Velocity, bool]:
-        """_rate where the floor resists turning, too: wheel speeds now and, if free, at the end."""
-        laws = (*self.friction, self.wheels.turning)
+        laws: Sequence[FrictionLaw[float]] = self.friction
         speeds, ends = (*now, u.omega), (*end, u.omega + dt * free.omega)
-        friction = friction_over(laws, self._mobility, speeds, ends, dt)
-        left, right, moment = friction.torque
-        more_left, more_right = self.wheels.geometry.wheel_torque(0.0, moment)
-        slowed = self._dynamics.input_acceleration((left + more_left, right + more_right))
+        if self._turns:
+            laws = (*self.friction, self.wheels.turning)
+        friction = friction_over(laws, self._mobility, speeds[: len(laws)], ends[: len(laws)], dt)
+        left, right, *moment = friction.torque
+        slowing = with_moment((left, right), moment[0], geometry) if moment else (left, right)
+        slowed = dynamics.input_acceleration(slowing)
         return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.held[:2])

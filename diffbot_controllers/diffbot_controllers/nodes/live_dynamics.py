@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,7 +35,7 @@ from diffbot_controllers.parameter_file import (
     read_turning,
 )
 from diffbot_description import DynamicParameters, FrictionLaw, closed_form, wheel_friction
-from diffbot_description.dynamics import turning_resistance
+from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
@@ -44,7 +44,7 @@ from diffbot_node.stamps import create_wall_timer
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
-KNOWN_FRICTION, NO_FRICTION = "known", "none"
+KNOWN_FRICTION, IGNORED_FRICTION = "known", "none"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
         KNOWN_FRICTION,
         "friction of the wheels that is made up for: known (of the robot's description, or as "
         "identified where `parameters` is a file or live), or none",
-        choices=(KNOWN_FRICTION, NO_FRICTION),
+        choices=(KNOWN_FRICTION, IGNORED_FRICTION),
     )
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
     wait_for_estimates: bool = parameter(
@@ -254,7 +254,7 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
         settings,
         kept_friction,
     )
-    without = values.friction == NO_FRICTION
+    without = values.friction == IGNORED_FRICTION
     use(adaptation.in_use, known if without else friction_laws(known, friction.in_use))
     return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
@@ -285,16 +285,11 @@ def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
         ValueError: the file's friction is not that of a robot.
     """
     described = wheel_friction(node.robot)
-    if node.values.friction == NO_FRICTION:
+    if node.values.friction == IGNORED_FRICTION:
         return friction_laws(without_static(described), (0.0,) * 4)
     if source == FROM_ROBOT:
         return described
-    found = read_friction(source)
-    values = (
-        known if value is None else value
-        for known, value in zip(friction_values(described), found, strict=True)
-    )
-    return friction_laws(described, tuple(values))
+    return friction_laws(described, _completed(read_friction(source), friction_values(described)))
 
 
 def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
@@ -306,16 +301,19 @@ def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
     Raises:
         ValueError: the file's resistance is not that of a floor.
     """
-    if node.values.friction == NO_FRICTION:
-        return FrictionLaw(0.0, 0.0)
+    if node.values.friction == IGNORED_FRICTION:
+        return NO_FRICTION
     described, source = turning_resistance(node.robot), _known_source(node.values)
     if source == FROM_ROBOT or node.robot.turning is None:
         return described
-    viscous, coulomb = read_turning(source)
-    return FrictionLaw(
-        described.viscous if viscous is None else viscous,
-        described.coulomb if coulomb is None else coulomb,
-    )
+    known = (described.viscous, described.coulomb)
+    return FrictionLaw(*_completed(read_turning(source), known))
+
+
+def _completed(found: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
+    """What a file says, and the description's where it says nothing."""
+    pairs = zip(found, described, strict=True)
+    return tuple(known if value is None else value for value, known in pairs)
 
 
 def known_delay(values: DynamicsParameters) -> float:
@@ -505,7 +503,7 @@ class LiveDynamics:
 
     def _friction_for(self, estimate: LiveEstimate) -> Laws:
         """The friction in use after an estimate whose set has passed its gates."""
-        if self._node.values.friction == NO_FRICTION:
+        if self._node.values.friction == IGNORED_FRICTION:
             return self._known_friction
         self._friction.judge(
             estimate.friction, estimate.friction_variances, self._adaptation.elapsed

@@ -14,14 +14,13 @@ from __future__ import annotations
 import math
 
 from arc_odometry import Velocity
-from diffbot_description import DynamicParameters, FrictionLaw, Robot
-from diffbot_description.dynamics import turning_resistance
+from diffbot_description import DynamicParameters, Robot
+from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_description.ground_loads import ground_loads
 
 # A speed is sqrt(speed^2 + CREEP^2), m/s: a caster that holds half of what it can moves by half of
 # this.
 CREEP = 1e-9
-NO_FRICTION = FrictionLaw(0.0, 0.0)
 # The search for the velocity after a step ends after so many rounds, or changes (relative) below.
 MOST_ROUNDS = 60
 PRECISION = 1e-12

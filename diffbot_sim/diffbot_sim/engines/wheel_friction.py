@@ -21,7 +21,8 @@ import numpy as np
 
 from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, FrictionLaw
-from diffbot_sim.engines.caster_drag import NO_FRICTION, CasterDrag
+from diffbot_description.dynamics import NO_FRICTION
+from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
 
 HOLDING = 0
