@@ -194,7 +194,7 @@ class RunEnd:
             publishers: as above.
             failures: processes of the launch that have failed, where somebody tells.
             told: somebody does; then a run without failures was stopped by the user.
-            silent: nothing has come from the node since the signal.
+            silent: the node has sent nothing since the signal.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._never_appeared(now):

@@ -61,6 +61,8 @@ DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 0.25
 LAST_WORDS_TIME = 0.4
 # The same where nothing has come since the signal: the other node's process may be slow, or dead.
 SILENCE_TIME = 1.0
+# What comes so soon after a signal was sent before it, and does not say that its sender lives, s.
+IN_FLIGHT_TIME = 0.2
 # A shorter run says nothing about how fast it was, s of wall time.
 SHORTEST_RUN = 0.05
 
@@ -292,7 +294,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             now = time.monotonic()
             self._take(now)
             state, failures = self.recording.state, told_failures()
-            silent = self.received <= begin and not failures
+            silent = self.received <= begin + IN_FLIGHT_TIME and not failures
             ended = state is not None and state.phase.ended and not self.recording.missing()
             if ended or now - begin >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
                 publishers = self._count_publishers()

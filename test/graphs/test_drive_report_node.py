@@ -196,6 +196,8 @@ def test_a_controller_that_says_nothing_more_has_failed(fake, report, tmp_path):
     fake.wait_for_listener()
     fake.drive(50)
     report.send_signal(signal.SIGINT)  # as ros2 launch does after kill -9 of the controller
+    time.sleep(0.05)
+    fake.tick(50)  # sent before, and late
     output, _ = report.communicate(timeout=30)
     assert report.returncode == 1, output
     read = summary_of(tmp_path)
