@@ -33,6 +33,7 @@ from diffbot_study.fleet_analysis import (
 from diffbot_study.fleet_rows import (
     COLUMNS,
     CONTENT,
+    SUFFIXES,
     Names,
     Recording,
     find_recordings,
@@ -109,6 +110,11 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     store = ParquetStore(options.output / "recordings", COLUMNS)
     store.compact()
     known = store.keys()
+    if not recordings and not known:
+        raise ValueError(
+            f"{', '.join(options.places)}: holds no recording ({others} other files); recordings "
+            f"are folders of bags and files that end in {', '.join(sorted(SUFFIXES))}"
+        )
     contents: dict[str, Recording] = {}
     for recording in recordings:
         contents.setdefault(recording.content, recording)

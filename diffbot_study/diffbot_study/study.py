@@ -33,7 +33,7 @@ from diffbot_study.task_cluster import Cluster, ClusterLostError
 USAGE, SOME_FAILED, INTERRUPTED = 2, 3, 128 + signal.SIGINT
 # A number by itself, unlike that of K5.
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?")
-# Cells that are printed side by side.
+# Cells that are printed side by side at the most.
 CELLS = 4
 # Rows that wait to be written, and for how long, s: what kill -9 may cost.
 WAITING, PATIENCE = 500, 5.0
@@ -280,17 +280,30 @@ def _print(study: Study, found: Sequence[Cell], console: Console) -> None:
     names += [name for name in found[0] if name == "torque_share_95"]
     if not study.tolerance:
         names.remove("within_tolerance")
-    for begin in range(0, len(found), CELLS):
-        table = Table(box=SIMPLE_HEAD)
-        table.add_column("")
-        part = found[begin : begin + CELLS]
-        for cell in part:
-            heading = "\n".join(f"{axis} {_short(cell[axis])}" for axis in study.axes)
-            table.add_column(heading or study.name, justify="right")
-        for name in names:
-            if name not in study.axes:
-                table.add_row(*_figure(name, part))
-        console.print(table)
+    names = [name for name in names if name not in study.axes]
+    rest = list(found)
+    while rest:
+        cells = CELLS
+        while cells > 1 and _width(_table(study, rest[:cells], names), console) > console.width:
+            cells -= 1
+        console.print(_table(study, rest[:cells], names))
+        rest = rest[cells:]
+
+
+def _table(study: Study, found: Sequence[Cell], names: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("")
+    for cell in found:
+        heading = "\n".join(f"{axis} {_short(cell[axis])}" for axis in study.axes)
+        table.add_column(heading or study.name, justify="right")
+    for name in names:
+        table.add_row(*_figure(name, found))
+    return table
+
+
+def _width(table: Table, console: Console) -> int:
+    """Columns that a table takes where nothing cuts it."""
+    return console.measure(table, options=console.options.update(width=10_000)).maximum
 
 
 def _figure(name: str, found: Sequence[Cell]) -> list[str]:

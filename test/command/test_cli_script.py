@@ -70,6 +70,8 @@ def run(checkout, *words, **variables):
         (["run", "diffbot_simm", "x"], "known: diffbot_bringup"),
         (["echo", "--once"], "TOPIC is missing"),
         (["python"], "FILE is missing"),
+        (["study", "no.yaml", "--output", "x"], "no.yaml: there is no such folder or file"),
+        (["fleet", "no/*.csv"], "no/*.csv: there is no such folder or file"),
         (["setup", "now"], "unknown part 'now'; known: gazebo, study"),
         (["clean", "all"], "takes no arguments"),
     ],

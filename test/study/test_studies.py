@@ -4,6 +4,7 @@
 import json
 
 import pytest
+from rich.console import Console
 
 from diffbot_study import study as command
 from diffbot_study.study_plan import study_from
@@ -109,6 +110,17 @@ def test_reasons_are_counted_without_their_numbers():
     assert command._reasons([*rows, {"failed": False, "reason": "1"}]) == {
         "… of … windows": 2, "K5, K6 are not identifiable": 1, "": 1,
     }  # fmt: skip
+
+
+def test_the_table_is_as_wide_as_the_terminal_and_cuts_no_word(capsys):
+    study = changed(grid={"known_couplings": [0.5, 1.0], "encoder_counts": [512, 4096]})
+    found = cells(study, quick_chunk(study.points()))
+    for width in (80, 50):
+        command._print(study, found, Console(width=width))
+        printed = capsys.readouterr().out
+        assert "…" not in printed and max(map(len, printed.splitlines())) <= width
+        assert printed.count("known_couplings 0.5") == 2
+        assert printed.count("encoder_counts 4096") == 2
 
 
 class InProcess:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -129,11 +130,20 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
         # An option of Python's may stand alone.
         if not [word for word in words if command == "python" or not word.startswith("-")]:
             raise UsageError(_EXAMPLES[command])
+        if command in ("study", "fleet"):
+            _check_anything_exists(words)
     elif command == "setup":
         for word in words:
             check_one_of("part", word, ["gazebo", "study"])
     elif words and command == "clean":
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
+
+
+def _check_anything_exists(words: list[str]) -> None:
+    """Refuse a command line of which no word is a path before its large packages are fetched."""
+    places = [word for word in words if not word.startswith("-")]
+    if not any(glob.glob(word) for word in places):
+        raise UsageError(f"{places[0]}: there is no such folder or file, and no path is like it")
 
 
 def _package_names(root: Path) -> list[str]:
