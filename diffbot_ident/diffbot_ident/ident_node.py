@@ -339,7 +339,7 @@ class IdentNode(EffortNode[IdentParameters]):
         super().close()
         patience = HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE
         if not self._closed and self.run.phase is not Phase.WAITING:
-            self.run.stop(self.last_words or "interrupted")
+            self.run.stop(self.interruption())
             self._end(self.exit_code or 0)
         for topic in (self._parameters_topic, self._status_topic):
             topic.await_readers(patience)

@@ -83,6 +83,7 @@ class CommandNode(Node, Law, Generic[P_co]):
         self.own_run = OwnRun(self, COMMANDER)
         self.exit_code: int | None = None
         self.last_words = ""
+        self._stood = ""  # stopped_by when it ended
         self.values: P_co = declare(self, parameters)
         self._complaints = Complaints()
 
@@ -131,6 +132,12 @@ class CommandNode(Node, Law, Generic[P_co]):
         if self._complaints.due(what):
             self.get_logger().warning(what)
 
+    def interruption(self) -> str:
+        """Why it ends where nothing but a signal may have ended it, for its last state."""
+        if stood := self._stood or self.stopped_by:
+            return self.last_words or f"interrupted while stopped: {stood}"
+        return self.last_words or "interrupted"
+
     def finish(self, exit_code: int, last_words: str = "") -> None:
         """End the process after this callback; zero goes out on the way.
 
@@ -146,6 +153,7 @@ class CommandNode(Node, Law, Generic[P_co]):
 
     def close(self) -> None:
         """Zero as the last thing on the wire."""
+        self._stood = self.stopped_by
         self.loop.output.close(self.refused)
 
     def await_arrival(self, publisher: Publisher[Any]) -> None:

@@ -66,6 +66,15 @@ def test_the_emergency_stop_holds_zero_until_it_is_released_and_enabled(graph, q
     drive(graph)
 
 
+def test_a_node_that_is_interrupted_tells_why_it_stood(graph):
+    drive(graph)
+    assert graph.node.interruption() == "interrupted"
+    press(graph, presser(graph), True)
+    graph.node.close()
+    said = graph.node.interruption()
+    assert said.startswith("interrupted while stopped: the emergency stop is pressed")
+
+
 def test_of_two_buttons_none_releases_the_other(graph):
     drive(graph)
     one, other = presser(graph), presser(graph, LATCHED)

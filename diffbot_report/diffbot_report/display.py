@@ -32,7 +32,7 @@ class Progress:
         elapsed: robot time since the start, s.
         duration: robot time at the end, s; 0 when there is none.
         factor: robot time over wall time; None before it is known.
-        note: what is waited for; shown until robot time runs.
+        note: what is waited for, or why the robot stands; shown instead of how far it is.
     """
 
     label: str

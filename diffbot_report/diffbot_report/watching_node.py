@@ -256,8 +256,8 @@ class WatchingNode(PolledNode, Generic[R, P]):
         state = self.recording.state
         progress = Progress(self.run.label, note=f"waiting for the {self._node} node")
         if state is not None:
-            notes = {Phase.WAITING: state.message, Phase.VERIFYING: "verifying with another motion"}
-            note = notes.get(state.phase, "")
+            verifying = "verifying with another motion" if state.phase is Phase.VERIFYING else ""
+            note = "" if state.phase.ended else state.message or verifying
             factor = self.real_time.factor
             progress = Progress(self.run.label, state.elapsed, state.duration, factor, note)
         self._display.show(progress, self.table(), now)

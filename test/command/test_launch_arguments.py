@@ -103,6 +103,9 @@ def test_the_default_may_be_given(name, argument):
         ("siwek", "start:=0,2", "'0,2', not three numbers such as 1.0,-0.5,pi/2"),
         ("pose", "goal:=none", "'none', not three numbers"),
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
+        ("ident", "duration:=-5", "argument 'duration' is '-5', below 0 (robot time to excite "),
+        ("calibrate", "arena:=-0.5", "argument 'arena' is '-0.5', below 0 (side of the free "),
+        ("pose", "encoder_counts:=-2", "argument 'encoder_counts' is '-2', below -1 (simulated "),
         ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
         ("ident", "arena:=3", "'3', not length x width such as 3x3"),
         ("ident", "arena:=-3x3", "'-3x3', not length x width such as 3x3, both above 0"),
@@ -152,7 +155,7 @@ def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monke
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("ident", ["duration:=5", "seed:=-1", "until:=k5=5, K6 5", "arena:=3.5 x 4"]),
+        ("ident", ["duration:=5", "encoder_counts:=-1", "until:=k5=5, K6 5", "arena:=3.5 x 4"]),
         ("backstepping", ["goal:=1 2,-pi/2", "start:=0.5,-.5,2*pi", "trajectory:=none"]),
         ("adaptive", ["payload:=2.5,0,0.05,0.06", "payload_time:=-1", "last_good:=new.yaml"]),
         ("linearizing", ["times:=[0, 1]", "linear:=1,0", "angular:=[]", "speed:=1.0e-1"]),

@@ -155,9 +155,12 @@ def test_failed_run(fake, report, tmp_path):
     for tick in range(20):
         fake.tick(tick)
         time.sleep(0.002)
-    fake.tick(20, phase=3, message="no joint state for 20 s")
+    fake.tick(20, message="the left wheel stands still")
+    time.sleep(1.0)
+    fake.tick(21, phase=3, message="no joint state for 20 s")
     output, _ = report.communicate(timeout=30)
     assert report.returncode == 1, output
+    assert output.count("ident twil (ideal): the left wheel stands still") == 1
     read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert (read["outcome"], read["reason"]) == ("failed", "no joint state for 20 s")
 

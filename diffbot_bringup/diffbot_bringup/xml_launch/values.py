@@ -3,8 +3,8 @@
 
 A value has to be of its default's kind: a whole number, a number, or a row of as many numbers.
 Some names mean the same in all launch files of the suite, and their default says too little:
-robots, poses, files of parameters, loads, precisions, rooms. Everything else is text. Whether a
-number is within its limits is for the node to say that takes it.
+robots, poses, files of parameters, loads, precisions, rooms, and what is never below zero.
+Everything else is text. All other limits of numbers are for the node to tell that takes them.
 
 Standard library only: values are checked before there is an environment.
 """
@@ -67,7 +67,7 @@ def form_of(name: str, default: str, share: Share) -> Form | None:
         return _numbers
     for form in (_whole, _number, partial(_row, default.count(",") + 1)):
         if form(default) is None:
-            return form
+            return partial(_at_least, form, _LEAST[name]) if name in _LEAST else form
     return None
 
 
@@ -79,6 +79,10 @@ def _number(text: str) -> str | None:
     if _WHOLE.fullmatch(text) or _DECIMAL.fullmatch(text):
         return None
     return "not a number such as 2, 0.5 or 1.0e-3"
+
+
+def _at_least(form: Form, least: int, text: str) -> str | None:
+    return form(text) or (f"below {least}" if float(text) < least else None)
 
 
 def _row(count: int, text: str) -> str | None:
@@ -204,6 +208,16 @@ _NAMED: dict[str, Form] = {
     "results": _folder,
     "tf": _frames,
 }
+
+
+_LEAST = {"encoder_counts": -1} | dict.fromkeys(
+    (
+        "amplitude", "angular_velocity", "arena", "dead_time", "duration", "hold", "laps",
+        "linear_velocity", "margin", "memory", "ramp_down", "ramp_up", "seed", "settling_time",
+        "side", "speed", "torque_delay", "torque_limit", "torque_noise", "verification",
+    ),
+    0,
+)  # fmt: skip
 
 
 # The value of a parameter: which type the text of ``<param value=...>`` means.

@@ -491,8 +491,7 @@ class ReferenceRun:
         """On every way out, after zero has gone out: say why, and wait until all have heard it."""
         node = self._node
         if not self._ended:
-            words = node.last_words or "interrupted"
-            self._publish_state(self.newest, ControllerState.STOPPED, words)
+            self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())
         patience = HURRIED_PATIENCE if node.exit_code is None else LAST_PATIENCE
         for topic in self._kept_topics():
             topic.await_readers(patience)
