@@ -73,7 +73,7 @@ def outcome(
     folder: Path,
     estimator: str,
     friction: bool,
-    oddity: str | None,
+    unmodelled: str | None,
     turning: bool,
 ) -> Outcome:
     """Record the robot of a seed and learn from it."""
@@ -82,8 +82,8 @@ def outcome(
         drawn = drawn.written(folder)
     if not friction:
         drawn = drawn.without_friction()
-    if oddity is not None:
-        drawn = drawn.with_oddity(oddity)
+    if unmodelled is not None:
+        drawn = drawn.with_unmodelled_friction(unmodelled)
     if turning:
         drawn = drawn.with_turning(None if engine == "ideal" else folder)
     run = record_random(drawn, SECONDS, engine)
@@ -124,7 +124,7 @@ def table(
     engine: str,
     estimator: str,
     friction: bool = True,
-    oddity: str | None = None,
+    unmodelled: str | None = None,
     turning: bool = False,
 ) -> Iterator[str]:
     """Lines of the table for the robots of these seeds."""
@@ -135,7 +135,7 @@ def table(
             folder=Path(folder),
             estimator=estimator,
             friction=friction,
-            oddity=oddity,
+            unmodelled=unmodelled,
             turning=turning,
         )
         runs = pool.map(work, seeds, chunksize=1)

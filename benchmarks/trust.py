@@ -26,7 +26,7 @@ of K5..K8 and each friction how many intervals hold the truth, with the 95 % int
 and the errors; Coulomb friction as a share of the excitation's amplitude, viscous friction as one
 of the amplitude per top speed.
 
-    ./diffbot python benchmarks/trust.py --random 200 [--engine mujoco] [--oddity stribeck]
+    ./diffbot python benchmarks/trust.py --random 200 [--engine mujoco] [--unmodelled stribeck]
     ./diffbot python benchmarks/trust.py --random 60 --turning --estimators integral
     ./diffbot python benchmarks/trust.py errors [--fast] [--robots twil agv] [--seeds 60]
     ./diffbot python benchmarks/trust.py coverage --seeds 200
@@ -48,7 +48,7 @@ from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_sim.engines import ENGINES
-from diffbot_study.random_robots import ODDITIES
+from diffbot_study.random_robots import UNMODELLED
 from diffbot_study.recorded_runs import Run, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
@@ -250,7 +250,7 @@ def print_random(arguments: argparse.Namespace) -> None:
                 engine=arguments.engine,
                 estimator=name,
                 friction=not arguments.frictionless,
-                oddity=arguments.oddity,
+                unmodelled=arguments.unmodelled,
                 turning=arguments.turning,
             )
             for line in lines:
@@ -271,7 +271,9 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="excite up to the robot's own limits")
     parser.add_argument("--random", type=int, metavar="N", help="N random robots, no other part")
     parser.add_argument("--engine", default="ideal", choices=ENGINES, help="of random robots")
-    parser.add_argument("--oddity", choices=ODDITIES, help="friction that random robots have, too")
+    parser.add_argument(
+        "--unmodelled", choices=UNMODELLED, help="friction that random robots have, too"
+    )
     parser.add_argument("--frictionless", action="store_true", help="random robots without any")
     parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
     parser.add_argument("--processes", type=int, default=2)

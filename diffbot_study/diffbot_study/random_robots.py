@@ -46,7 +46,7 @@ MILLISECOND = 1e-3
 """Control periods and delays are whole multiples of it (s), as the engines' inner steps are."""
 
 
-ODDITIES = ("stribeck", "direction", "caster")
+UNMODELLED = ("stribeck", "direction", "caster")
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,17 @@ class RandomRobot:
         free = replace(self.robot.friction, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
         return replace(self, robot=replace(self.robot, friction=free))
 
-    def with_oddity(self, name: str) -> RandomRobot:
+    def with_unmodelled_friction(self, name: str) -> RandomRobot:
         """The same robot with a friction that K5..K8, viscous and Coulomb friction cannot explain.
 
         Args:
-            name: of ODDITIES: "stribeck", a breakaway torque of 1.5 times the Coulomb friction that
-                falls off within 5 % of the top speed; "direction", Coulomb friction 30 % less
+            name: of UNMODELLED: "stribeck", a breakaway torque of 1.5 times the Coulomb friction
+                that falls off within 5 % of the top speed; "direction", Coulomb friction 30 % less
                 backward; "caster", casters that drag with a coefficient of 0.02, for engines with
                 casters.
 
         Raises:
-            ValueError: there is no such oddity.
+            ValueError: there is no such kind.
         """
         robot = self.robot
         left, right = robot.friction.coulomb
@@ -108,7 +108,9 @@ class RandomRobot:
             contact = replace(robot.contact, caster_friction=0.02)
             return replace(self, robot=replace(robot, contact=contact))
         else:
-            raise ValueError(f"oddity = {name!r}: must be one of {', '.join(ODDITIES)}")
+            raise ValueError(
+                f"unmodelled friction = {name!r}: must be one of {', '.join(UNMODELLED)}"
+            )
         return replace(self, robot=replace(robot, friction=friction))
 
     def with_turning(self, folder: Path | None = None) -> RandomRobot:

@@ -85,7 +85,7 @@ class ResidualPattern:
             roughly; 0 where they do so exactly.
         friction_factor: on the standard deviations of the wheels' friction and of the floor's
             resistance against turning, >= 1, which its columns resemble. Both this and `floor`
-            were found by robots drawn at random (benchmarks/trust.py --oddity).
+            were found by robots drawn at random (benchmarks/trust.py --unmodelled).
     """
 
     columns: ExtraColumns
