@@ -66,8 +66,15 @@ def test_guard_has_hysteresis():
 
 def test_guard_brakes_earlier_where_speed_rises_fast():
     calm, quick = SpeedGuard(10.0), SpeedGuard(10.0)
-    quick.brakes(0.0), quick.brakes(1.0)
-    assert not calm.brakes(5.0) and quick.brakes(5.0)
+    rise = [0.5 * period for period in range(13)]
+    assert [calm.brakes(speed) for speed in rise] == [False] * 13
+    assert [quick.brakes(2.0 * speed) for speed in rise] == [False] * 5 + [True] * 8
+
+
+def test_jumps_of_a_coarse_encoder_are_no_acceleration():
+    """From 1 to 4 of 10 rad/s and back, period by period: 6.9 rad/s is no danger after it."""
+    guard = SpeedGuard(10.0)
+    assert not any(guard.brakes(speed) for speed in [1.0, 4.0] * 20 + [4.0] * 5 + [6.9])
 
 
 @pytest.mark.parametrize("amplitude", [0.4, 1.0, 2.0])

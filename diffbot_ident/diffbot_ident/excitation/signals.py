@@ -143,7 +143,7 @@ GUARD_DELAY = 2
 # Control periods in which the speed may go on rising: the guard's delay, the period that the
 # torque is commanded for, and as much again for what the fastest change so far was short of.
 BRAKING_PERIODS = 6
-# Coarse encoders make speeds jump; below this share of the limit nothing is braked.
+# Below this share of the limit nothing is braked.
 MIN_ENGAGE = 0.3
 
 
@@ -152,7 +152,8 @@ class SpeedGuard:
 
     The hysteresis keeps the torque from chattering at the limit, where it would be white at the
     control rate and any unknown delay would ruin the estimate. Braking begins earlier where the
-    speed has been seen to change so fast that the rest would not do for the brake to act.
+    speed has been seen to change so fast that the rest would not do for the brake to act: over
+    BRAKING_PERIODS, as from one period to the next coarse encoders make it jump.
 
     Args:
         limit: speed of the wheel that should not be exceeded, rad/s, > 0.
@@ -167,19 +168,18 @@ class SpeedGuard:
         self._engage = engage * limit
         self._release = release / engage
         self._braking = False
-        self._last: float | None = None
-        self._fastest_change = 0.0
+        self._speeds: deque[float] = deque(maxlen=BRAKING_PERIODS + 1)
+        self._largest_change = 0.0
 
     def forget(self) -> None:
         """The next speed does not follow the last one."""
-        self._last = None
+        self._speeds.clear()
 
     def brakes(self, speed: float) -> bool:
         """Whether a wheel that turns at `speed` (rad/s) must be braked now."""
-        if self._last is not None:
-            self._fastest_change = max(self._fastest_change, abs(speed - self._last))
-        self._last = speed
-        engage = self._limit - BRAKING_PERIODS * self._fastest_change
+        self._speeds.append(speed)
+        self._largest_change = max(self._largest_change, abs(speed - self._speeds[0]))
+        engage = self._limit - self._largest_change
         engage = max(MIN_ENGAGE * self._limit, min(self._engage, engage))
         self._braking = abs(speed) >= (self._release * engage if self._braking else engage)
         return self._braking
