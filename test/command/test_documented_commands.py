@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each command line of the documents is one that the commands take, files of its own aside."""
+
+import contextlib
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from diffbot_bringup import cli
+from diffbot_bringup.workspace.packages import check_arguments, find_packages
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Of a line that shows a form instead of a command.
+FORM = re.compile(r"…|\.\.\.|\[|\b[A-Z]{4,}\b")
+OPTION = re.compile(r"--[a-z][a-z0-9-]*")
+
+
+def lines():
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8").replace("\\\n", " ")
+        for found in re.finditer(r"\./diffbot ([^\n`|)]+)", text):
+            line = re.split(r"\s#\s|&&|;", found[1])[0].strip()
+            if line and not FORM.search(line.replace("robot:=/path/of/", "robot:=")):
+                yield document.name, line
+
+
+LINES = sorted(set(lines()))
+
+
+def test_there_are_many():
+    assert len(LINES) > 100
+    assert {line.split()[0] for _, line in LINES} >= {"launch", "identify", "python", "study"}
+
+
+@pytest.mark.parametrize(("document", "line"), LINES)
+def test_a_command_of_the_documents_is_taken(document, line, tmp_path, monkeypatch, capsys):
+    command, *words = shlex.split(line)
+    assert command in cli.COMMANDS
+    options = {word.split("=")[0] for word in words if OPTION.match(word)}
+    if command == "launch":
+        monkeypatch.chdir(tmp_path)
+        for file in re.findall(r":=([\w/.-]+\.(?:yaml|urdf|xacro))", line):
+            path = tmp_path / file.lstrip("/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / "diffbot_description" / "config" / "twil.yaml", path)
+        words = [word.replace(":=/path", f":={tmp_path}/path") for word in words]
+        check_arguments(ROOT, "launch", words, any_package=False)
+    elif command == "python" and words:
+        if words[0] == "-m":
+            return
+        file = ROOT / words[0]
+        assert file.is_file()
+        assert options <= set(OPTION.findall(file.read_text(encoding="utf-8")))
+    elif command == "run" and words:
+        assert words[0] in {package.name for package in find_packages(ROOT)}
+    elif command in ("study", "fleet") and words[0].startswith("config/"):
+        assert (ROOT / words[0]).is_file()
+    elif options and command != "test":
+        with contextlib.suppress(SystemExit):
+            cli.COMMANDS[command].run(["--help"])
+        assert options <= set(OPTION.findall(capsys.readouterr().out))
