@@ -60,9 +60,11 @@ class PolledNode(Node):
         return messages
 
     def leave(self) -> None:
-        """Nothing more will be taken: no writer has to wait."""
-        for receipts in self._receipts.values():
+        """Nothing more will be taken: no writer has to wait, nor takes this node for a reader."""
+        for subscription, receipts in self._receipts.items():
             receipts.leave()
+            self.destroy_subscription(subscription)
+        self._receipts = MappingProxyType({})
 
     @staticmethod
     def take(subscription: Subscription[Any]) -> Iterator[Any]:

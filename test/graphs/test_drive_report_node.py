@@ -161,6 +161,18 @@ def test_completed_run(fake, report, tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
 
 
+def test_a_report_that_draws_is_no_reader_of_the_next_run(fake, report):
+    """A controller that took it for one would not wait for the report of its own run."""
+    fake.wait_for_listener()
+    fake.drive(150)
+    fake.say(150, DONE)
+    limit = time.monotonic() + 20.0
+    while fake.status.get_subscription_count() and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert report.poll() is None
+    assert report.wait(timeout=40) == 0
+
+
 def test_real_robot_has_no_truth(fake, tmp_path):
     report = start(tmp_path, "animation:=false", sim="none")
     try:

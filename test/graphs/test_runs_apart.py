@@ -19,7 +19,7 @@ from launched import PATIENCE, processes_of, run, start  # noqa: E402
 from diffbot_bringup import domains  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from meetings import Launch, summary  # noqa: E402
+from meetings import LAUNCHES, Launch, summary  # noqa: E402
 
 
 @pytest.fixture
@@ -62,8 +62,10 @@ def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset
     assert domains.runs() == []
 
 
-def test_nodes_of_two_runs_in_one_domain_find_out_alone(domain, tmp_path):
+def test_nodes_of_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch):
     """As with `ros2 launch`: nobody refuses a second run, nobody ends the rest of one."""
+    # So that neither is over before the other begins.
+    monkeypatch.setitem(LAUNCHES, "pose", [*LAUNCHES["pose"], "speed:=1"])
     launches = [Launch("pose", tmp_path / name, name, domain, nodes=True) for name in "ab"]
     deadline = time.monotonic() + 60.0
     while not all([launch.poll() for launch in launches]) and time.monotonic() < deadline:
