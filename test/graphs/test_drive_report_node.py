@@ -161,7 +161,7 @@ def test_completed_run(fake, report, tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
 
 
-def test_a_report_that_draws_is_no_reader_of_the_next_run(fake, report):
+def test_a_report_that_draws_is_no_reader_of_the_next_run(fake, report, tmp_path):
     """A controller that took it for one would not wait for the report of its own run."""
     fake.wait_for_listener()
     fake.drive(150)
@@ -169,8 +169,9 @@ def test_a_report_that_draws_is_no_reader_of_the_next_run(fake, report):
     limit = time.monotonic() + 20.0
     while fake.status.get_subscription_count() and time.monotonic() < limit:
         time.sleep(0.01)
-    assert report.poll() is None
+    assert not (tmp_path / "drive.gif").exists()  # drawn last
     assert report.wait(timeout=40) == 0
+    assert (tmp_path / "drive.gif").exists()
 
 
 def test_real_robot_has_no_truth(fake, tmp_path):
