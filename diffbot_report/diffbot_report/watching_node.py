@@ -154,6 +154,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self._viewed = self._counted = -1e9
         self._publisher_count = 0
         self._reported = False
+        self._ending: tuple[Ending, float] | None = None  # and until when pictures may be drawn
         self._broken: str | None = None
 
     def watch(self, node: str, recording: R, figures: str) -> None:
@@ -208,7 +209,10 @@ class WatchingNode(PolledNode, Generic[R, P]):
         if self._reported:
             return
         try:
-            self._look(time.monotonic())
+            if self._ending is None:
+                self._look(time.monotonic())
+            else:
+                self._report(*self._ending)
         except Exception as error:
             self._broken = f"{type(error).__name__}: {error}"
             raise
@@ -228,7 +232,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
 
     def _look(self, now: float) -> None:
         if why := self._another_run():
-            self._report(Ending(Outcome.FAILED, why), now + HURRIED_DRAWING_TIME)
+            self._leave(Ending(Outcome.FAILED, why), now + HURRIED_DRAWING_TIME)
             return
         self._take(now)
         if now - self._counted >= COUNT_PERIOD:
@@ -238,7 +242,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             now, self.recording.state, self.newest(), self._publisher_count, self.received
         )
         if ending is not None:
-            self._report(ending, now + DRAWING_TIME)
+            self._leave(ending, now + DRAWING_TIME)
         elif now - self._viewed >= 1.0 / self.values.refresh_rate:
             self._viewed = now
             self._show(now)
@@ -264,6 +268,11 @@ class WatchingNode(PolledNode, Generic[R, P]):
 
     # The end.
 
+    def _leave(self, ending: Ending, deadline: float) -> None:
+        """Report at the next poll: a topic that is destroyed lasts until this callback returns."""
+        self.leave()
+        self._ending = ending, deadline
+
     def _report(self, ending: Ending, deadline: float) -> None:
         self._reported = True
         self.leave()
@@ -282,7 +291,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._display.close()
             ending = Ending(Outcome.FAILED, self._broken)
         else:
-            ending = self._ending_by_signal()
+            ending = self._ending[0] if self._ending else self._ending_by_signal()
         self._report(ending, time.monotonic() + HURRIED_DRAWING_TIME)
 
     def _ending_by_signal(self) -> Ending:
