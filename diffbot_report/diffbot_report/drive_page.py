@@ -16,9 +16,9 @@ from diffbot_controllers.adaptation import AdaptationState
 from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY, Commanded
-from diffbot_report.drive_metrics import Errors, Response
+from diffbot_report.drive_metrics import Response
 from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
-from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults
+from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults, error_rows
 from diffbot_report.friction_effect import wheel_speeds
 from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
@@ -148,24 +148,13 @@ def _answer(results: DriveResults, what: Commanded) -> Table:
                 "true: to 5 %, ms", "to 1 %, ms", "over, %"]  # fmt: skip
         return Table(head, rows)
 
-    def number(errors: Errors | None, name: str, scale: float) -> str:
-        return MISSING if errors is None else significant(scale * getattr(errors, name), 3)
-
     def settled(time: float | None) -> str:
         return "never" if time is None else f"{time:.2f}"
 
     pairs = (metrics.true, metrics.odometry)
     rows = [["settled to 1 cm and 1°", "s",
              *(MISSING if t is None else settled(t.settling_time) for t in pairs), ""]]  # fmt: skip
-    degrees = math.degrees(1.0)
-    for name, unit, key, scale in (
-        ("position, rms", "mm", "rms_position", 1e3),
-        ("position, largest", "mm", "max_position", 1e3),
-        ("heading, rms", "°", "rms_heading", degrees),
-        ("heading, largest", "°", "max_heading", degrees),
-    ):
-        cells = [number(errors, key, scale) for errors in (*pairs, metrics.drift)]
-        rows.append([name, unit, *cells])
+    rows += error_rows(metrics)
     for name, unit, peak in _peaks(results, what):
         text = MISSING if peak is None else significant(peak, 3)
         rows.append([f"largest {name}", unit, text, text, ""])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from diffbot_report.drawing import Picture
 from diffbot_report.drive_metrics import (
     Change,
     DriveMetrics,
-    Errors,
     Response,
     Tracking,
     VelocityStep,
@@ -40,6 +39,7 @@ from diffbot_report.summary import Findings, RunDescription
 
 UNITS = {"v": "m/s", "omega": "rad/s"}
 SYMBOLS = {"v": "v", "omega": "ω"}
+SMALLEST_SHOWN = 1e-9  # mm or degrees; less is rounding
 
 
 @dataclass(frozen=True)
@@ -311,16 +311,29 @@ def _tracking(results: DriveResults, title: str) -> Table:
     settled = [_settled(tracking) for tracking in (metrics.true, metrics.odometry)]
     table.add_row("settled to 1 cm and 1°", "s", *settled, "")
     over = f", {metrics.window.kind}" if metrics.window else ""
-    rows: tuple[tuple[str, str, Callable[[Errors], float]], ...] = (
-        (f"position rms{over}", "mm", lambda e: 1e3 * e.rms_position),
-        ("position max", "mm", lambda e: 1e3 * e.max_position),
-        (f"heading rms{over}", "°", lambda e: math.degrees(e.rms_heading)),
-        ("heading max", "°", lambda e: math.degrees(e.max_heading)),
-    )
-    for name, unit, of in rows:
-        cells = [_number(errors, of) for errors in (metrics.true, metrics.odometry, metrics.drift)]
-        table.add_row(name, unit, Text(cells[0], "cyan"), *cells[1:])
+    for label, unit, true, *others in error_rows(metrics):
+        label += over if label.endswith("rms") else ""
+        table.add_row(label, unit, Text(true, "cyan"), *others)
     return table
+
+
+def error_rows(metrics: DriveMetrics) -> list[list[str]]:
+    """Rows of what, unit, true error, that by odometry, and odometry's drift."""
+    rows = []
+    for what, unit, factor in (("position", "mm", 1e3), ("heading", "°", math.degrees(1.0))):
+        for kind in ("rms", "max"):
+            pairs = (metrics.true, metrics.odometry, metrics.drift)
+            name = f"{kind}_{what}"
+            values = (None if e is None else factor * getattr(e, name) for e in pairs)
+            rows.append([f"{what} {kind}", unit, *map(_error, values)])
+    return rows
+
+
+def _error(value: float | None) -> str:
+    """An error in mm or degrees; what is left of one by rounding is none."""
+    if value is None:
+        return MISSING
+    return "0" if value < SMALLEST_SHOWN else significant(value, 3)
 
 
 def _settled(tracking: Tracking | None) -> Text:
@@ -329,10 +342,6 @@ def _settled(tracking: Tracking | None) -> Text:
     if tracking.settling_time is None:
         return Text("never", "red")
     return Text(f"{tracking.settling_time:.2f}", "cyan")
-
-
-def _number(errors: Errors | None, of: Callable[[Errors], float]) -> str:
-    return MISSING if errors is None else significant(of(errors), 3)
 
 
 def _steps(steps: Sequence[VelocityStep], title: str) -> Table:
