@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
+from diffbot_ident.excitation.signals import wheel_speed_limit
 from diffbot_ident.torque.estimate import NORMAL_95, State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
@@ -64,6 +65,29 @@ def test_no_caster_lifts_as_the_excitation_brakes(seed, tmp_path):
             if way * torque < 0.0 and way * engine.velocity()[0] < 0.5 * top:
                 break
         assert way * torque < 0.0
+
+
+def test_the_excitation_uses_its_speed_limits_and_keeps_to_them():
+    """Robots with up to 2000 counts that are read every 8 ms and faster, too: one count is a jump."""
+    coarse = [d for d in map(draw, range(61000, 61100))
+              if d.robot.encoder.counts < 2000 and d.period <= 0.008][:10]  # fmt: skip
+    shares = []
+    for drawn in [*coarse, *map(draw, range(61200, 61210))]:
+        excitation, wheels = drawn.robot.excitation, drawn.robot.wheels
+        limit = wheel_speed_limit(
+            excitation.linear_velocity,
+            excitation.angular_velocity,
+            wheels.radius,
+            wheels.half_track,
+        )
+        run = record_random(drawn, 8.0)
+        positions = np.array([sample.position for sample in run.samples])
+        # Means over ten periods, in which a count is little.
+        speeds = np.diff(positions[::10], axis=0) / (10.0 * drawn.period)
+        assert np.abs(speeds).max() < limit
+        shares.append(np.sqrt(np.mean(speeds**2)) / limit)
+    assert len(coarse) == 10
+    assert np.median(shares[:10]) > 0.21  # 0.14 where jumps counted as acceleration
 
 
 def test_a_late_torque_moves_the_robot_late():
