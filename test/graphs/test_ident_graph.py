@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 import yaml
@@ -144,13 +145,16 @@ def test_killing_the_simulator_keeps_the_estimate_and_fails_the_launch(tmp_path,
     assert processes_of(domain) == []
 
 
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+
+
 # By one of each process that refuses; what a node refuses has a test without a graph.
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
         ("robot:=robbie", "twil"),
         ("amplitude:=99.0", "'amplitude' = 99.0 N m: must be <= 1.0 N m"),
-        ("encoder_counts:=1000000000", "'encoder_counts' = 1000000000"),
+        (f"simulated_robot:={CONFIG}/sensors.yaml", "sensors.yaml: wrong keys, unknown: "),
         ("results:=/dev/null/no", "'results'"),
     ],
 )

@@ -160,7 +160,7 @@ def test_wrong_descriptions_are_refused_before_they_are_in_every_row(tmp_path, c
 def test_a_folder_without_recordings_is_refused(tmp_path, capsys):
     pytest.importorskip("pyarrow")
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "notes.txt").write_text("on holiday")
+    (tmp_path / "in" / "notes.md").write_text("on holiday")
     status = command.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")])
     said = capsys.readouterr().err
     assert status == 2 and "holds no recording (1 other files)" in said and ".mcap" in said

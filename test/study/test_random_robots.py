@@ -68,7 +68,7 @@ def test_no_caster_lifts_as_the_excitation_brakes(seed, tmp_path):
 
 
 def test_the_excitation_uses_its_speed_limits_and_keeps_to_them():
-    """Robots with up to 2000 counts that are read every 8 ms and faster, too: one count is a jump."""
+    """Those with few counts that are often read, too, for which a count is a jump of the speed."""
     coarse = [d for d in map(draw, range(61000, 61100))
               if d.robot.encoder.counts < 2000 and d.period <= 0.008][:10]  # fmt: skip
     shares = []
