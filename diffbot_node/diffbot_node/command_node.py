@@ -134,9 +134,9 @@ class CommandNode(Node, Law, Generic[P_co]):
 
     def interruption(self) -> str:
         """Why it ends where nothing but a signal may have ended it, for its last state."""
-        if stood := self._stood or self.stopped_by:
-            return self.last_words or f"interrupted while stopped: {stood}"
-        return self.last_words or "interrupted"
+        stood = self._stood or self.stopped_by
+        while_stopped = f" while stopped: {stood}" if stood else ""
+        return self.last_words or f"interrupted{while_stopped}"
 
     def finish(self, exit_code: int, last_words: str = "") -> None:
         """End the process after this callback; zero goes out on the way.

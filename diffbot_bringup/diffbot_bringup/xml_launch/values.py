@@ -210,6 +210,7 @@ _NAMED: dict[str, Form] = {
 }
 
 
+# Least values of numbers that mean the same in all launch files.
 _LEAST = {"encoder_counts": -1} | dict.fromkeys(
     (
         "amplitude", "angular_velocity", "arena", "dead_time", "duration", "hold", "laps",
