@@ -23,7 +23,7 @@ from diffbot_report.drive_recording import STATUS_ENDS, DriveRecording
 from diffbot_report.drive_results import drive_results
 from diffbot_report.packed_numbers import unpacked
 from diffbot_report.page import read_data, write_page
-from diffbot_report.run_end import ControllerState, Phase
+from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_report.summary import RunDescription
 
@@ -51,7 +51,7 @@ def drive(seconds: float) -> DriveRecording:
     recording.add_truth(stamps, truth)
     recording.add_status(stamps, rows)
     recording.add_state(
-        ControllerState(int(stamps[-1]), Phase.DONE, elapsed=float(t[-1]), torque_limit=LIMIT)
+        ControllerState(int(stamps[-1]), RunPhase.DONE, elapsed=float(t[-1]), torque_limit=LIMIT)
     )
     return recording
 

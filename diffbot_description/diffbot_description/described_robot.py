@@ -23,7 +23,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from diffbot_description.describe import Description, describe
 from diffbot_description.files import read_text, write_atomically
 from diffbot_description.loading import robot_from
-from diffbot_description.robot import Quantity, Robot
+from diffbot_description.robot import FieldSpec, Robot
 from diffbot_description.urdf_files import Packages, read_urdf, with_absolute_meshes
 
 LINE = 100
@@ -252,7 +252,7 @@ def _present(kind: Any) -> Any:
 def _unit(kind: Any) -> str:
     kind = _present(kind)
     if get_origin(kind) is Annotated:
-        return next((e.unit for e in get_args(kind) if isinstance(e, Quantity)), "")
+        return next((e.unit for e in get_args(kind) if isinstance(e, FieldSpec)), "")
     return ""
 
 

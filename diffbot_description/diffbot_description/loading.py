@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from diffbot_description.files import closest, parse_yaml, read_text
-from diffbot_description.robot import TEXTS, Quantity, Robot
+from diffbot_description.robot import TEXTS, FieldSpec, Robot
 from diffbot_description.urdf_appearance import with_shapes
 from diffbot_description.urdf_files import URDF_SUFFIXES
 
@@ -197,7 +197,7 @@ def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], wh
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:
-    """A value of a field: a section, a list of sections, or what a Quantity says."""
+    """A value of a field: a section, a list of sections, or what a FieldSpec says."""
     if get_origin(kind) in (Union, types.UnionType):
         # A key that may be absent; where it is there, it has its value.
         (kind,) = (part for part in get_args(kind) if part is not type(None))
@@ -226,14 +226,14 @@ def _read_list(kinds: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:
     return tuple(_read(kinds[0], entry, f"{where}[{index}]") for index, entry in enumerate(value))
 
 
-def _read_text(value: Any, where: str, rule: Quantity) -> str:
+def _read_text(value: Any, where: str, rule: FieldSpec) -> str:
     pattern, words = TEXTS[rule.text]
     if not isinstance(value, str) or re.fullmatch(pattern, value, re.ASCII) is None:
         raise ValueError(f"{where} = {value!r} must be text {words}. Give the {rule.meaning}.")
     return value
 
 
-def _read_number(kind: type[int] | type[float], value: Any, where: str, rule: Quantity) -> float:
+def _read_number(kind: type[int] | type[float], value: Any, where: str, rule: FieldSpec) -> float:
     wanted = "a whole number" if kind is int else "a number"
     allowed = (int,) if kind is int else (int, float)
     if isinstance(value, bool) or not isinstance(value, allowed):

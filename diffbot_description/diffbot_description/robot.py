@@ -34,7 +34,7 @@ TEXTS = {
 
 
 @dataclass(frozen=True)
-class Quantity:
+class FieldSpec:
     """What a robot file may hold in one field: its unit, its meaning and its limits.
 
     ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. The maxima
@@ -68,23 +68,23 @@ class Quantity:
 class Wheels:
     """The two driven wheels, mirror images of each other but for `radii`, which may be absent."""
 
-    radius: Annotated[float, Quantity("m", "rolling radius under load", above=0, maximum=2)]
+    radius: Annotated[float, FieldSpec("m", "rolling radius under load", above=0, maximum=2)]
     separation: Annotated[
-        float, Quantity("m", "full track, left to right contact point", above=0, maximum=10)
+        float, FieldSpec("m", "full track, left to right contact point", above=0, maximum=10)
     ]
-    width: Annotated[float, Quantity("m", "width of one wheel", above=0, maximum=2)]
-    mass: Annotated[float, Quantity("kg", "mass of one wheel", above=0, maximum=1e4)]
+    width: Annotated[float, FieldSpec("m", "width of one wheel", above=0, maximum=2)]
+    mass: Annotated[float, FieldSpec("kg", "mass of one wheel", above=0, maximum=1e4)]
     inertia_spin: Annotated[
-        float, Quantity("kg m^2", "inertia of one wheel about its axle", above=0, maximum=1e4)
+        float, FieldSpec("kg m^2", "inertia of one wheel about its axle", above=0, maximum=1e4)
     ]
     inertia_yaw: Annotated[
         float,
-        Quantity("kg m^2", "inertia of one wheel about the vertical axis", above=0, maximum=1e4),
+        FieldSpec("kg m^2", "inertia of one wheel about the vertical axis", above=0, maximum=1e4),
     ]
     radii: (
         Annotated[
             tuple[float, float],
-            Quantity("m", "rolling radii [left, right] where they differ", above=0, maximum=2),
+            FieldSpec("m", "rolling radii [left, right] where they differ", above=0, maximum=2),
         ]
         | None
     ) = None
@@ -104,35 +104,35 @@ class Wheels:
 class CenterOfMass:
     """Centre of mass of the body; it lies midway between the wheels (y = 0)."""
 
-    x: Annotated[float, Quantity("m", "distance ahead of the axle", minimum=-10, maximum=10)]
-    z: Annotated[float, Quantity("m", "height above the ground", above=0, maximum=10)]
+    x: Annotated[float, FieldSpec("m", "distance ahead of the axle", minimum=-10, maximum=10)]
+    z: Annotated[float, FieldSpec("m", "height above the ground", above=0, maximum=10)]
 
 
 @dataclass(frozen=True)
 class BodyInertia:
     """Principal inertias of the body about its own centre of mass."""
 
-    roll: Annotated[float, Quantity("kg m^2", "body inertia about x", above=0, maximum=1e5)]
-    pitch: Annotated[float, Quantity("kg m^2", "body inertia about y", above=0, maximum=1e5)]
-    yaw: Annotated[float, Quantity("kg m^2", "body inertia about z", above=0, maximum=1e5)]
+    roll: Annotated[float, FieldSpec("kg m^2", "body inertia about x", above=0, maximum=1e5)]
+    pitch: Annotated[float, FieldSpec("kg m^2", "body inertia about y", above=0, maximum=1e5)]
+    yaw: Annotated[float, FieldSpec("kg m^2", "body inertia about z", above=0, maximum=1e5)]
 
 
 @dataclass(frozen=True)
 class Hull:
     """Box around the body, for its picture and its contacts."""
 
-    front: Annotated[float, Quantity("m", "x of the front", minimum=-10, maximum=10)]
-    rear: Annotated[float, Quantity("m", "x of the rear", minimum=-10, maximum=10)]
-    width: Annotated[float, Quantity("m", "width of the hull", above=0, maximum=10)]
-    bottom: Annotated[float, Quantity("m", "height of the hull's bottom", above=0, maximum=10)]
-    top: Annotated[float, Quantity("m", "height of the hull's top", above=0, maximum=10)]
+    front: Annotated[float, FieldSpec("m", "x of the front", minimum=-10, maximum=10)]
+    rear: Annotated[float, FieldSpec("m", "x of the rear", minimum=-10, maximum=10)]
+    width: Annotated[float, FieldSpec("m", "width of the hull", above=0, maximum=10)]
+    bottom: Annotated[float, FieldSpec("m", "height of the hull's bottom", above=0, maximum=10)]
+    top: Annotated[float, FieldSpec("m", "height of the hull's top", above=0, maximum=10)]
 
 
 @dataclass(frozen=True)
 class Body:
     """Everything that does not turn with the wheels, casters included."""
 
-    mass: Annotated[float, Quantity("kg", "mass of the body", above=0, maximum=1e5)]
+    mass: Annotated[float, FieldSpec("kg", "mass of the body", above=0, maximum=1e5)]
     center_of_mass: CenterOfMass
     inertia: BodyInertia
     shape: Hull
@@ -142,14 +142,14 @@ class Body:
 class Caster:
     """A support that slides on the ground and has no mass of its own."""
 
-    x: Annotated[float, Quantity("m", "distance ahead of the axle", minimum=-10, maximum=10)]
+    x: Annotated[float, FieldSpec("m", "distance ahead of the axle", minimum=-10, maximum=10)]
     y: Annotated[
-        float, Quantity("m", "distance to the left of the middle", minimum=-10, maximum=10)
+        float, FieldSpec("m", "distance to the left of the middle", minimum=-10, maximum=10)
     ]
-    radius: Annotated[float, Quantity("m", "radius of the ball", above=0, maximum=2)]
+    radius: Annotated[float, FieldSpec("m", "radius of the ball", above=0, maximum=2)]
     clearance: Annotated[
         float,
-        Quantity("m", "gap to the ground when the robot stands level", minimum=0, maximum=0.1),
+        FieldSpec("m", "gap to the ground when the robot stands level", minimum=0, maximum=0.1),
     ]
 
 
@@ -161,8 +161,10 @@ class Joints:
     efforts. All that the file says of a wheel is of a side's wheels together then.
     """
 
-    left: tuple[Annotated[str, Quantity("", "name of the left wheel's joint", text="joint")], ...]
-    right: tuple[Annotated[str, Quantity("", "name of the right wheel's joint", text="joint")], ...]
+    left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]
+    right: tuple[
+        Annotated[str, FieldSpec("", "name of the right wheel's joint", text="joint")], ...
+    ]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -198,23 +200,23 @@ class Friction:
 
     viscous: Annotated[
         tuple[float, float],
-        Quantity("N m s/rad", "viscous friction [left, right]", minimum=0, maximum=1e4),
+        FieldSpec("N m s/rad", "viscous friction [left, right]", minimum=0, maximum=1e4),
     ]
     coulomb: Annotated[
         tuple[float, float],
-        Quantity("N m", "Coulomb friction [left, right]", minimum=0, maximum=1e4),
+        FieldSpec("N m", "Coulomb friction [left, right]", minimum=0, maximum=1e4),
     ]
     static: (
         Annotated[
             tuple[float, float],
-            Quantity("N m", "breakaway torque [left, right]", minimum=0, maximum=1e4),
+            FieldSpec("N m", "breakaway torque [left, right]", minimum=0, maximum=1e4),
         ]
         | None
     ) = None
     stribeck_velocity: (
         Annotated[
             tuple[float, float],
-            Quantity(
+            FieldSpec(
                 "rad/s",
                 "wheel speed at which static friction has fallen to Coulomb by 1/e [left, right]",
                 above=0,
@@ -226,7 +228,7 @@ class Friction:
     coulomb_backward: (
         Annotated[
             tuple[float, float],
-            Quantity(
+            FieldSpec(
                 "N m",
                 "Coulomb friction of a wheel that turns backward [left, right]",
                 minimum=0,
@@ -237,7 +239,7 @@ class Friction:
     ) = None
     rolling_resistance: Annotated[
         float,
-        Quantity("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1),
+        FieldSpec("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1),
     ] = 0.0
 
 
@@ -249,11 +251,11 @@ class Turning:
     """
 
     viscous: Annotated[
-        float, Quantity("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
+        float, FieldSpec("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
     ]
     coulomb: Annotated[
         float,
-        Quantity("N m", "constant moment against turning", minimum=0, maximum=1e6),
+        FieldSpec("N m", "constant moment against turning", minimum=0, maximum=1e6),
     ]
 
 
@@ -262,12 +264,12 @@ class Drive:
     """What lies between a commanded torque and the one that a motor gives, [left, right]."""
 
     effort_unit: Annotated[
-        str, Quantity("", "unit of the wheels' efforts and effort commands", text="effort")
+        str, FieldSpec("", "unit of the wheels' efforts and effort commands", text="effort")
     ] = "newton_metre"
     torque_constant: (
         Annotated[
             tuple[float, float],
-            Quantity(
+            FieldSpec(
                 "N m",
                 "torque of the wheel for one ampere or per cent [left, right]",
                 above=0,
@@ -279,7 +281,7 @@ class Drive:
 
     dead_band: Annotated[
         tuple[float, float],
-        Quantity(
+        FieldSpec(
             "N m", "torque below which the motor gives none [left, right]", minimum=0, maximum=1e4
         ),
     ] = (0.0, 0.0)
@@ -307,13 +309,13 @@ class Uncertainty:
     """
 
     radius: Annotated[
-        float, Quantity("%", "standard deviation of wheels.radius", minimum=0, maximum=20)
+        float, FieldSpec("%", "standard deviation of wheels.radius", minimum=0, maximum=20)
     ] = 0.0
     track: Annotated[
-        float, Quantity("%", "standard deviation of wheels.separation", minimum=0, maximum=20)
+        float, FieldSpec("%", "standard deviation of wheels.separation", minimum=0, maximum=20)
     ] = 0.0
     gyro: Annotated[
-        float, Quantity("%", "standard deviation of the gyro's scale", minimum=0, maximum=20)
+        float, FieldSpec("%", "standard deviation of the gyro's scale", minimum=0, maximum=20)
     ] = 0.0
 
 
@@ -321,20 +323,20 @@ class Uncertainty:
 class Limits:
     """What no node may exceed."""
 
-    torque: Annotated[float, Quantity("N m", "largest torque per wheel", above=0, maximum=1e5)]
+    torque: Annotated[float, FieldSpec("N m", "largest torque per wheel", above=0, maximum=1e5)]
     traction: Annotated[
         float,
-        Quantity(
+        FieldSpec(
             "N m", "torque per wheel up to which it neither slips nor lifts", above=0, maximum=1e5
         ),
     ]
     torque_rate: Annotated[
-        float, Quantity("N m/s", "largest torque rate per wheel", above=0, maximum=1e8)
+        float, FieldSpec("N m/s", "largest torque rate per wheel", above=0, maximum=1e8)
     ]
     linear_velocity: Annotated[
-        float, Quantity("m/s", "largest forward speed", above=0, maximum=100)
+        float, FieldSpec("m/s", "largest forward speed", above=0, maximum=100)
     ]
-    angular_velocity: Annotated[float, Quantity("rad/s", "largest yaw rate", above=0, maximum=100)]
+    angular_velocity: Annotated[float, FieldSpec("rad/s", "largest yaw rate", above=0, maximum=100)]
 
 
 @dataclass(frozen=True)
@@ -342,17 +344,17 @@ class Excitation:
     """Defaults of the pseudo-random torque that identifies this robot."""
 
     amplitude: Annotated[
-        float, Quantity("N m", "excitation torque per wheel", above=0, maximum=1e5)
+        float, FieldSpec("N m", "excitation torque per wheel", above=0, maximum=1e5)
     ]
-    hold: Annotated[int, Quantity("samples", "control samples per bit", minimum=1, maximum=10000)]
+    hold: Annotated[int, FieldSpec("samples", "control samples per bit", minimum=1, maximum=10000)]
     register: Annotated[
-        int, Quantity("bits", "length of the shift register", minimum=7, maximum=15)
+        int, FieldSpec("bits", "length of the shift register", minimum=7, maximum=15)
     ]
     linear_velocity: Annotated[
-        float, Quantity("m/s", "speed not to be exceeded", above=0, maximum=100)
+        float, FieldSpec("m/s", "speed not to be exceeded", above=0, maximum=100)
     ]
     angular_velocity: Annotated[
-        float, Quantity("rad/s", "yaw rate not to be exceeded", above=0, maximum=100)
+        float, FieldSpec("rad/s", "yaw rate not to be exceeded", above=0, maximum=100)
     ]
 
 
@@ -362,7 +364,7 @@ class Encoder:
 
     counts: Annotated[
         int,
-        Quantity(
+        FieldSpec(
             "counts", "counts per wheel revolution, 0 = perfect", minimum=0, maximum=2**31 - 1
         ),
     ]
@@ -372,13 +374,13 @@ class Encoder:
 class Contact:
     """Contact with the ground in physics engines."""
 
-    stiffness: Annotated[float, Quantity("N/m", "contact stiffness", above=0, maximum=1e12)]
-    damping: Annotated[float, Quantity("N s/m", "contact damping", minimum=0, maximum=1e12)]
+    stiffness: Annotated[float, FieldSpec("N/m", "contact stiffness", above=0, maximum=1e12)]
+    damping: Annotated[float, FieldSpec("N s/m", "contact damping", minimum=0, maximum=1e12)]
     wheel_friction: Annotated[
-        float, Quantity("", "Coulomb coefficient of the wheels", above=0, maximum=1e3)
+        float, FieldSpec("", "Coulomb coefficient of the wheels", above=0, maximum=1e3)
     ]
     caster_friction: Annotated[
-        float, Quantity("", "Coulomb coefficient of the casters", minimum=0, maximum=1e3)
+        float, FieldSpec("", "Coulomb coefficient of the casters", minimum=0, maximum=1e3)
     ]
 
 
@@ -390,13 +392,13 @@ class Appearance:
     """
 
     body: Annotated[
-        tuple[float, float, float], Quantity("", "colour of the hull", minimum=0, maximum=1)
+        tuple[float, float, float], FieldSpec("", "colour of the hull", minimum=0, maximum=1)
     ]
     accent: Annotated[
         tuple[float, float, float],
-        Quantity("", "colour of stripes and marks", minimum=0, maximum=1),
+        FieldSpec("", "colour of stripes and marks", minimum=0, maximum=1),
     ]
-    urdf: Annotated[str, Quantity("", "URDF whose shapes are shown", text="path")] | None = None
+    urdf: Annotated[str, FieldSpec("", "URDF whose shapes are shown", text="path")] | None = None
 
 
 @dataclass(frozen=True)
@@ -406,7 +408,7 @@ class Robot:
     ``path`` is the file; it is not a key of the file.
     """
 
-    name: Annotated[str, Quantity("", "name of the robot")]
+    name: Annotated[str, FieldSpec("", "name of the robot")]
     path: Path
     wheels: Wheels
     body: Body

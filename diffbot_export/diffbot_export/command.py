@@ -26,7 +26,6 @@ from diffbot_export.known_robot import (
 )
 from diffbot_export.nav2 import FILE as NAV2_FILE
 from diffbot_export.nav2 import nav2_yaml
-from diffbot_export.quantity import Quantity
 from diffbot_export.results import read_results
 from diffbot_export.robot_localization import FILE as LOCALIZATION_FILE
 from diffbot_export.robot_localization import robot_localization_yaml
@@ -37,6 +36,7 @@ from diffbot_export.ros2_control import (
     ros2_control_yaml,
     wheel_control,
 )
+from diffbot_export.sourced_value import SourcedValue
 from diffbot_export.wpilib import FILE as WPILIB_FILE
 from diffbot_export.wpilib import wpilib_java
 
@@ -264,7 +264,7 @@ def _summary(
     }
 
 
-def _plain(quantity: Quantity | None) -> dict[str, Any] | None:
+def _plain(quantity: SourcedValue | None) -> dict[str, Any] | None:
     if quantity is None:
         return None
     return {

@@ -18,7 +18,7 @@ import yaml
 from diffbot_description import Robot, load_robot, urdf, write_atomically, write_identified_robot
 from diffbot_description.files import read_yaml
 from diffbot_export.known_robot import KnownRobot, sources_of
-from diffbot_export.quantity import Quantity
+from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 
 
@@ -70,7 +70,7 @@ def notes(robot: KnownRobot) -> list[str]:
     """What comments say: sources, values with intervals, and what is left out."""
     torque = robot.results.torque
     assert torque is not None
-    quantities: list[Quantity] = [robot.k[name] for name in NAMES]
+    quantities: list[SourcedValue] = [robot.k[name] for name in NAMES]
     quantities += list(torque.friction.values())
     lengths = (robot.radius(0), robot.radius(1), robot.track)
     quantities += [length for length in lengths if length is not None]

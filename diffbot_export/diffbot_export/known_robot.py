@@ -20,7 +20,6 @@ from diffbot_controllers.tuning import DRIVE, TURN
 from diffbot_description import Robot, known_robots, load_robot
 from diffbot_export.loop_design import LoopAxis
 from diffbot_export.plant import Plant
-from diffbot_export.quantity import Quantity, product
 from diffbot_export.results import (
     FORWARD,
     SIDES,
@@ -28,6 +27,7 @@ from diffbot_export.results import (
     Results,
     VoltageGains,
 )
+from diffbot_export.sourced_value import SourcedValue, product
 from diffbot_ident.torque.estimate import UNITS
 
 TORQUE, VELOCITY, VOLTAGE = "torque", "velocity", "voltage"
@@ -81,10 +81,10 @@ class AxisLimits:
         dead_band: commands that are no larger move nothing.
     """
 
-    velocity: Quantity | None = None
-    acceleration: Quantity | None = None
-    deceleration: Quantity | None = None
-    dead_band: Quantity | None = None
+    velocity: SourcedValue | None = None
+    acceleration: SourcedValue | None = None
+    deceleration: SourcedValue | None = None
+    dead_band: SourcedValue | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class KnownRobot:
             return VELOCITY
         return VOLTAGE if self.results.voltage is not None else None
 
-    def radius(self, side: int) -> Quantity | None:
+    def radius(self, side: int) -> SourcedValue | None:
         """Radius of the left (0) or right (1) wheel, m."""
         calibration = self.results.calibration
         if calibration is not None:
@@ -123,12 +123,12 @@ class KnownRobot:
                 return found
         if self.description is None:
             return None
-        return Quantity(
+        return SourcedValue(
             self.description.wheels.radius, "m", f"wheels.radius of {self.description.path.name}"
         )
 
     @property
-    def track(self) -> Quantity | None:
+    def track(self) -> SourcedValue | None:
         """Track, m."""
         results = self.results
         if results.calibration is not None and results.calibration.track is not None:
@@ -138,7 +138,7 @@ class KnownRobot:
             return voltage.track
         if self.description is None:
             return None
-        return Quantity(
+        return SourcedValue(
             self.description.wheels.separation,
             "m",
             f"wheels.separation of {self.description.path.name}",
@@ -153,7 +153,7 @@ class KnownRobot:
         return WheelGeometry(left.value, right.value, track.value)
 
     @property
-    def k(self) -> dict[str, Quantity]:
+    def k(self) -> dict[str, SourcedValue]:
         """K5..K8 of the wheels as they are known now; empty for other robots."""
         torque = self.results.torque
         if torque is None:
@@ -167,7 +167,7 @@ class KnownRobot:
         if max(abs(s_v - 1.0), abs(s_w - 1.0)) < 1e-9:
             return dict(torque.k)
         return {
-            name: Quantity(
+            name: SourcedValue(
                 quantity.value * factor,
                 unit,
                 f"{quantity.source}, for the calibrated wheels",
@@ -178,14 +178,14 @@ class KnownRobot:
         }
 
     @property
-    def effort_limit(self) -> Quantity | None:
+    def effort_limit(self) -> SourcedValue | None:
         """Largest effort of a wheel: N m or V; None where nothing tells it."""
         if self.kind == VOLTAGE:
-            return Quantity(self.settings.voltage, "V", "--voltage")
+            return SourcedValue(self.settings.voltage, "V", "--voltage")
         if self.kind == TORQUE and self.description is not None:
             limits = self.description.limits
             most = min(limits.torque, limits.traction)
-            return Quantity(most, "N m", f"limits of {self.description.path.name}")
+            return SourcedValue(most, "N m", f"limits of {self.description.path.name}")
         return None
 
 
@@ -261,9 +261,9 @@ class WheelModel:
     """
 
     plant: Plant
-    inertia: tuple[Quantity, Quantity]
+    inertia: tuple[SourcedValue, SourcedValue]
     unit: str
-    feedforward: Quantity
+    feedforward: SourcedValue
 
     def corners(self) -> tuple[LoopAxis, ...]:
         """Both axes, with both ends of the intervals of their inertias."""
@@ -306,7 +306,7 @@ def _torque_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
         product(unit, "r / (2 K7)", (k["k7"], -1.0), scale=0.5 * radius),
         product(unit, "r / (2 b |K8|)", (k["k8"], -1.0), scale=scale_d),
     )
-    zero = Quantity(0.0, "N m", "not identified")
+    zero = SourcedValue(0.0, "N m", "not identified")
     left, right, c_left, c_right = (
         torque.friction.get(name, zero)
         for name in ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
@@ -363,13 +363,13 @@ def _late(gains: VoltageGains) -> float:
     return 0.0 if gains.dead_time is None else max(gains.dead_time.value, 0.0)
 
 
-def _mean(source: str, unit: str, *quantities: Quantity) -> Quantity:
+def _mean(source: str, unit: str, *quantities: SourcedValue) -> SourcedValue:
     """The mean, with the interval that any correlation allows."""
     share = 1.0 / len(quantities)
     value = share * sum(quantity.value for quantity in quantities)
     if not any(quantity.identified for quantity in quantities):
-        return Quantity(value, unit, source)
-    return Quantity(
+        return SourcedValue(value, unit, source)
+    return SourcedValue(
         value,
         unit,
         source,
@@ -427,15 +427,17 @@ def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
     return linear, angular
 
 
-def _described_speed(robot: KnownRobot, axis: int) -> Quantity | None:
+def _described_speed(robot: KnownRobot, axis: int) -> SourcedValue | None:
     if robot.description is None:
         return None
     limits = robot.description.limits
     value, unit = ((limits.linear_velocity, "m/s"), (limits.angular_velocity, "rad/s"))[axis]
-    return Quantity(value, unit, f"limits of {robot.description.path.name}")
+    return SourcedValue(value, unit, f"limits of {robot.description.path.name}")
 
 
-def _effort_limits(robot: KnownRobot, model: WheelModel, limit: Quantity, axis: int) -> AxisLimits:
+def _effort_limits(
+    robot: KnownRobot, model: WheelModel, limit: SourcedValue, axis: int
+) -> AxisLimits:
     """Of one axis: what a share of the effort gives at top speed, and takes away at rest."""
     plant = model.plant
     dry = max(plant.dry)
@@ -453,7 +455,7 @@ def _effort_limits(robot: KnownRobot, model: WheelModel, limit: Quantity, axis: 
     speed = _described_speed(robot, axis)
     if speed is None or top < speed.value:
         speed = (
-            Quantity(top, unit, f"where friction takes {LARGEST_FRICTION:g} of the limit")
+            SourcedValue(top, unit, f"where friction takes {LARGEST_FRICTION:g} of the limit")
             if math.isfinite(top)
             else None
         )
@@ -491,7 +493,7 @@ def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
         spread = product("s", "time constant", (axis.inertia, 1.0), (axis.drag, -1.0))
         low, high = (end + axis.dead_time.value for end in (spread.low, spread.high))
         most = LAG * speed.value
-        acceleration = Quantity(
+        acceleration = SourcedValue(
             most / lag,
             f"{unit[:-2]}/s^2",
             f"the robot lags behind such a ramp by {LAG:g} of its top speed",

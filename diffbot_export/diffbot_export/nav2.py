@@ -12,7 +12,7 @@ from typing import Any
 
 from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
 from diffbot_export.known_robot import AxisLimits, KnownRobot, sources_of
-from diffbot_export.quantity import Quantity
+from diffbot_export.sourced_value import SourcedValue
 
 FILE = "nav2.yaml"
 CHECKED = "navigation2 1.5.1 and 1.3.13"
@@ -68,11 +68,11 @@ def _no_band(robot: KnownRobot) -> str:
     return "the wheel loops overcome dry friction, commands have none"
 
 
-def _pair(first: Quantity, second: Quantity) -> str:
+def _pair(first: SourcedValue, second: SourcedValue) -> str:
     return f"x: {_said(first)}; theta: {_said(second)}"
 
 
-def _said(quantity: Quantity) -> str:
+def _said(quantity: SourcedValue) -> str:
     return f"{quantity.text()}, {quantity.source}"
 
 

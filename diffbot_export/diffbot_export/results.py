@@ -28,7 +28,7 @@ from diffbot_controllers.parameter_file import (
 )
 from diffbot_description import DynamicParameters
 from diffbot_description.files import LARGEST, read_regular, read_yaml
-from diffbot_export.quantity import Quantity
+from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS
 
 DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
@@ -55,8 +55,8 @@ class TorqueModel:
         delay: from a torque's report to its action, s; None: unknown.
     """
 
-    k: Mapping[str, Quantity]
-    friction: Mapping[str, Quantity]
+    k: Mapping[str, SourcedValue]
+    friction: Mapping[str, SourcedValue]
     robot: str
     delay: float | None
 
@@ -78,10 +78,10 @@ class VelocityAxis:
         kind: of the dead band, "offset" or "threshold".
     """
 
-    inertia: Quantity
-    drag: Quantity
-    dead_time: Quantity
-    dead_band: Quantity | None
+    inertia: SourcedValue
+    drag: SourcedValue
+    dead_time: SourcedValue
+    dead_band: SourcedValue | None
     kind: str = "offset"
 
 
@@ -89,10 +89,10 @@ class VelocityAxis:
 class VoltageGains:
     """ks, kv, ka of a side or an axis, V, V s/unit, V s^2/unit, and dead time, s, where known."""
 
-    ks: Quantity
-    kv: Quantity
-    ka: Quantity
-    dead_time: Quantity | None
+    ks: SourcedValue
+    kv: SourcedValue
+    ka: SourcedValue
+    dead_time: SourcedValue | None
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class VoltageModel:
 
     gains: Mapping[str, VoltageGains]
     unit: str
-    track: Quantity | None
+    track: SourcedValue | None
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class Calibration:
         gyro_walk: angle random walk of the gyro, rad^2/s.
     """
 
-    left_radius: Quantity | None
-    right_radius: Quantity | None
-    track: Quantity | None
-    path_noise: Quantity | None
-    gyro_walk: Quantity | None
+    left_radius: SourcedValue | None
+    right_radius: SourcedValue | None
+    track: SourcedValue | None
+    path_noise: SourcedValue | None
+    gyro_walk: SourcedValue | None
 
 
 @dataclass
@@ -219,9 +219,9 @@ def _read_torque(path: Path, results: Results) -> None:
     for name, unit, value, variance in zip(NAMES, UNITS, dynamics, variances, strict=True):
         source = f"{name.upper()} of {path.name}"
         if math.isfinite(variance):
-            k[name] = Quantity.normal(value, math.sqrt(max(variance, 0.0)), unit, source)
+            k[name] = SourcedValue.normal(value, math.sqrt(max(variance, 0.0)), unit, source)
         else:
-            k[name] = Quantity(value, unit, source)
+            k[name] = SourcedValue(value, unit, source)
             results.missing.append(f"{name.upper()}: not identifiable, taken as {value:g}")
     friction = _friction(path, section, results)
     delay = read_torque_delay(str(path))
@@ -231,7 +231,7 @@ def _read_torque(path: Path, results: Results) -> None:
     results.robot = robot or None
 
 
-def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[str, Quantity]:
+def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[str, SourcedValue]:
     found = {}
     values = read_friction(str(path))
     entries = section.get("friction") or {}
@@ -243,9 +243,9 @@ def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[
         variance = entry.get("variance", math.nan) if isinstance(entry, dict) else math.nan
         source = f"friction {name} of {path.name}"
         found[name] = (
-            Quantity.normal(value, math.sqrt(variance), unit, source).at_least(0.0)
+            SourcedValue.normal(value, math.sqrt(variance), unit, source).at_least(0.0)
             if math.isfinite(variance)
-            else Quantity(value, unit, source)
+            else SourcedValue(value, unit, source)
         )
     return found
 
@@ -281,11 +281,11 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             raise ValueError(f"{name} = {values!r}: must be numbers")
         return float(values[position])
 
-    def quantity(value: float, variance: float, unit: str, what: str) -> Quantity:
+    def quantity(value: float, variance: float, unit: str, what: str) -> SourcedValue:
         source = f"{what} of {path.name}"
         if math.isfinite(variance) and variance >= 0.0:
-            return Quantity.normal(value, math.sqrt(variance), unit, source)
-        return Quantity(value, unit, source)
+            return SourcedValue.normal(value, math.sqrt(variance), unit, source)
+        return SourcedValue(value, unit, source)
 
     names = (f"sigma{index + 1}", f"sigma{index + 3}")
     pairs = []
@@ -305,7 +305,7 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     return VelocityAxis(
         inertia=pairs[0],
         drag=pairs[1],
-        dead_time=Quantity(max(late, 0.0), "s", f"dead_time of {path.name}"),
+        dead_time=SourcedValue(max(late, 0.0), "s", f"dead_time of {path.name}"),
         dead_band=None
         if unknown
         else quantity(band, spread, AXIS_UNITS[index], "dead_band").at_least(0.0),
@@ -340,7 +340,7 @@ def _read_voltage(path: Path, results: Results) -> None:
     results.voltage = VoltageModel(gains, unit, track)
 
 
-def _with_std(entry: Any, unit: str, source: str) -> Quantity | None:
+def _with_std(entry: Any, unit: str, source: str) -> SourcedValue | None:
     """A value with its standard deviation; None where it is not identifiable."""
     if not isinstance(entry, dict):
         return None
@@ -351,8 +351,8 @@ def _with_std(entry: Any, unit: str, source: str) -> Quantity | None:
     if not math.isfinite(value) or std == math.inf:
         return None
     if math.isnan(std):
-        return Quantity(value, unit, source)
-    return Quantity.normal(value, std, unit, source)
+        return SourcedValue(value, unit, source)
+    return SourcedValue.normal(value, std, unit, source)
 
 
 def _read_calibration(path: Path, results: Results) -> None:
@@ -387,9 +387,9 @@ def _read_calibration(path: Path, results: Results) -> None:
 
 def _by_ratios(
     section: Mapping[str, Any], path: Path, results: Results
-) -> dict[str, Quantity | None]:
+) -> dict[str, SourcedValue | None]:
     """Lengths of a calibration by a gyro: the mean radius is the given one."""
-    found: dict[str, Quantity | None] = dict.fromkeys(("left_radius", "right_radius", "track"))
+    found: dict[str, SourcedValue | None] = dict.fromkeys(("left_radius", "right_radius", "track"))
     given = section.get("given")
     if not isinstance(given, dict):
         return found
@@ -398,7 +398,7 @@ def _by_ratios(
     ratio = section.get("track_over_mean_radius")
     if isinstance(ratio, dict) and ratio.get("identified"):
         value = _calibrated(section, "track_over_mean_radius", "1", path, results)
-        found["track"] = value and Quantity(
+        found["track"] = value and SourcedValue(
             mean * value.value, "m", f"track {words}", mean * value.low, mean * value.high
         )
     radii = section.get("radius_ratio")
@@ -407,8 +407,10 @@ def _by_ratios(
         if value is not None:
             left = [2.0 * mean / (1.0 + end) for end in (value.value, value.high, value.low)]
             right = [2.0 * mean - end for end in left]
-            found["left_radius"] = Quantity(left[0], "m", f"left_radius {words}", *left[1:])
-            found["right_radius"] = Quantity(right[0], "m", f"right_radius {words}", *right[:0:-1])
+            found["left_radius"] = SourcedValue(left[0], "m", f"left_radius {words}", *left[1:])
+            found["right_radius"] = SourcedValue(
+                right[0], "m", f"right_radius {words}", *right[:0:-1]
+            )
     return found
 
 
@@ -431,7 +433,7 @@ def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
 
 def _calibrated(
     section: Mapping[str, Any], name: str, unit: str, path: Path, results: Results
-) -> Quantity | None:
+) -> SourcedValue | None:
     """A value with `lower`, `upper` and `identified`; None where it was not identified."""
     entry = section.get(name)
     if not isinstance(entry, dict) or entry.get("identified") is False:
@@ -446,7 +448,7 @@ def _calibrated(
         raise ValueError(
             f"{path}: {name} = {value:g} in [{lower:g}, {upper:g}]: must be inside its interval"
         )
-    return Quantity(value, unit, f"{name} of {path.name}", lower, upper)
+    return SourcedValue(value, unit, f"{name} of {path.name}", lower, upper)
 
 
 def _read_summary(path: Path, results: Results) -> None:
@@ -466,7 +468,7 @@ def _read_summary(path: Path, results: Results) -> None:
             "adaptive:=true, or give what identify left"
         )
     sigma = {
-        name: Quantity.normal(entry["value"], entry["std"], unit, f"{name} of {path.name}")
+        name: SourcedValue.normal(entry["value"], entry["std"], unit, f"{name} of {path.name}")
         for (name, entry), unit in zip(values.items(), ("s", "s", "1", "1"), strict=True)
     }
     bands = controller.get("dead_band") or {}
@@ -477,8 +479,10 @@ def _read_summary(path: Path, results: Results) -> None:
         axes[axis] = VelocityAxis(
             sigma[f"sigma{index + 1}"],
             sigma[f"sigma{index + 3}"],
-            Quantity(0.0, "s", "dead time: not estimated while driving"),
-            Quantity.normal(band["value"], band["std"], AXIS_UNITS[index], "dead_band").at_least(0)
+            SourcedValue(0.0, "s", "dead time: not estimated while driving"),
+            SourcedValue.normal(
+                band["value"], band["std"], AXIS_UNITS[index], "dead_band"
+            ).at_least(0)
             if known
             else None,
         )

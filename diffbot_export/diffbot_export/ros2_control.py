@@ -22,7 +22,7 @@ from diffbot_export.known_robot import (
 )
 from diffbot_export.loop_design import RIPPLE, LoopGains, design
 from diffbot_export.plant import BAND, Pid, StepResponse, predicted_step
-from diffbot_export.quantity import Quantity, product
+from diffbot_export.sourced_value import SourcedValue, product
 
 FILE = "ros2_control.yaml"
 CHECKED = "ros2_controllers 6.9.0, 5.17.0 and 4.42.1"
@@ -122,7 +122,7 @@ def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
     return max(*geometry.wheel_velocity(v, 0.0), geometry.wheel_velocity(0.0, omega)[1])
 
 
-def _largest_gain(robot: KnownRobot, limit: Quantity | None) -> float:
+def _largest_gain(robot: KnownRobot, limit: SourcedValue | None) -> float:
     """P for which one count of the encoder moves the effort by RIPPLE of its limit."""
     if robot.description is None or limit is None or robot.description.encoder.counts == 0:
         return math.inf
@@ -264,7 +264,7 @@ def _told(response: StepResponse) -> str:
     )
 
 
-def _interval(quantity: Quantity) -> str:
+def _interval(quantity: SourcedValue) -> str:
     if quantity.lower is None:
         return "no interval"
     return f"[{quantity.low:.4g}, {quantity.high:.4g}]"
@@ -318,10 +318,10 @@ def _lengths(robot: KnownRobot) -> dict[str, Any]:
     return tree
 
 
-def _multiplier(length: Quantity, nominal: float) -> Entry:
+def _multiplier(length: SourcedValue, nominal: float) -> Entry:
     if not length.identified:
         return Entry(1.0, f"{length.source}, not calibrated: run diffbot calibrate")
-    ratio = Quantity(
+    ratio = SourcedValue(
         length.value / nominal, "1", length.source, length.low / nominal, length.high / nominal
     )
     return Entry(ratio.value, f"{ratio.text()}: {length.text()}, {length.source}")
@@ -372,7 +372,7 @@ def _limits(axis: AxisLimits) -> dict[str, Any]:
     return tree
 
 
-def _said(quantity: Quantity) -> str:
+def _said(quantity: SourcedValue) -> str:
     """Value, interval and source; limits keep to the safe end of the interval."""
     end = ", the lower end" if quantity.identified else ""
     return f"{quantity.text()}{end}; {quantity.source}"

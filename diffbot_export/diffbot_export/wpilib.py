@@ -8,8 +8,8 @@ kv and ka of both axes and the track width, those of yaw in volts per rad/s.
 from __future__ import annotations
 
 from diffbot_export.known_robot import KnownRobot, sources_of
-from diffbot_export.quantity import Quantity
 from diffbot_export.results import FORWARD, SIDES, YAW
+from diffbot_export.sourced_value import SourcedValue
 
 FILE = "DriveConstants.java"
 NAMES = {SIDES[0]: "Left", SIDES[1]: "Right", FORWARD: "Linear", YAW: "Angular"}
@@ -33,7 +33,7 @@ def wpilib_java(robot: KnownRobot) -> str:
             continue
         for symbol, quantity in (("kS", gains.ks), ("kV", gains.kv), ("kA", gains.ka)):
             body += _constant(f"{symbol}{name}", quantity)
-    lengths: list[tuple[str, Quantity | None]] = [("kTrackwidth", voltage.track or robot.track)]
+    lengths: list[tuple[str, SourcedValue | None]] = [("kTrackwidth", voltage.track or robot.track)]
     if voltage.unit == "m":
         lengths[0] = ("kTrackwidthMeters", robot.track)
         lengths += [
@@ -62,7 +62,7 @@ def wpilib_java(robot: KnownRobot) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _constant(name: str, quantity: Quantity) -> list[str]:
+def _constant(name: str, quantity: SourcedValue) -> list[str]:
     return [
         f"  /** {quantity.text()}, {quantity.source}. */",
         f"  public static final double {name} = {quantity.value!r};",

@@ -12,7 +12,7 @@ import yaml
 
 from diffbot_description import closed_form, load_robot
 from diffbot_ident.parameter_file import parameter_document
-from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
 
 ROBOT = "twil"
 FRICTION = (0.002, 0.003, 0.02, 0.025)
@@ -32,7 +32,7 @@ def torque_results(
     robot: str = ROBOT,
     state: State = State.ESTIMATED,
     spread: float = 0.01,
-    friction: Friction | None = Friction(FRICTION, (1e-8, 1e-8, 1e-6, 1e-6)),  # noqa: B008
+    friction: FrictionEstimate | None = FrictionEstimate(FRICTION, (1e-8, 1e-8, 1e-6, 1e-6)),  # noqa: B008
     **changes: Any,
 ) -> Path:
     """A folder with dynamic_parameters.yaml of a robot, with standard deviations as shares."""

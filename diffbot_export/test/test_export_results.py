@@ -14,9 +14,9 @@ from diffbot_description import load_robot
 from diffbot_export.annotated_yaml import scalar
 from diffbot_export.command import main
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
-from diffbot_export.quantity import Quantity, product
 from diffbot_export.results import read_results
-from diffbot_ident.torque.estimate import Friction, State
+from diffbot_export.sourced_value import SourcedValue, product
+from diffbot_ident.torque.estimate import FrictionEstimate, State
 
 
 def refusal(capsys, *words):
@@ -101,7 +101,7 @@ def test_results_of_two_kinds_or_two_files_of_one_are_refused(tmp_path, capsys):
 
 
 def test_what_is_not_identifiable_is_left_out_and_named(tmp_path):
-    unknown = Friction((0.001, math.nan, 0.02, 0.03), (1e-9, math.inf, 1e-6, 1e-6))
+    unknown = FrictionEstimate((0.001, math.nan, 0.02, 0.03), (1e-9, math.inf, 1e-6, 1e-6))
     folder = result_files.torque_results(tmp_path / "t", friction=unknown)
     results = read_results([folder])
     assert "viscous_right" not in results.torque.friction
@@ -196,8 +196,8 @@ def test_numbers_are_floats_for_yaml(value):
 
 @given(st.floats(0.1, 10.0), st.floats(0.001, 0.05), st.floats(0.1, 10.0), st.floats(0.001, 0.05))
 def test_the_interval_of_a_quotient_is_first_order(a, spread_a, b, spread_b):
-    one = Quantity.normal(a, spread_a * a, "m", "a")
-    other = Quantity.normal(b, spread_b * b, "s", "b")
+    one = SourcedValue.normal(a, spread_a * a, "m", "a")
+    other = SourcedValue.normal(b, spread_b * b, "s", "b")
     found = product("m/s", "a / b", (one, 1.0), (other, -1.0))
     half = 1.959964 * math.hypot(spread_a, spread_b) * a / b
     assert found.value == pytest.approx(a / b)

@@ -25,7 +25,7 @@ from diffbot_ident.torque.estimate import (
     NORMAL_95,
     UNITS,
     Estimate,
-    Friction,
+    FrictionEstimate,
     State,
 )
 from diffbot_ident.torque.physical import (
@@ -112,7 +112,7 @@ def _floats(values: Iterable[float]) -> list[float]:
     return [float(value) for value in values]
 
 
-def _friction(friction: Friction) -> dict[str, Any]:
+def _friction(friction: FrictionEstimate) -> dict[str, Any]:
     entries = zip(FRICTION_NAMES, FRICTION_UNITS, friction.values, friction.variances, strict=True)
     return {
         name: {"value": float(value), "variance": float(variance), "unit": unit}
@@ -237,8 +237,8 @@ def estimate_physical(estimate: Estimate, robot: Robot) -> dict[str, PhysicalQua
     return physical_quantities(estimate.values, estimate.covariance, known, robot.model)
 
 
-def usable_friction(friction: Friction | None, robot: Robot) -> tuple[float | None, ...]:
-    """Friction for a description, in Friction's order; None where the data say nothing.
+def usable_friction(friction: FrictionEstimate | None, robot: Robot) -> tuple[float | None, ...]:
+    """Friction for a description, in FrictionEstimate's order; None where the data say nothing.
 
     No friction is negative. One whose 95 % interval holds 0, or whose torque at the excitation's
     speed limit is below 5 % of the excitation's amplitude (what slip and contact can do), counts as

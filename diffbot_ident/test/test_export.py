@@ -9,7 +9,7 @@ import yaml
 
 from diffbot_description import closed_form, load_robot
 from diffbot_ident.parameter_file import estimate_physical, export_results, usable_friction
-from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
 from diffbot_ident.verification import Verification, VerificationState
 
 TWIL = load_robot("twil")
@@ -34,7 +34,7 @@ def section(path):
     return yaml.safe_load(path.read_text(encoding="utf-8"))["/**"]["ros__parameters"]
 
 
-FRICTION = Friction((0.01, -1e-4, 0.02, 0.03), (1e-8, 1e-6, 1e-8, math.inf))
+FRICTION = FrictionEstimate((0.01, -1e-4, 0.02, 0.03), (1e-8, 1e-6, 1e-8, math.inf))
 
 
 def test_all_files(tmp_path):
@@ -131,13 +131,13 @@ def test_negative_friction():
     assert usable_friction(None, TWIL) == (None,) * 4
     sure = (1e-10,) * 4
     # 5 % of 0.4 N m, and at 1 m/s / 0.075 m = 13.3 rad/s.
-    slight = Friction((-0.0014, 0.01, -0.019, 0.0), sure)
+    slight = FrictionEstimate((-0.0014, 0.01, -0.019, 0.0), sure)
     assert usable_friction(slight, TWIL) == (0.0, 0.01, 0.0, 0.0)
-    wrong = Friction((-0.0016, 0.01, -0.021, 0.0), sure)
+    wrong = FrictionEstimate((-0.0016, 0.01, -0.021, 0.0), sure)
     assert usable_friction(wrong, TWIL) == wrong.values
 
 
 def test_surely_negative_friction_is_refused(tmp_path):
-    found = estimate(friction=Friction((-0.1, 0.0, 0.0, 0.0), (1e-10,) * 4))
+    found = estimate(friction=FrictionEstimate((-0.1, 0.0, 0.0, 0.0), (1e-10,) * 4))
     export = export_results(tmp_path, TWIL, found, **WORDS)
     assert "friction.viscous[0] = -0.1 N m s/rad must be at least 0" in export.refusal

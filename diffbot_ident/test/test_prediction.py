@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.estimate import Estimate, Friction
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.verification import Model
 
@@ -16,7 +16,7 @@ VALUES = (0.08, -3.8, 2.6, -16.0)
 
 
 def test_negative_and_unknown_friction_are_none():
-    friction = Friction((-0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
+    friction = FrictionEstimate((-0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
     assert Model.of(Estimate(VALUES, friction=friction)).friction == (0.0, 0.02, 0.03, 0.0)
     assert Model.of(Estimate(VALUES)).friction == (0.0,) * 4
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from diffbot_report.run_end import IdentState as IdentState
     from diffbot_report.run_end import NodeState as NodeState
     from diffbot_report.run_end import Outcome as Outcome
-    from diffbot_report.run_end import Phase as Phase
     from diffbot_report.run_end import RunEnd as RunEnd
+    from diffbot_report.run_end import RunPhase as RunPhase
     from diffbot_report.sample_buffer import SampleBuffer as SampleBuffer
     from diffbot_report.summary import Findings as Findings
     from diffbot_report.summary import ReportWriter as ReportWriter
@@ -55,7 +55,7 @@ _MODULES = {
         "IdentState",
         "NodeState",
         "Outcome",
-        "Phase",
+        "RunPhase",
         "RunEnd",
     ),
     "sample_buffer": ("SampleBuffer",),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_report.controller_topics import TORQUE, TRUTH, Commanded, StatusFields
-from diffbot_report.run_end import ControllerState, Phase
+from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import (
     CAPACITY,
     NANOSECONDS,
@@ -308,7 +308,7 @@ class DriveRecording:
     def add_state(self, state: ControllerState) -> None:
         """Take in the newest state; the first one that drives says when driving began."""
         self.state = state
-        if state.phase is not Phase.WAITING and (state.elapsed > 0.0 or self.start is None):
+        if state.phase is not RunPhase.WAITING and (state.elapsed > 0.0 or self.start is None):
             self.start = state.stamp - round(state.elapsed * NANOSECONDS)
 
     def add_status(

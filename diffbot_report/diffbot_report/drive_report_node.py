@@ -30,7 +30,7 @@ from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings, live_table
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
-from diffbot_report.run_end import Phase
+from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import Findings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
@@ -100,7 +100,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         for message in self.take(self._state_topic):
             state = controller_state(message)
             recording.add_state(state)
-            if state.phase is Phase.DRIVING:
+            if state.phase is RunPhase.DRIVING:
                 self.real_time.update(state.elapsed, now)
         for parameters in self._parameter_topics:
             for message in self.take_kept(parameters):

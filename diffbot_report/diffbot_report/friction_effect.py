@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
 
@@ -97,7 +97,7 @@ def wheel_speeds(velocity: Array, model: RobotModel) -> Array:
     return np.column_stack((velocity[:, 0] - turn, velocity[:, 0] + turn)) / model.wheel_radius
 
 
-def friction_torques(friction: Friction, velocity: Array, model: RobotModel) -> Array:
+def friction_torques(friction: FrictionEstimate, velocity: Array, model: RobotModel) -> Array:
     """What friction takes of the torques [left, right], N m, shape (n, 2); NaN where unknown.
 
     Args:
@@ -112,7 +112,9 @@ def friction_torques(friction: Friction, velocity: Array, model: RobotModel) -> 
     return torque
 
 
-def _mean_squares(friction: Friction, motion: Array, model: RobotModel) -> tuple[Array, Array]:
+def _mean_squares(
+    friction: FrictionEstimate, motion: Array, model: RobotModel
+) -> tuple[Array, Array]:
     """Mean squares of friction torques and of torques [left, right], (N m)^2; NaN where unknown."""
     motion = motion[np.isfinite(motion).all(axis=1)]
     if not len(motion):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_ident.torque.estimate import Estimate
-from diffbot_report.run_end import IdentState, Pair, Phase
+from diffbot_report.run_end import IdentState, Pair, RunPhase
 from diffbot_report.sample_buffer import (
     NANOSECONDS,
     STAMP_TOLERANCE,
@@ -161,22 +161,22 @@ class IdentRecording:
         """Take in the newest estimate, with its stamp (ns)."""
         self.estimate, self._verdict, self._estimated = estimate, verdict, stamp
         # A verification leaves the estimate as it is.
-        if self.state is None or self.state.phase is Phase.EXCITING:
+        if self.state is None or self.state.phase is RunPhase.EXCITING:
             self._parameters.take(stamp, (*estimate.values, *estimate.variances))
 
     def wants_state(self, stamp: int) -> bool:
         """Whether a state with this stamp (ns) is worth unpacking for the pictures."""
         wanted = self._motion.wants(stamp) and self._verifying.wants(stamp)
-        held_out = self.state is not None and self.state.phase is Phase.VERIFYING
+        held_out = self.state is not None and self.state.phase is RunPhase.VERIFYING
         return wanted or held_out or self._in_opening(stamp)
 
     def add_state(self, state: IdentState) -> None:
         """Take in the newest state; the first one that is exciting fixes the time axis."""
         self.state, stamp = state, state.stamp
-        if state.phase is Phase.VERIFYING:
+        if state.phase is RunPhase.VERIFYING:
             self._verifying.take(stamp, state.position)
             self._held_out.take(stamp, (*state.velocity, *state.effort))
-        if state.phase is not Phase.EXCITING:
+        if state.phase is not RunPhase.EXCITING:
             return
         self.start = stamp - round(state.elapsed * NANOSECONDS)
         self._excited = stamp

@@ -28,7 +28,7 @@ from diffbot_report.messages import (
     verification_of,
 )
 from diffbot_report.polled_node import raw_stamp
-from diffbot_report.run_end import Phase
+from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import Findings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
@@ -78,7 +78,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             # The last one counts whether or not it is drawn: it may say that the run is over.
             if serialized is statuses[-1] or recording.wants_state(_stamp(serialized)):
                 recording.add_state(ident_state(deserialize_message(serialized, IdentStatus)))
-        if statuses and recording.state and recording.state.phase is Phase.EXCITING:
+        if statuses and recording.state and recording.state.phase is RunPhase.EXCITING:
             self.real_time.update(recording.elapsed, now)
         estimates = self.take_kept(self._parameters_topic)
         recording.estimates += len(estimates)

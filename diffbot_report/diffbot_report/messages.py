@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 
-from diffbot_ident.torque.estimate import Estimate, Friction, State, Turning
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State, Turning
 from diffbot_msgs.msg import (
     ControllerState as ControllerStateMessage,
 )
@@ -24,12 +24,12 @@ from diffbot_msgs.msg import (
 )
 from diffbot_report.controller_topics import StatusFields
 from diffbot_report.ident_recording import PredictionErrors, Verdict, Verification
-from diffbot_report.run_end import ControllerState, IdentState, Phase
+from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
 # The constants of the messages have the names of the phases and verdicts.
 PHASES = {
-    kind: {getattr(kind, phase.name): phase for phase in Phase if hasattr(kind, phase.name)}
+    kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
     for kind in (IdentStatus, ControllerStateMessage)
 }
 VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in Verdict}
@@ -99,7 +99,7 @@ def _common(message: Any) -> dict[str, Any]:
     names = ("message", "elapsed", "duration", "refused")
     return {
         "stamp": nanoseconds(message.header.stamp),
-        "phase": PHASES[type(message)].get(message.phase, Phase.STOPPED),
+        "phase": PHASES[type(message)].get(message.phase, RunPhase.STOPPED),
         **{name: getattr(message, name) for name in names},
     }
 
@@ -135,11 +135,11 @@ def estimate_of(message: DynamicParameters) -> Estimate:
     )
 
 
-def _friction(message: DynamicParameters) -> Friction | None:
+def _friction(message: DynamicParameters) -> FrictionEstimate | None:
     values, variances = message.friction, message.friction_variance
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
-    return Friction(tuple(values.tolist()), tuple(variances.tolist()))
+    return FrictionEstimate(tuple(values.tolist()), tuple(variances.tolist()))
 
 
 def _turning(message: DynamicParameters) -> Turning | None:

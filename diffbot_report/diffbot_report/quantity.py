@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Friction, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, FrictionEstimate, State
 from diffbot_ident.torque.physical import PhysicalQuantity, turning_quantities
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
@@ -151,7 +151,7 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
     return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
 
 
-def smallest_torque(friction: Friction, state: State) -> Quantity:
+def smallest_torque(friction: FrictionEstimate, state: State) -> Quantity:
     """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
 
     Args:

@@ -16,7 +16,7 @@ Four = tuple[float, float, float, float]
 Pair = tuple[float, float]
 
 
-class Phase(Enum):
+class RunPhase(Enum):
     """Where the watched node is; the names are those of the constants of its messages."""
 
     WAITING = "waiting"
@@ -29,7 +29,7 @@ class Phase(Enum):
     @property
     def ended(self) -> bool:
         """Whether the run is over."""
-        return self in (Phase.DONE, Phase.STOPPED)
+        return self in (RunPhase.DONE, RunPhase.STOPPED)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class NodeState:
     """
 
     stamp: int
-    phase: Phase
+    phase: RunPhase
     message: str = ""
     elapsed: float = 0.0
     duration: float = 0.0
@@ -170,7 +170,7 @@ class RunEnd:
             return None
         if self._since is None:
             self._since = now
-        if state is not None and state.phase is Phase.DONE:
+        if state is not None and state.phase is RunPhase.DONE:
             quiet = now - max(self._since, received) >= SETTLE_TIME
             settled = quiet or now - self._since >= LONGEST_SETTLE_TIME
             complete = newest is not None and newest >= state.stamp - STAMP_TOLERANCE
@@ -199,9 +199,9 @@ class RunEnd:
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._never_appeared(now):
             return self._absent()
-        if state is not None and state.phase is Phase.DONE:
+        if state is not None and state.phase is RunPhase.DONE:
             return Ending(Outcome.COMPLETED)
-        stopped = state is not None and state.phase is Phase.STOPPED
+        stopped = state is not None and state.phase is RunPhase.STOPPED
         ending = self._ended_by_itself(state) if publishers == 0 or stopped else None
         # What the node says of itself tells more than that it, or another one, has failed.
         says = stopped and ending is not None and ending.outcome is Outcome.FAILED
@@ -211,7 +211,7 @@ class RunEnd:
             return Ending(Outcome.STOPPED, "interrupted before it began")
         if ending is not None:
             return ending
-        if silent and state is not None and state.phase is not Phase.WAITING:
+        if silent and state is not None and state.phase is not RunPhase.WAITING:
             return Ending(
                 Outcome.FAILED,
                 f"the {self._node} node said nothing more, not even that it was told to end: it "
@@ -230,12 +230,12 @@ class RunEnd:
         node = f"the {self._node} node"
         if state is None:
             return Ending(Outcome.FAILED, f"{node} did not start, or left before it said anything")
-        if state.phase is Phase.STOPPED:
+        if state.phase is RunPhase.STOPPED:
             by_user = any(word in state.message for word in SIGNAL_WORDS)
             outcome = Outcome.STOPPED if by_user else Outcome.FAILED
             return Ending(outcome, state.message or f"{node} stopped")
         at_end = 0.0 < state.duration <= state.elapsed + END_TOLERANCE
-        if at_end and state.phase is not Phase.VERIFYING:
+        if at_end and state.phase is not RunPhase.VERIFYING:
             return Ending(Outcome.COMPLETED)
         end = f" of {state.duration:.1f} s" if state.duration > 0.0 else ""
         reason = f"{node} left after {state.elapsed:.1f} s{end} without saying why"

@@ -20,7 +20,7 @@ from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
 from diffbot_report.drawing import Drawing
 from diffbot_report.polled_node import PolledNode
-from diffbot_report.run_end import Ending, NodeState, Outcome, Phase, RunEnd
+from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
 from diffbot_report.summary import (
     SHOWN,
     Findings,
@@ -260,7 +260,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         state = self.recording.state
         progress = Progress(self.run.label, note=f"waiting for the {self._node} node")
         if state is not None:
-            verifying = "verifying with another motion" if state.phase is Phase.VERIFYING else ""
+            verifying = "verifying with another motion" if state.phase is RunPhase.VERIFYING else ""
             note = "" if state.phase.ended else state.message or verifying
             factor = self.real_time.factor
             progress = Progress(self.run.label, state.elapsed, state.duration, factor, note)

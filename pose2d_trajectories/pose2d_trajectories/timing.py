@@ -97,7 +97,7 @@ class Limits:
         )
 
 
-class Phase(NamedTuple):
+class PathParameter(NamedTuple):
     """The path's parameter p at one time, and its first and second time derivatives."""
 
     p: float
@@ -105,10 +105,10 @@ class Phase(NamedTuple):
     ddp: float
 
 
-def _ramp(start: float, end: float, time: float, t: float) -> Phase:
+def _ramp(start: float, end: float, time: float, t: float) -> PathParameter:
     """Phase t s after the beginning of a ramp from one rate to another that takes `time` s."""
     u, change = t / time, end - start
-    return Phase(
+    return PathParameter(
         start * t + change * time * step_integral(u),
         start + change * step(u),
         change / time * step_slope(u),
@@ -188,21 +188,21 @@ class RampLaw:
         # Rounding may leave less than nothing between two ramps that fill the way.
         return self.ramp_up + max(self.total - ramps, 0.0) / self.rate + self.ramp_down
 
-    def at(self, t: float) -> Phase:
+    def at(self, t: float) -> PathParameter:
         """Phase at time t, s; at rest before 0, at the end from `duration` on."""
         if t < 0.0:
-            return Phase(0.0, 0.0, 0.0)
+            return PathParameter(0.0, 0.0, 0.0)
         rest = self.duration - t
         if rest <= 0.0:
-            return Phase(self.total, self.end_rate, 0.0)
+            return PathParameter(self.total, self.end_rate, 0.0)
         if t < self.ramp_up:
             return _ramp(self.start_rate, self.rate, self.ramp_up, t)
         if rest < self.ramp_down:
             # Seen from the end, so that the end is met exactly.
             p, dp, ddp = _ramp(self.end_rate, self.rate, self.ramp_down, rest)
-            return Phase(self.total - p, dp, -ddp)
+            return PathParameter(self.total - p, dp, -ddp)
         way = 0.5 * (self.start_rate + self.rate) * self.ramp_up
-        return Phase(way + self.rate * (t - self.ramp_up), self.rate, 0.0)
+        return PathParameter(way + self.rate * (t - self.ramp_up), self.rate, 0.0)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from diffbot_controllers import (
 from diffbot_description import load_robot
 from diffbot_report.controller_topics import CONTROLLERS
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.run_end import ControllerState, Phase
+from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import dynamics_of, simulate_drive
@@ -127,7 +127,7 @@ def _recording(node: str, drive: Any, rows: np.ndarray, limit: float) -> DriveRe
     recording.add_state(
         ControllerState(
             round((START + elapsed) * NANOSECONDS),
-            Phase.DONE,
+            RunPhase.DONE,
             elapsed=elapsed,
             law="standard",
             torque_limit=limit,

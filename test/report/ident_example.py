@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Estimate, Friction, State
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
 from diffbot_report.ident_recording import (
     IdentRecording,
     PredictionErrors,
     Verdict,
     Verification,
 )
-from diffbot_report.run_end import IdentState, Phase
+from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 
 # K5..K8 of a robot like twil, and with a load on it; units m, 1/m, 1/(kg m), 1/(kg m^2).
@@ -94,7 +94,7 @@ def example_estimate(
         parameter_states=tuple(State.UNESTIMATED if o else State.ESTIMATED for o in open_ones),
         parameter_reasons=tuple(REASON if o else "" for o in open_ones),
         warnings=("the angular residuals are not white (0.31): friction or slip is missing",),
-        friction=Friction(FRICTION, (4e-8, 4e-8, 1e-6, 1e-6)),
+        friction=FrictionEstimate(FRICTION, (4e-8, 4e-8, 1e-6, 1e-6)),
         coverage=tuple(min(1.0, time / (0.5 if not o else 90.0)) for o in open_ones),
         residual_correlation=(0.04, -0.31),
         delay=1.0,
@@ -102,7 +102,7 @@ def example_estimate(
 
 
 def example_state(
-    time: float, duration: float, effort: tuple[float, float], phase: Phase = Phase.EXCITING
+    time: float, duration: float, effort: tuple[float, float], phase: RunPhase = RunPhase.EXCITING
 ) -> IdentState:
     """A state of a robot that drives Lissajous curves inside ARENA.
 
@@ -113,7 +113,7 @@ def example_state(
         phase: EXCITING or VERIFYING.
     """
     bits = 12.0 + 2.0 * math.log2(1.0 + time)
-    slow = 0.31 if phase is Phase.EXCITING else 0.47
+    slow = 0.31 if phase is RunPhase.EXCITING else 0.47
     return IdentState(
         stamp_of(START + time),
         phase,
@@ -167,7 +167,7 @@ def example_recording(
     if verification is not None:
         for k in range(1, round(verification.duration * rate) + 1):
             after = duration + k / rate
-            recording.add_state(example_state(after, duration, (0.0, 0.0), Phase.VERIFYING))
+            recording.add_state(example_state(after, duration, (0.0, 0.0), RunPhase.VERIFYING))
         recording.verification = verification
     # As in a real run, the newest estimate is known even where the pictures do not want it.
     last = example_estimate(duration, true, unknown, rng)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report import ControllerState, DriveRecording, Phase, SampleBuffer
+from diffbot_report import ControllerState, DriveRecording, RunPhase, SampleBuffer
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
 
 PERIOD = 10_000_000  # ns
@@ -31,7 +31,7 @@ def truth_rows(count, first=0):
 
 
 def driving(elapsed, stamp):
-    return ControllerState(stamp, Phase.DRIVING, elapsed=elapsed)
+    return ControllerState(stamp, RunPhase.DRIVING, elapsed=elapsed)
 
 
 @given(st.lists(st.integers(0, 700), max_size=12))

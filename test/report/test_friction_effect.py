@@ -9,7 +9,7 @@ import pytest
 from ident_example import FRICTION, example_estimate, example_recording
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import Friction, State
+from diffbot_ident.torque.estimate import FrictionEstimate, State
 from diffbot_report.friction_effect import FrictionEffect
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
@@ -64,7 +64,7 @@ def test_note_names_both_wheels():
 
 
 def test_friction_that_is_not_known_is_not_said():
-    unknown = Friction(FRICTION, (4e-8, 4e-8, math.inf, 1e-6))
+    unknown = FrictionEstimate(FRICTION, (4e-8, 4e-8, math.inf, 1e-6))
     found = effect_of([[0.75, 0.0, 0.5, 0.5]], friction=unknown)
     assert found.left is None and found.both is None and found.right is not None
     assert found.keys()["smallest_torque"]["value"] is None
@@ -73,7 +73,7 @@ def test_friction_that_is_not_known_is_not_said():
 
 def test_coulomb_friction_that_may_be_none_moves_nothing():
     """0.03 +- 0.2 N m: only the share is said."""
-    rough = Friction(FRICTION, (4e-8, 4e-8, 1e-2, 1e-2))
+    rough = FrictionEstimate(FRICTION, (4e-8, 4e-8, 1e-2, 1e-2))
     note = effect_of([[0.75, 0.0, 0.5, 0.5]], friction=rough).note(example_estimate(20.0))
     assert note.endswith("of the torque (rms)")
 

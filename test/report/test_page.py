@@ -24,7 +24,7 @@ from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
-from diffbot_report.run_end import ControllerState, IdentState, Phase
+from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.summary import repeat_command
 
 ROBOT = load_robot("twil")
@@ -178,7 +178,9 @@ def test_a_velocity_robot_has_its_commands_and_sigma_and_no_torque(tmp_path):
     recording = DriveRecording(CONTROLLERS["velocity_tracking_controller"])
     recording.add_status(stamps, rows)
     recording.adaptation.true_parameters.add(0, (3.446, 4.576, 0.86, 0.254))
-    recording.add_state(ControllerState(int(stamps[-1]), Phase.DONE, elapsed=2.0, law="adaptive"))
+    recording.add_state(
+        ControllerState(int(stamps[-1]), RunPhase.DONE, elapsed=2.0, law="adaptive")
+    )
     page, _ = drive_report(recording, tmp_path, "siwek", "velocity_tracking_controller")
     charts = charts_of(page)
     for k, name in enumerate(VELOCITY.parameters):
@@ -274,8 +276,8 @@ def test_held_out_states_are_kept_one_by_one():
     times, motion = recording.held_out()
     assert len(times) == round(100 * VERIFICATION.duration)
     assert motion.shape == (len(times), 4)
-    state = IdentState(0, Phase.EXCITING)
-    assert state.phase is not Phase.VERIFYING
+    state = IdentState(0, RunPhase.EXCITING)
+    assert state.phase is not RunPhase.VERIFYING
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from diffbot_report import (
     IdentRecording,
     IdentState,
     Outcome,
-    Phase,
     ReportWriter,
     RunDescription,
+    RunPhase,
 )
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
 from diffbot_report.drawing import Drawing
@@ -55,7 +55,7 @@ def recording_of(lost=(), lost_truth=(), samples=SAMPLES):
     recording.add_status(stamps[kept], rows[kept], [k + 1 for k in kept])
     end = 0.01 * samples
     recording.add_state(
-        ControllerState(stamp_of(end), Phase.DONE, elapsed=end - 0.01, statuses=samples)
+        ControllerState(stamp_of(end), RunPhase.DONE, elapsed=end - 0.01, statuses=samples)
     )
     return recording
 
@@ -180,7 +180,7 @@ def test_a_writer_that_does_not_count_and_one_that_is_started_anew():
 
 def ident(statuses=3, estimates=2, newest=5.0):
     recording = IdentRecording()
-    recording.add_state(IdentState(stamp_of(5.0), Phase.DONE, statuses=3, estimates=2))
+    recording.add_state(IdentState(stamp_of(5.0), RunPhase.DONE, statuses=3, estimates=2))
     recording.add_estimate(stamp_of(newest), make_estimate((0.1, -4.0, 2.5, -16.0), (1e-6,) * 4))
     recording.statuses, recording.estimates = statuses, estimates
     recording.newest = stamp_of(newest)

@@ -23,7 +23,7 @@ from matplotlib.collections import PolyCollection
 from diffbot_report import (
     IdentRecording,
     IdentState,
-    Phase,
+    RunPhase,
     parameter_quantities,
 )
 from diffbot_report.drawing import Drawing
@@ -197,7 +197,7 @@ def test_margin_of_the_arena():
 
 def one_status():
     recording = IdentRecording()
-    recording.add_state(IdentState(stamp_of(1.0), Phase.EXCITING, duration=10.0))
+    recording.add_state(IdentState(stamp_of(1.0), RunPhase.EXCITING, duration=10.0))
     return recording
 
 

@@ -12,7 +12,7 @@ from nav_msgs.msg import Odometry  # noqa: E402
 
 from diffbot_ident.torque.estimate import State  # noqa: E402
 from diffbot_report import (  # noqa: E402
-    Phase,
+    RunPhase,
     Verdict,
     friction_quantities,
     parameter_quantities,
@@ -97,7 +97,7 @@ def test_status():
     message.predicted_information = math.nan
     found = ident_state(message)
     assert (found.phase, found.position, found.arena) == (
-        Phase.VERIFYING, (1.0, -2.0), (3.0, 2.0),
+        RunPhase.VERIFYING, (1.0, -2.0), (3.0, 2.0),
     )  # fmt: skip
     assert found.information[0] == 3.0 and math.isnan(found.information[1])
     assert ident_state(messages.IdentStatus()).arena is None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ident_example import TRUE, make_estimate
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import Friction, State
+from diffbot_ident.torque.estimate import FrictionEstimate, State
 from diffbot_report import (
     friction_quantities,
     meanings,
@@ -114,7 +114,7 @@ def test_each_parameter_has_its_own_state_and_reason():
 
 def test_friction():
     assert friction_quantities(None) == friction_quantities(sample()) == {}
-    friction = Friction((0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
+    friction = FrictionEstimate((0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
     found = friction_quantities(make_estimate(friction=friction))
     left, unknown = found["viscous_left"], found["coulomb_right"]
     assert (left.value, left.unit, left.state) == (0.01, "N m s/rad", State.ESTIMATED)

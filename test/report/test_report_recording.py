@@ -17,7 +17,7 @@ from ident_example import (
     stamp_of,
 )
 
-from diffbot_report import IdentRecording, IdentState, Phase, SampleBuffer
+from diffbot_report import IdentRecording, IdentState, RunPhase, SampleBuffer
 
 
 @given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))
@@ -56,7 +56,7 @@ def test_run_without_known_end_is_thinned():
         time = 0.01 * k
         stamp = stamp_of(time)
         if recording.wants_state(stamp):
-            recording.add_state(IdentState(stamp, Phase.EXCITING, elapsed=time, duration=0.0))
+            recording.add_state(IdentState(stamp, RunPhase.EXCITING, elapsed=time, duration=0.0))
         if recording.wants_estimate(stamp):
             recording.add_estimate(stamp, make_estimate())
     assert 16 <= len(recording.parameters()[0]) <= 64
@@ -87,7 +87,7 @@ def test_estimates_from_before_the_excitation_are_left_out():
     recording = IdentRecording()
     recording.add_estimate(stamp_of(1.0), make_estimate())
     assert len(recording.parameters()[0]) == 0
-    recording.add_state(IdentState(stamp_of(5.0), Phase.EXCITING, elapsed=0.0, duration=10.0))
+    recording.add_state(IdentState(stamp_of(5.0), RunPhase.EXCITING, elapsed=0.0, duration=10.0))
     recording.add_estimate(stamp_of(5.5), make_estimate())
     assert recording.parameters()[0].tolist() == [0.5]
 

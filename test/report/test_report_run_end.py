@@ -3,14 +3,14 @@
 
 import pytest
 
-from diffbot_report import NodeState, Outcome, Phase, RunEnd
+from diffbot_report import NodeState, Outcome, RunEnd, RunPhase
 
 SECOND = 1_000_000_000  # ns
 STAMP = 10 * SECOND  # of a result that is as new as the state
 
 
 def status(phase, time=10.0, message="", elapsed=5.0, duration=60.0):
-    return NodeState(round(time * SECOND), Phase(phase), message, elapsed, duration)
+    return NodeState(round(time * SECOND), RunPhase(phase), message, elapsed, duration)
 
 
 def ending_after(end, wait, *state, **more):

@@ -188,7 +188,7 @@ def turning_mobility(
 
 
 @dataclass(frozen=True)
-class Friction:
+class PeriodFriction:
     """What friction did to the wheels over a period.
 
     Attributes:
@@ -206,7 +206,7 @@ def friction_over(
     speeds: Sequence[float],
     free: Sequence[float],
     dt: float,
-) -> Friction:
+) -> PeriodFriction:
     """Friction over a period, which may stop what moves, but not turn it round.
 
     Of the two wheels, or of these and the floor's moment against turning, whose speed is the yaw
@@ -223,7 +223,7 @@ def friction_over(
         dt: s.
     """
     if are_none(laws):
-        return Friction((0.0,) * len(laws), (False,) * len(laws))
+        return PeriodFriction((0.0,) * len(laws), (False,) * len(laws))
     bounds, torque = [], []
     for law, speed in zip(laws, speeds, strict=True):
         standing = abs(speed) < 1e-9
@@ -244,7 +244,7 @@ def friction_over(
         if change < 1e-9:
             break
     held = (low < t < high for (low, high), t in zip(bounds, torque, strict=True))
-    return Friction(tuple(torque), tuple(held))
+    return PeriodFriction(tuple(torque), tuple(held))
 
 
 class FrictionFeedforward:

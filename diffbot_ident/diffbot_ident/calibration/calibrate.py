@@ -63,7 +63,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Quantity:
+class CalibratedValue:
     """A value with its 95 % interval.
 
     Attributes:
@@ -108,7 +108,7 @@ class Calibration:
     source: str
     given: WheelGeometry
     geometry: WheelGeometry
-    quantities: Mapping[str, Quantity]
+    quantities: Mapping[str, CalibratedValue]
     held_out: HeldOut | None = None
     notes: tuple[str, ...] = ()
     fit: Fit | None = field(default=None, repr=False)
@@ -270,7 +270,7 @@ _NO_SCALE = (
 )
 
 
-def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantity]:
+def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, CalibratedValue]:
     """All values with their intervals."""
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     mean = 0.5 * (after.left_radius + after.right_radius)
@@ -290,13 +290,13 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Quantit
         of_slip = float(row @ fit.slip_covariance @ row)
         return _quantile(variance, of_slip, fit) * math.sqrt(variance)
 
-    def relative(value: float, half: float) -> Quantity:
+    def relative(value: float, half: float) -> CalibratedValue:
         if math.isinf(half):
-            return Quantity(value, -math.inf, math.inf, "m", False, _NO_SCALE)
+            return CalibratedValue(value, -math.inf, math.inf, "m", False, _NO_SCALE)
         if half > WIDEST["1"]:
-            return Quantity(value, -math.inf, math.inf, "m", False, lacks)
+            return CalibratedValue(value, -math.inf, math.inf, "m", False, lacks)
         width = math.exp(half)
-        return Quantity(value, value / width, value * width, "m")
+        return CalibratedValue(value, value / width, value * width, "m")
 
     # d log r_l = d log r - (1 + s) / 2 d log ratio, with s = (r_r - r_l) / (r_r + r_l).
     found = {
@@ -340,7 +340,7 @@ _SENSOR = {
 }
 
 
-def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, Quantity]:
+def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, CalibratedValue]:
     found = {}
     for name, (unit, width) in _SENSOR.items():
         if name not in fit.names:
@@ -349,25 +349,25 @@ def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, Quantity]:
         if name == "mount_yaw":
             value = math.remainder(value, math.tau)
         if half > WIDEST[width]:
-            found[name] = Quantity(value, -math.inf, math.inf, unit, False, lacks)
+            found[name] = CalibratedValue(value, -math.inf, math.inf, unit, False, lacks)
         else:
-            found[name] = Quantity(value, value - half, value + half, unit)
+            found[name] = CalibratedValue(value, value - half, value + half, unit)
     if fit.drive.gyro is not None:
         if "log_radius" not in fit.names:
             scale = found["gyro_scale"]
             why = "the wheels' track and radius are not known any better than it; it is as stated"
-            found["gyro_scale"] = Quantity(1.0, scale.lower, scale.upper, "1", False, why)
+            found["gyro_scale"] = CalibratedValue(1.0, scale.lower, scale.upper, "1", False, why)
         bias = fit.walk[:, -1]
         middle, spread = float(np.mean(bias)), float(np.ptp(bias))
         time = float(fit.drive.stamps[-1] - fit.drive.stamps[0])
         half = NORMAL_95 * math.sqrt(
             fit.noise.gyro_walk / time + fit.noise.bias_walk * time / 3.0 + (0.5 * spread) ** 2
         )
-        found["gyro_bias"] = Quantity(middle, middle - half, middle + half, "rad/s")
+        found["gyro_bias"] = CalibratedValue(middle, middle - half, middle + half, "rad/s")
     return found
 
 
-def _noise_quantities(fit: Fit) -> dict[str, Quantity]:
+def _noise_quantities(fit: Fit) -> dict[str, CalibratedValue]:
     shown = {
         "path_noise": ("path", "m^2/m"),
         "pose_position_noise": ("position", "m"),
@@ -382,17 +382,17 @@ def _noise_quantities(fit: Fit) -> dict[str, Quantity]:
         value, std = getattr(fit.noise, level), fit.noise_std[level]
         if NORMAL_95 * std > 2.5:  # a factor of 12 both ways
             why = "too small beside the other noise to be told; it is no more than an upper guess"
-            found[name] = Quantity(value, 0.0, math.inf, unit, False, why)
+            found[name] = CalibratedValue(value, 0.0, math.inf, unit, False, why)
         else:
             width = math.exp(NORMAL_95 * std)
-            found[name] = Quantity(value, value / width, value * width, unit)
+            found[name] = CalibratedValue(value, value / width, value * width, unit)
     return found
 
 
 def _judged(
     fit: Fit,
     given: WheelGeometry,
-    quantities: dict[str, Quantity],
+    quantities: dict[str, CalibratedValue],
     held_out: HeldOut | None,
     notes: list[str],
 ) -> Calibration:
@@ -437,7 +437,7 @@ def _judged(
 
 def _verdict(
     unknown: list[str],
-    quantities: dict[str, Quantity],
+    quantities: dict[str, CalibratedValue],
     same: bool,
     held_out: HeldOut | None,
 ) -> tuple[Outcome, str]:

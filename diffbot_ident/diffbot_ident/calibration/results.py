@@ -15,7 +15,7 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.files import read_yaml
 from diffbot_description.loading import robot_from
-from diffbot_ident.calibration.calibrate import Calibration, Quantity
+from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration
 from diffbot_ident.calibration.held_out import Drift, HeldOut
 
 FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
@@ -145,7 +145,7 @@ def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path)
 _SIZES = ("left_radius", "right_radius", "track", "track_over_mean_radius", "radius_ratio")
 
 
-def _line(name: str, quantity: Quantity) -> str:
+def _line(name: str, quantity: CalibratedValue) -> str:
     if not quantity.identified:
         return f"{name}: {quantity.value:.6g} {quantity.unit}, not identified: {quantity.reason}"
     return f"{name}: {quantity.value:.6g} [{quantity.lower:.6g}, {quantity.upper:.6g}] " + (
@@ -196,7 +196,7 @@ def _geometry(geometry: WheelGeometry) -> dict[str, float]:
     }
 
 
-def _plain(quantity: Quantity) -> dict[str, Any]:
+def _plain(quantity: CalibratedValue) -> dict[str, Any]:
     return {
         "value": float(quantity.value),
         "lower": _finite(quantity.lower),

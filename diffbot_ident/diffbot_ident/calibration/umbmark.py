@@ -28,7 +28,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from arc_odometry import Arc, Pose, WheelGeometry
-from diffbot_ident.calibration.calibrate import Calibration, Outcome, Quantity
+from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, Outcome
 from diffbot_ident.calibration.readings import Array
 
 FEWEST = 2
@@ -246,7 +246,7 @@ def _quantities(
     scale_std: float,
     scale_dof: int,
     straight: int,
-) -> dict[str, Quantity]:
+) -> dict[str, CalibratedValue]:
     mean = 0.5 * (true.left_radius + true.right_radius)
     half = (true.right_radius - true.left_radius) / (2.0 * mean)
     squares_t = float(student.ppf(0.975, dof))
@@ -258,14 +258,16 @@ def _quantities(
     if straight == 1:
         why = "one straight leg has no scatter: measure two or more (--straight)"
 
-    def quantity(value: float, *weights: float, unit: str = "m", size: bool = True) -> Quantity:
+    def quantity(
+        value: float, *weights: float, unit: str = "m", size: bool = True
+    ) -> CalibratedValue:
         row = np.array(weights)
         width = squares_t * math.sqrt(float(row @ spread @ row))
         if size:
             if math.isinf(scale_std):
-                return Quantity(value, -math.inf, math.inf, unit, False, why)
+                return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
             width = math.hypot(width, scale_t * scale_std)
-        return Quantity(value, value * math.exp(-width), value * math.exp(width), unit)
+        return CalibratedValue(value, value * math.exp(-width), value * math.exp(width), unit)
 
     return {
         "left_radius": quantity(true.left_radius, -0.5 * (1.0 + half), 0.0),
@@ -279,7 +281,7 @@ def _quantities(
 
 
 def _verdict(
-    quantities: dict[str, Quantity], given: WheelGeometry, true: WheelGeometry
+    quantities: dict[str, CalibratedValue], given: WheelGeometry, true: WheelGeometry
 ) -> tuple[Outcome, str]:
     """Ratios that were given and lie within the intervals are confirmed."""
     mean = 0.5 * (given.left_radius + given.right_radius)

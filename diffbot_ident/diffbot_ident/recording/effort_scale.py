@@ -36,7 +36,7 @@ from diffbot_ident.recording.samples import Array, RecordingError
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Friction, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, FrictionEstimate, State
 from diffbot_ident.torque.physical import IMAGINARY_STEP, MAX_LINEAR_STD
 
 # Deviations beyond which two ways to the constant contradict each other, or a place is another.
@@ -318,7 +318,7 @@ def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
     return replace(result, estimate=found, held_out_motion=motion, runs={})
 
 
-def _friction(friction: Friction, k: float, share: float) -> Friction:
+def _friction(friction: FrictionEstimate, k: float, share: float) -> FrictionEstimate:
     """Friction in N m; the constant's relative variance counts as independent of it."""
     vl, vr, cl, cr = friction.values
     values = (k * vl, k * vr, k * cl, k * cr)
@@ -326,4 +326,4 @@ def _friction(friction: Friction, k: float, share: float) -> Friction:
         k**2 * (variance + share * value**2)
         for value, variance in zip(friction.values, friction.variances, strict=True)
     )
-    return Friction(values, (a, b, c, d))
+    return FrictionEstimate(values, (a, b, c, d))

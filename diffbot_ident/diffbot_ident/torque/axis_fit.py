@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, Friction, Turning
+from diffbot_ident.torque.estimate import Array, FrictionEstimate, Turning
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -339,7 +339,7 @@ MIN_EIGENVALUE = 1e-9
 # Standard deviations below this, in N m s/rad and N m, are those of no noise at all.
 NO_NOISE_STD = 1e-15
 
-UNKNOWN_FRICTION = Friction((0.0,) * 4, (np.inf,) * 4)
+UNKNOWN_FRICTION = FrictionEstimate((0.0,) * 4, (np.inf,) * 4)
 UNKNOWN_TURNING = Turning((0.0, 0.0), (np.inf, np.inf))
 # What is fitted beside the axes' own regressors where the floor resists turning (skid steer).
 NO_COLUMNS: ExtraColumns = ((), ())
@@ -368,7 +368,7 @@ def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
     return linear, angular
 
 
-def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> Friction:
+def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> FrictionEstimate:
     """Friction from both axes, each weighted by its precision; infinite variances where unknown."""
     information, weighted = np.zeros((4, 4)), np.zeros(4)
     jacobian = np.empty((4, 5))
@@ -386,12 +386,12 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
     if covariance is None:
         return UNKNOWN_FRICTION
     values = covariance @ weighted
-    return Friction(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))
+    return FrictionEstimate(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))
 
 
 def fuse_turning(
     linear: AxisFit, angular: AxisFit, geometry: WheelGeometry
-) -> tuple[Friction, Turning]:
+) -> tuple[FrictionEstimate, Turning]:
     """Friction of the wheels and resistance of the floor from both axes; see fuse_friction.
 
     The angular axis has the sign of omega as its seventh parameter, TURNING_COLUMNS. With
@@ -420,7 +420,7 @@ def fuse_turning(
         return UNKNOWN_FRICTION, UNKNOWN_TURNING
     values, variances = (covariance @ weighted).tolist(), np.diag(covariance).tolist()
     return (
-        Friction(tuple(values[:4]), tuple(variances[:4])),
+        FrictionEstimate(tuple(values[:4]), tuple(variances[:4])),
         Turning(tuple(values[4:]), tuple(variances[4:])),
     )
 

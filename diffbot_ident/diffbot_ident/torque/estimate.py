@@ -40,7 +40,7 @@ class State(IntEnum):
 
 
 @dataclass(frozen=True)
-class Friction:
+class FrictionEstimate:
     """Friction of the wheels that an estimate found, T = tau - viscous w - coulomb sign(w).
 
     Attributes:
@@ -51,10 +51,10 @@ class Friction:
     values: Four
     variances: Four
 
-    def widened(self, factor: float) -> Friction:
+    def widened(self, factor: float) -> FrictionEstimate:
         """The same with standard deviations that are larger by this factor."""
         left, right, coulomb_left, coulomb_right = (factor**2 * each for each in self.variances)
-        return Friction(self.values, (left, right, coulomb_left, coulomb_right))
+        return FrictionEstimate(self.values, (left, right, coulomb_left, coulomb_right))
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Estimate:
     coverage: Four = (0.0, 0.0, 0.0, 0.0)
     delay: float = math.nan
     period: float = math.nan
-    friction: Friction | None = None
+    friction: FrictionEstimate | None = None
     turning: Turning | None = None
     gyro: GyroFit | None = None
 

@@ -35,7 +35,7 @@ from diffbot_ident.torque.axis_fit import (
     joined,
     solutions,
 )
-from diffbot_ident.torque.estimate import Array, Estimate, Four, Friction, State, Turning
+from diffbot_ident.torque.estimate import Array, Estimate, Four, FrictionEstimate, State, Turning
 from diffbot_ident.torque.integral_rows import (
     DOMEGA,
     DV,
@@ -584,7 +584,7 @@ class _Regression:
         """Columns beside those of the axes where these patterns are there."""
         return joined(self._known, *(pattern.columns for pattern in patterns))
 
-    def _frictions(self, axes: tuple[AxisFit, AxisFit]) -> tuple[Friction, Turning | None]:
+    def _frictions(self, axes: tuple[AxisFit, AxisFit]) -> tuple[FrictionEstimate, Turning | None]:
         if self._known is NO_COLUMNS:
             return fuse_friction(*axes, self._geometry), None
         return fuse_turning(*axes, self._geometry)
@@ -601,7 +601,7 @@ def _middle(values: Array) -> float:
     return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
-def _known_friction(friction: Friction) -> Four:
+def _known_friction(friction: FrictionEstimate) -> Four:
     """Friction as far as it is surely there."""
     found = [
         value if value > SURE_FRICTION * math.sqrt(variance) else 0.0

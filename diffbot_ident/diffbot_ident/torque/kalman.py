@@ -48,7 +48,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.dynamics import accelerations, acting_torque
-from diffbot_ident.torque.estimate import Array, Estimate, Friction, State
+from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, State
 from diffbot_ident.torque.integral_estimator import FLOOR, IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.judgement import judge
@@ -447,7 +447,7 @@ class KalmanEstimator:
             companion,
             warnings=warnings,
             residual_std=(v, omega),
-            friction=Friction(tuple(theta[4:].tolist()), tuple(variances[4:].tolist())),
+            friction=FrictionEstimate(tuple(theta[4:].tolist()), tuple(variances[4:].tolist())),
         ).with_values(
             theta[:4], self.filter.covariance[4:8, 4:8] + np.diag((FLOOR * theta[:4]) ** 2)
         )

@@ -67,7 +67,7 @@ SAMPLE_PERIOD = 0.04
 with the friction of Table 5 and M they take 1.3 s."""
 
 
-class Friction(NamedTuple):
+class AxisFriction(NamedTuple):
     """Friction of the axes [V, Vn, W]; of [V, Vn] alone where the paper gives none of W.
 
     Attributes:
@@ -89,13 +89,13 @@ TABLE_1_FORCES = (
 )
 """Resulting F_v and F_vn in N, Gamma in N m."""
 
-TABLE_2 = Friction((3.45, 2.90, 0.73), (28.55, 28.46, 5.12))
+TABLE_2 = AxisFriction((3.45, 2.90, 0.73), (28.55, 28.46, 5.12))
 """Friction by method 1."""
 
-TABLE_3_PER_MASS = Friction((0.11, 0.10), (0.86, 0.87))
+TABLE_3_PER_MASS = AxisFriction((0.11, 0.10), (0.86, 0.87))
 """Coefficients B / M in 1/s and C / M in m/s^2 of method 2, as printed in its equations."""
 
-TABLE_3 = Friction((4.01, 3.77), (30.35, 30.76))
+TABLE_3 = AxisFriction((4.01, 3.77), (30.35, 30.76))
 """Friction by method 2."""
 
 
@@ -123,7 +123,7 @@ TABLE_4 = (
 )
 """Inertia by method 3."""
 
-TABLE_5_MEAN = Friction((3.73, 3.34, 0.73), (29.45, 29.61, 5.12))
+TABLE_5_MEAN = AxisFriction((3.73, 3.34, 0.73), (29.45, 29.61, 5.12))
 """Means of methods 1 and 2 (of method 1 alone for W)."""
 
 TABLE_6_METHODS_1_2 = 1.358

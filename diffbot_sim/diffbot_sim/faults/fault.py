@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from diffbot_description.files import closest, parse_yaml, read_text
-from diffbot_description.robot import Quantity
+from diffbot_description.robot import FieldSpec
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
-METADATA_KEY = "quantity"  # of a dataclass field that holds a Quantity
+METADATA_KEY = "quantity"  # of a dataclass field that holds a FieldSpec
 FOR_EVER = 1e10  # s
 NUMBERS = (int, float)
 LISTS = (list, tuple)
@@ -73,7 +73,7 @@ def setting(
     maximum: float | None = None,
 ) -> Any:
     """Return a dataclass field of a number with its default, unit, meaning and limits."""
-    quantity = Quantity(unit, meaning, above, minimum, maximum)
+    quantity = FieldSpec(unit, meaning, above, minimum, maximum)
     return field(default=default, metadata={METADATA_KEY: quantity})
 
 
@@ -175,7 +175,7 @@ class Fault:
             allowed = ", ".join(choice for choice in choices if choice)
             raise ValueError(f"{name} = {value!r}: must be one of {allowed}")
 
-    def _check_number(self, name: str, rule: Quantity, kind: type) -> None:
+    def _check_number(self, name: str, rule: FieldSpec, kind: type) -> None:
         value = getattr(self, name)
         wanted = "a whole number" if kind is int else "a number"
         if isinstance(value, bool) or not isinstance(value, (int,) if kind is int else NUMBERS):

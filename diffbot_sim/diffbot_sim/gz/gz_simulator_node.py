@@ -220,7 +220,7 @@ def steps_per_period(period: float) -> int:
     return steps
 
 
-class Phase(Enum):
+class Exchange(Enum):
     """Where the node is between two states of the robot."""
 
     STARTING = auto()
@@ -258,7 +258,7 @@ class GzSimulatorNode(Node):
             values.period,
             grips=moves_at_any_torque(self.robot),
         )
-        self._phase = Phase.STARTING
+        self._phase = Exchange.STARTING
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
         self._ignored = 0
         self._answered = False  # any state, so far
@@ -289,7 +289,7 @@ class GzSimulatorNode(Node):
     def _on_command(
         self, command: tuple[float, float], named: float | None, _sender: object
     ) -> None:
-        if self._phase is not Phase.ASKING or not answers(named, self._sample.stamp):
+        if self._phase is not Exchange.ASKING or not answers(named, self._sample.stamp):
             return
         if not self._answered:
             if self._own_run.missing():
@@ -297,7 +297,7 @@ class GzSimulatorNode(Node):
             self._answered = True
             self._pacer.restart(self._sample.stamp)
         self._stepped.command(command)
-        self._phase = Phase.SENDING
+        self._phase = Exchange.SENDING
         self._progress = time.monotonic()
         self._send()
         self._on_seen()
@@ -311,19 +311,19 @@ class GzSimulatorNode(Node):
             return
         if self._first_seen is None:
             self._first_seen = time.monotonic()
-        if self._phase is Phase.SENDING:
-            self._phase = Phase.STEPPING
+        if self._phase is Exchange.SENDING:
+            self._phase = Exchange.STEPPING
             self._stepped.step()
             self._world.step(self._steps)
 
     def _on_reading(self, reading: WheelReading) -> None:
-        if self._phase is Phase.STARTING:
+        if self._phase is Exchange.STARTING:
             self._begin(reading)
             return
         sample = self._stepped.read(reading)
         if sample is None:
             return
-        self._phase = Phase.ASKING
+        self._phase = Exchange.ASKING
         self._progress = time.monotonic()
         self._sample = sample
         if self._stepped.ignored > self._ignored:
@@ -339,7 +339,7 @@ class GzSimulatorNode(Node):
             return
         if time.monotonic() - self._first_seen >= SETTLING:
             self._sample = self._stepped.begin(reading)
-            self._phase = Phase.ASKING
+            self._phase = Exchange.ASKING
             self.get_logger().info("Gazebo is ready")
             self._ask_again()
 
@@ -358,25 +358,25 @@ class GzSimulatorNode(Node):
         if (fault := self._launch.fault()) is not None:
             self._fail(fault)
             return
-        if self._phase is Phase.STARTING:
+        if self._phase is Exchange.STARTING:
             self._send()  # zero; how the torques' way is known to be open
             self._commanders.presence.keep_waiting()
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
         silence = time.monotonic() - self._progress
-        if self._phase is Phase.STARTING:
+        if self._phase is Exchange.STARTING:
             if silence > self.values.patience:
                 self._fail(f"after {self.values.patience:g} s of wall time {self._missing()}")
             return
         if rival := second_publisher(self, self._topics.publishers):
             self._fail(rival)
-        if self._phase is Phase.ASKING:
+        if self._phase is Exchange.ASKING:
             self._ask_again()
             return
-        if self._phase is Phase.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
+        if self._phase is Exchange.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
             self._send()
         if silence > SILENCE:
-            stepping = self._phase is Phase.STEPPING
+            stepping = self._phase is Exchange.STEPPING
             what = "the world did not step" if stepping else "the torque was not seen"
             self._fail(f"Gazebo is silent for {SILENCE:g} s of wall time: {what}")
 

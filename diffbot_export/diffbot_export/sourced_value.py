@@ -10,7 +10,7 @@ from diffbot_ident.torque.estimate import NORMAL_95
 
 
 @dataclass(frozen=True)
-class Quantity:
+class SourcedValue:
     """A value that an exported file rests on.
 
     Attributes:
@@ -28,7 +28,7 @@ class Quantity:
     upper: float | None = None
 
     @classmethod
-    def normal(cls, value: float, std: float, unit: str, source: str) -> Quantity:
+    def normal(cls, value: float, std: float, unit: str, source: str) -> SourcedValue:
         """An estimate with its standard deviation, in the unit; finite."""
         half = NORMAL_95 * std
         return cls(value, unit, source, value - half, value + half)
@@ -48,12 +48,12 @@ class Quantity:
         """Whether it has an interval."""
         return self.lower is not None
 
-    def at_least(self, limit: float) -> Quantity:
+    def at_least(self, limit: float) -> SourcedValue:
         """Value and interval, none of them below a limit."""
         ends = (None if end is None else max(end, limit) for end in (self.lower, self.upper))
-        return Quantity(max(self.value, limit), self.unit, self.source, *ends)
+        return SourcedValue(max(self.value, limit), self.unit, self.source, *ends)
 
-    def told(self, source: str) -> Quantity:
+    def told(self, source: str) -> SourcedValue:
         """The same number from another source."""
         return replace(self, source=source)
 
@@ -66,8 +66,8 @@ class Quantity:
 
 
 def product(
-    unit: str, source: str, *factors: tuple[Quantity, float], scale: float = 1.0
-) -> Quantity:
+    unit: str, source: str, *factors: tuple[SourcedValue, float], scale: float = 1.0
+) -> SourcedValue:
     """The product of powers of independent quantities, with its interval to first order.
 
     Args:
@@ -88,6 +88,6 @@ def product(
         above = power * (quantity.high - quantity.value) / quantity.value
         down, up = math.hypot(down, min(below, above)), math.hypot(up, max(below, above))
     if not any(quantity.identified for quantity, _ in factors):
-        return Quantity(value, unit, source)
+        return SourcedValue(value, unit, source)
     ends = sorted((value * (1.0 - down), value * (1.0 + up)))
-    return Quantity(value, unit, source, *ends)
+    return SourcedValue(value, unit, source, *ends)
