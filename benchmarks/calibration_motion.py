@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pose2d_trajectories import Limits, Trajectory, make_trajectory
+from pose2d_trajectories import Trajectory, TrajectoryLimits, make_trajectory
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ RADIUS, TRACK = 0.075, 0.27217  # of twil, m
 RATE, POSITION_NOISE, HEADING_NOISE, DELAY = 20.0, 0.01, math.radians(0.5), 0.06
 MOUNTING = (0.12, -0.05, 0.35)
 STEP = 0.005  # of the integration, s
-LIMITS = Limits(0.5, 1.5, 0.5, 2.0)  # of launch calibrate
+LIMITS = TrajectoryLimits(0.5, 1.5, 0.5, 2.0)  # of launch calibrate
 NAMES = ("left radius", "right radius", "track", "delay")
 
 

@@ -31,7 +31,7 @@ from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw, record_random
-from diffbot_study.recorded_runs import Run
+from diffbot_study.recorded_runs import RecordedRun
 
 SECONDS = 20.0
 RATES = (50.0, 100.0, 200.0)  # of the gyro, Hz
@@ -104,7 +104,7 @@ class Outcome:
 
 
 def learn(
-    run: Run, geometry: WheelGeometry, uncertainty: Uncertainty, readings: list | None
+    run: RecordedRun, geometry: WheelGeometry, uncertainty: Uncertainty, readings: list | None
 ) -> Estimate:
     """The estimate of a run by somebody who believes this geometry."""
     gyro = None if readings is None else YawGyro(geometry)

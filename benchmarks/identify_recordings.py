@@ -26,7 +26,7 @@ import numpy as np
 
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.recorded_bag import STORAGES, write_run
-from diffbot_study.recorded_runs import Run, Setting, record
+from diffbot_study.recorded_runs import RecordedRun, Setting, record
 
 RUN, SEED = 70.0, 3
 IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.exit(main())"
@@ -44,7 +44,7 @@ def write_recording(folder: Path, minutes: float, storage: str) -> int:
     return write_run(folder, samples, storage)
 
 
-def on_line(run: Run) -> tuple[np.ndarray, np.ndarray]:
+def on_line(run: RecordedRun) -> tuple[np.ndarray, np.ndarray]:
     """Values and standard deviations of the on-line estimator, shape (4,) each."""
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:

@@ -23,7 +23,7 @@ from diffbot_description.dynamics import accelerations, acting_torque
 from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 from diffbot_study.recorded_runs import (
-    Run,
+    RecordedRun,
     Setting,
     driver,
     make_run,
@@ -85,7 +85,7 @@ class ManyRobots:
         return np.array(accelerations(self._k, *u, *acting))
 
 
-def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[Run]:
+def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[RecordedRun]:
     """As `record` for each of the seeds; wiring and d = 0 are left to `record`."""
     seeds = list(seeds)
     robot = setting.make_robot()

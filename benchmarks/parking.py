@@ -31,7 +31,7 @@ from diffbot_controllers import (
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, Drive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, SimulatedDrive, dynamics_of, simulate_drive
 
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
@@ -51,7 +51,7 @@ def laws(
     }
 
 
-def row(name: str, law: str, runs: list[Drive]) -> str:
+def row(name: str, law: str, runs: list[SimulatedDrive]) -> str:
     """One line of the table."""
     times = np.sort([run.true.settling_time for run in runs])
     cells = " | ".join(f"{times[i]:6.2f}" for i in (0, len(times) // 2, -1))
@@ -93,7 +93,9 @@ def main() -> None:
     known = laws(dynamics_of(engine), robot, limit, arguments.encoder_counts)
     offsets = np.random.default_rng(arguments.seed).uniform(-1e-3, 1e-3, (arguments.starts, 3))
 
-    def drive(law: str, goal: Reference, start: tuple[float, float, float], seed: int) -> Drive:
+    def drive(
+        law: str, goal: Reference, start: tuple[float, float, float], seed: int
+    ) -> SimulatedDrive:
         return simulate_drive(
             engine,
             robot,

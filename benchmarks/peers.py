@@ -36,7 +36,7 @@ from scipy.optimize import curve_fit
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, Row
-from diffbot_study.recorded_runs import Run, Setting
+from diffbot_study.recorded_runs import RecordedRun, Setting
 
 Array = NDArray[np.float64]
 # Learns all of a recording; gives K5..K8.
@@ -71,13 +71,13 @@ class PlainRls:
         self._pbb = pbb - kb * kb * scale
 
 
-def rows_of(run: Run) -> list[Row]:
+def rows_of(run: RecordedRun) -> list[Row]:
     """Rows of the two-parameter regressions."""
     regression = PositionRegression(run.geometry)
     return [row for sample in run.samples if (row := regression.push(sample)) is not None]
 
 
-def axes_of(run: Run) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def axes_of(run: RecordedRun) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Regressors, shape (n, 2), and outputs, shape (n,), of both axes."""
     rows = rows_of(run)
     linear = np.array([row.linear[0] for row in rows]), np.array([row.linear[1] for row in rows])
@@ -93,7 +93,7 @@ def joined(linear: Array, angular: Array) -> Array:
 # From rows.
 
 
-def plain_rls(run: Run) -> Work:
+def plain_rls(run: RecordedRun) -> Work:
     """Plain floats, with nothing that is not needed."""
     rows = rows_of(run)
 
@@ -107,7 +107,7 @@ def plain_rls(run: Run) -> Work:
     return work
 
 
-def own_rls(run: Run) -> Work:
+def own_rls(run: RecordedRun) -> Work:
     """The suite's, which also keeps what its intervals are made of."""
     rows = rows_of(run)
 
@@ -121,7 +121,7 @@ def own_rls(run: Run) -> Work:
     return work
 
 
-def padasip_rls(run: Run) -> Work:
+def padasip_rls(run: RecordedRun) -> Work:
     """FilterRLS of padasip."""
     filters = import_module("padasip").filters
     axes = axes_of(run)
@@ -136,7 +136,7 @@ def padasip_rls(run: Run) -> Work:
     return work
 
 
-def filterpy_kalman(run: Run) -> Work:
+def filterpy_kalman(run: RecordedRun) -> Work:
     """KalmanFilter of filterpy with a constant state."""
     kalman = import_module("filterpy.kalman")
     axes = [(x[:, None, :], y) for x, y in axes_of(run)]
@@ -152,7 +152,7 @@ def filterpy_kalman(run: Run) -> Work:
     return work
 
 
-def statsmodels_rls(run: Run) -> Work:
+def statsmodels_rls(run: RecordedRun) -> Work:
     """RecursiveLS of statsmodels: all rows at once, with its statistics."""
     recursive = import_module("statsmodels.api").RecursiveLS
     axes = axes_of(run)
@@ -163,7 +163,7 @@ def statsmodels_rls(run: Run) -> Work:
     return work
 
 
-def numpy_batch(run: Run) -> Work:
+def numpy_batch(run: RecordedRun) -> Work:
     """numpy.linalg.lstsq, all rows at once."""
     axes = axes_of(run)
 
@@ -173,7 +173,7 @@ def numpy_batch(run: Run) -> Work:
     return work
 
 
-def numpy_friction(run: Run) -> Work:
+def numpy_friction(run: RecordedRun) -> Work:
     """The same with columns for the friction of each wheel."""
     rows = rows_of(run)
     speeds = np.array([run.geometry.wheel_velocity(*row.velocity) for row in rows])
@@ -188,10 +188,10 @@ def numpy_friction(run: Run) -> Work:
 # From joint samples.
 
 
-def estimator(name: str, ask: int = 0) -> Callable[[Run], Work]:
+def estimator(name: str, ask: int = 0) -> Callable[[RecordedRun], Work]:
     """An estimator of the suite, with an estimate every `ask` samples, if any, and at the end."""
 
-    def prepare(run: Run) -> Work:
+    def prepare(run: RecordedRun) -> Work:
         def work() -> Array:
             found = make_estimator(name, run.geometry, run.scale)
             for i, sample in enumerate(run.samples, start=1):
@@ -205,7 +205,7 @@ def estimator(name: str, ask: int = 0) -> Callable[[Run], Work]:
     return prepare
 
 
-def scipy_fit(run: Run) -> Work:
+def scipy_fit(run: RecordedRun) -> Work:
     """curve_fit of SciPy: (41) with friction is integrated, and its parameters are searched for."""
     samples, geometry = run.samples, run.geometry
     periods = np.diff([sample.stamp for sample in samples])
@@ -226,7 +226,7 @@ def scipy_fit(run: Run) -> Work:
     return work
 
 
-def simulated(run: Run, parameters: list[float]) -> Array:
+def simulated(run: RecordedRun, parameters: list[float]) -> Array:
     """Mean body velocities of each period, shape (n, 2), by the midpoint rule.
 
     Args:
@@ -259,7 +259,7 @@ def simulated(run: Run, parameters: list[float]) -> Array:
     return np.array(means)
 
 
-CONTENDERS: dict[str, Callable[[Run], Work]] = {
+CONTENDERS: dict[str, Callable[[RecordedRun], Work]] = {
     "rows: plain floats": plain_rls,
     "rows: this suite's RecursiveLeastSquares": own_rls,
     "rows: padasip FilterRLS": padasip_rls,
@@ -275,7 +275,7 @@ CONTENDERS: dict[str, Callable[[Run], Work]] = {
 }
 
 
-def prepared(run: Run, names: list[str]) -> dict[str, Work]:
+def prepared(run: RecordedRun, names: list[str]) -> dict[str, Work]:
     """What is there of the contenders, ready to work; who is not is said once."""
     works = {}
     for name in names:

@@ -19,7 +19,13 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from pose2d_trajectories import TRAJECTORIES, Limits, Trajectory, make_trajectory, options_of
+from pose2d_trajectories import (
+    TRAJECTORIES,
+    Trajectory,
+    TrajectoryLimits,
+    make_trajectory,
+    options_of,
+)
 
 SAMPLES = 2000
 ARROWS = 14
@@ -30,7 +36,7 @@ def examples() -> dict[str, Trajectory]:
     """What is drawn, by title."""
     one_lap = {name: {"laps": 1} if "laps" in options_of(name) else {} for name in TRAJECTORIES}
     shapes = {name: make_trajectory(name, **options) for name, options in one_lap.items()}
-    slow = Limits(linear_velocity=0.25, angular_velocity=0.6, linear_acceleration=0.05)
+    slow = TrajectoryLimits(linear_velocity=0.25, angular_velocity=0.6, linear_acceleration=0.05)
     shapes["figure_eight, backwards, limited"] = make_trajectory(
         "figure_eight", laps=1, backwards=True, limits=slow
     )

@@ -49,7 +49,7 @@ from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_sim.engines import ENGINES
 from diffbot_study.random_robots import UNMODELLED
-from diffbot_study.recorded_runs import Run, Setting, record
+from diffbot_study.recorded_runs import RecordedRun, Setting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
 # Encoder counts per revolution, torque noise.
@@ -91,7 +91,7 @@ class Found:
     estimates: dict[str, list[Estimate]]
 
 
-def learn(run: Run, estimators: tuple[str, ...], times: tuple[float, ...]) -> Found:
+def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...]) -> Found:
     """Feed one run to estimators and ask each at the times, s."""
     found: dict[str, list[Estimate]] = {}
     for name in estimators:

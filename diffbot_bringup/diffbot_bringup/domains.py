@@ -47,7 +47,7 @@ class DomainError(Exception):
 
 
 @dataclass(frozen=True)
-class Run:
+class DomainRun:
     """Who lives in a domain.
 
     `launch` is true for what a person has started, which others may want to join; tests and fault
@@ -70,7 +70,7 @@ class Run:
 class Registration:
     """A run in the list, with or without a domain of its own, until it is released or ends."""
 
-    def __init__(self, run: Run, record: int, port: socket.socket | None = None) -> None:
+    def __init__(self, run: DomainRun, record: int, port: socket.socket | None = None) -> None:
         self.run = run
         self._record = record
         self._port = port
@@ -127,7 +127,7 @@ def claim(name: str, where: str = "", launch: bool = False) -> Registration:
     Args:
         name: of the run.
         where: its results; empty: the current folder.
-        launch: see Run.
+        launch: see DomainRun.
 
     Raises:
         DomainError: all of DOMAINS are taken, or there is no folder for the list.
@@ -177,7 +177,7 @@ def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registr
     if record is None:
         other = "it has just begun"
         with contextlib.suppress(OSError, ValueError, TypeError):
-            other = str(Run(**json.loads(path.read_text())))
+            other = str(DomainRun(**json.loads(path.read_text())))
         raise DomainError(
             f"another run simulates a robot in {VARIABLE}={domain} ({other}), and both would be "
             "one graph; end it, choose another domain, or leave the variable unset: then each run "
@@ -186,7 +186,7 @@ def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registr
     return Registration(_run(domain, name, where, launch=False), record)
 
 
-def runs() -> list[Run]:
+def runs() -> list[DomainRun]:
     """Return the runs of this user that live, by domain and start."""
     folder = _folder()
     found = []
@@ -194,11 +194,11 @@ def runs() -> list[Run]:
         with contextlib.suppress(OSError, ValueError, TypeError):
             text = _read_if_locked(path)
             if text is not None:
-                found.append(Run(**json.loads(text)))
+                found.append(DomainRun(**json.loads(text)))
     return sorted(found, key=lambda run: (run.domain, run.started))
 
 
-def join(environment: MutableMapping[str, str]) -> Run | None:
+def join(environment: MutableMapping[str, str]) -> DomainRun | None:
     """Let environment's ROS_DOMAIN_ID be that of the one launch that lives.
 
     Nothing changes where the user has set it, where no launch lives, or where those that live are
@@ -219,8 +219,8 @@ def join(environment: MutableMapping[str, str]) -> Run | None:
     return launches[0]
 
 
-def _run(domain: int, name: str, where: str, launch: bool) -> Run:
-    return Run(domain, name, os.getpid(), time.time(), where or os.getcwd(), launch)
+def _run(domain: int, name: str, where: str, launch: bool) -> DomainRun:
+    return DomainRun(domain, name, os.getpid(), time.time(), where or os.getcwd(), launch)
 
 
 # The folder.

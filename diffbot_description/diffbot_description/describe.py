@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
-from diffbot_description.findings import Findings
+from diffbot_description.findings import DescriptionFindings
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
     SPIN_SHARES,
@@ -107,7 +107,7 @@ def _describe(
     tree = UrdfTree(urdf_text)
     shapes = ShapeReader(packages)
     sides = find_sides(tree, shapes, wheels, wheel_radius)
-    findings = Findings()
+    findings = DescriptionFindings()
     several = len(sides.left) > 1
     if several:
         check_slides(tree, sides)
@@ -150,7 +150,7 @@ def _describe(
     )
 
 
-def _say_unread(shapes: ShapeReader, findings: Findings) -> None:
+def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:
     by_reason: dict[str, list[str]] = {}
     for name, why in shapes.unread.items():
         by_reason.setdefault(why, []).append(name.rsplit("/", 1)[-1])
@@ -164,7 +164,7 @@ def _identifier(name: str) -> str:
     return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")
 
 
-def _body_links(tree: UrdfTree, sides: Sides, findings: Findings) -> list[PlacedLink]:
+def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> list[PlacedLink]:
     """All that does not turn with the wheels; movable joints count as fixed at zero."""
     wheels = (*sides.left, *sides.right)
     stop = tuple(wheel.joint.name for wheel in wheels)
@@ -192,7 +192,7 @@ def _with_mass(
     mass: float | None,
     links: Sequence[PlacedLink],
     geometry: WheelPair,
-    findings: Findings,
+    findings: DescriptionFindings,
 ) -> tuple[RigidBody, list[RigidBody]]:
     """Body and wheels with the robot's mass, where it is given or missing."""
     weighed = [link.name for link in links if link.body_mass() > 0]
@@ -231,7 +231,7 @@ def _wheels(
     pair: list[RigidBody],
     spread: float,
     body_mass: float,
-    findings: Findings,
+    findings: DescriptionFindings,
 ) -> dict[str, float]:
     """Measures of a wheel; spread: mean square of how far ahead several of a side stand, m^2."""
     radius, width = geometry.radius, geometry.width
@@ -295,7 +295,7 @@ def _body(
     links: Sequence[PlacedLink],
     shapes: ShapeReader,
     geometry: WheelPair,
-    findings: Findings,
+    findings: DescriptionFindings,
 ) -> dict[str, Any]:
     hull = _hull(links, shapes, geometry, findings)
     size = np.array([hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]])
@@ -328,7 +328,7 @@ def _body(
 
 
 def _center_of_mass(
-    body: RigidBody, hull: dict[str, float], geometry: WheelPair, findings: Findings
+    body: RigidBody, hull: dict[str, float], geometry: WheelPair, findings: DescriptionFindings
 ) -> tuple[float, float]:
     """X ahead of the axle and z above the ground, inside of the hull."""
     say = findings.replaced
@@ -362,7 +362,10 @@ def _center_of_mass(
 
 
 def _hull(
-    links: Sequence[PlacedLink], shapes: ShapeReader, geometry: WheelPair, findings: Findings
+    links: Sequence[PlacedLink],
+    shapes: ShapeReader,
+    geometry: WheelPair,
+    findings: DescriptionFindings,
 ) -> dict[str, float]:
     """The box around the body, from the axle's middle on the ground; casters left out."""
     radius, track = geometry.radius, geometry.track
@@ -407,7 +410,7 @@ def _stand(
     )
 
 
-def _caster(support: Support, index: int, findings: Findings) -> dict[str, float]:
+def _caster(support: Support, index: int, findings: DescriptionFindings) -> dict[str, float]:
     findings.sources[f"casters[{index}]"] = support.source
     return {
         "x": support.x,
@@ -417,7 +420,9 @@ def _caster(support: Support, index: int, findings: Findings) -> dict[str, float
     }
 
 
-def _rest(content: dict[str, Any], links: Sequence[PlacedLink], findings: Findings) -> None:
+def _rest(
+    content: dict[str, Any], links: Sequence[PlacedLink], findings: DescriptionFindings
+) -> None:
     """Encoder, contact and colours."""
     content["encoder"] = {"counts": ENCODER_COUNTS}
     heavy = content["body"]["mass"] > 50

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from diffbot_description.findings import Findings
+from diffbot_description.findings import DescriptionFindings
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.urdf_wheels import WheelPair
 
@@ -38,7 +38,7 @@ def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
 
 
 def add_limits(
-    content: dict[str, Any], geometry: WheelPair, rocks: bool, findings: Findings
+    content: dict[str, Any], geometry: WheelPair, rocks: bool, findings: DescriptionFindings
 ) -> None:
     """Add limits, friction and excitation to the content of a robot file.
 
@@ -93,7 +93,9 @@ def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tupl
     return lift, f"acceleration {shift:.2g} m/s^2 takes {LOAD_KEPT:.0%} of the wheels' load"
 
 
-def _torque(geometry: WheelPair, traction: float, findings: Findings) -> tuple[float, str]:
+def _torque(
+    geometry: WheelPair, traction: float, findings: DescriptionFindings
+) -> tuple[float, str]:
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
     fallback = TORQUE_SHARE * traction
@@ -113,7 +115,7 @@ def _torque(geometry: WheelPair, traction: float, findings: Findings) -> tuple[f
     return torque, "effort limit of the wheels' joints or of <ros2_control>"
 
 
-def _speed(geometry: WheelPair, findings: Findings) -> tuple[float, str]:
+def _speed(geometry: WheelPair, findings: DescriptionFindings) -> tuple[float, str]:
     radius = geometry.radius
     limits = [wheel.joint.velocity for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
@@ -138,7 +140,7 @@ def _speed(geometry: WheelPair, findings: Findings) -> tuple[float, str]:
 
 
 def _friction(
-    geometry: WheelPair, traction: float, speed: float, findings: Findings
+    geometry: WheelPair, traction: float, speed: float, findings: DescriptionFindings
 ) -> dict[str, list[float]]:
     joints = [wheel.joint for wheel in (geometry.left, geometry.right)]
     viscous = [joint.damping or 0.0 for joint in joints]
@@ -159,7 +161,9 @@ def _friction(
     return {"viscous": viscous, "coulomb": coulomb}
 
 
-def _excitation(content: dict[str, Any], geometry: WheelPair, findings: Findings) -> None:
+def _excitation(
+    content: dict[str, Any], geometry: WheelPair, findings: DescriptionFindings
+) -> None:
     limits, wheels = content["limits"], content["wheels"]
     amplitude = EXCITATION_SHARE * limits["traction"]
     total = content["body"]["mass"] + 2 * wheels["mass"]

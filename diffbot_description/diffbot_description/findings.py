@@ -10,7 +10,7 @@ _NAMED = 4  # places of one sentence that are named
 
 
 @dataclass
-class Findings:
+class DescriptionFindings:
     """Collected on the way from a URDF to a robot file.
 
     sources: dotted field of the robot file -> where its value comes from. assumed: what the URDF

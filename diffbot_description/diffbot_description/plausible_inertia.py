@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from diffbot_description.findings import Findings
+from diffbot_description.findings import DescriptionFindings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody, inertial
 
@@ -46,7 +46,9 @@ def bounds(shapes: Sequence[Shape]) -> tuple[Array, Array] | None:
     return np.min([low for low, _ in corners], axis=0), np.max([top for _, top in corners], axis=0)
 
 
-def group_body(links: Sequence[PlacedLink], shapes: ShapeReader, findings: Findings) -> RigidBody:
+def group_body(
+    links: Sequence[PlacedLink], shapes: ShapeReader, findings: DescriptionFindings
+) -> RigidBody:
     """Return links welded together, in the root link's frame; implausible inertias replaced.
 
     Args:
@@ -84,7 +86,7 @@ def _checked(
     shapes: ShapeReader,
     total: float,
     largest: Array | None,
-    findings: Findings,
+    findings: DescriptionFindings,
 ) -> RigidBody:
     own = shapes.all_shapes([link])
     heavy = body.mass > HEAVY_SHARE * total

@@ -260,7 +260,7 @@ class Turning:
 
 
 @dataclass(frozen=True)
-class Drive:
+class MotorDrive:
     """What lies between a commanded torque and the one that a motor gives, [left, right]."""
 
     effort_unit: Annotated[
@@ -421,7 +421,7 @@ class Robot:
     contact: Contact
     appearance: Appearance
     turning: Turning | None = None
-    drive: Drive = Drive()
+    drive: MotorDrive = MotorDrive()
     uncertainty: Uncertainty = Uncertainty()
 
     def without_friction(self) -> Robot:

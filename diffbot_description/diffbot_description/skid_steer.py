@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.findings import Findings
+from diffbot_description.findings import DescriptionFindings
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import raw_body
 from diffbot_description.urdf_tree import RigidBody, UrdfTree
@@ -95,7 +95,7 @@ def apart(side: Sequence[Wheel]) -> float:
     return float(np.var([wheel.center[0] for wheel in side]))
 
 
-def add_turning(content: dict[str, Any], sides: Sides, findings: Findings) -> None:
+def add_turning(content: dict[str, Any], sides: Sides, findings: DescriptionFindings) -> None:
     """Put the moment against turning into a robot file that has body and wheels."""
     distances = [
         abs(wheel.center[0] - np.mean([w.center[0] for w in side]))

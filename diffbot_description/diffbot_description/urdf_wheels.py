@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diffbot_description.findings import Findings
+from diffbot_description.findings import DescriptionFindings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLink, UrdfTree
 
@@ -360,7 +360,7 @@ class WheelPair:
         return float(self.middle[2]) - self.radius
 
 
-def wheel_pair(left: Wheel, right: Wheel, findings: Findings) -> WheelPair:
+def wheel_pair(left: Wheel, right: Wheel, findings: DescriptionFindings) -> WheelPair:
     """Return the two wheels with their means.
 
     Args:

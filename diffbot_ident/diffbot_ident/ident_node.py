@@ -21,7 +21,7 @@ from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_ident.identification import Identification, Limits, Phase
+from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
 from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
@@ -204,7 +204,7 @@ class IdentNode(EffortNode[IdentParameters]):
             estimator,
             self._excitation(values.excitation, values.seed),
             self.geometry,
-            Limits(own.linear_velocity, own.angular_velocity, amplitude, self.robot.name),
+            RunawayLimits(own.linear_velocity, own.angular_velocity, amplitude, self.robot.name),
             values.duration,
             check=lambda: self._excitation(other, values.seed + 1),
             verification=values.verification,

@@ -49,7 +49,7 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunawayLimits:
     """What ends a run at once when exceeded.
 
     Attributes:
@@ -128,7 +128,7 @@ class Identification:
         estimator: Estimator,
         excitation: Excitation,
         geometry: WheelGeometry,
-        limits: Limits,
+        limits: RunawayLimits,
         duration: float,
         *,
         check: Callable[[], Excitation] | None = None,

@@ -15,7 +15,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from arc_odometry import WheelGeometry  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident import calibrate_node  # noqa: E402
-from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, Outcome  # noqa: E402
+from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, CalibrationOutcome  # noqa: E402
 from diffbot_ident.calibration.transforms import frames_of  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 
@@ -92,7 +92,9 @@ def found_of(calls):
         for name, value in (("track_over_mean_radius", 3.73), ("radius_ratio", 0.98)):
             quantities[name] = CalibratedValue(value, value, value, "1")
         found = WheelGeometry(*TRUE)
-        return Calibration(Outcome.CALIBRATED, "by hand", "gyro", geometry, found, quantities)
+        return Calibration(
+            CalibrationOutcome.CALIBRATED, "by hand", "gyro", geometry, found, quantities
+        )
 
     return calibrate
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import Outcome, calibrate
+from diffbot_ident.calibration.calibrate import CalibrationOutcome, calibrate
 from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
 from diffbot_ident.calibration.simulated_readings import (
@@ -70,7 +70,7 @@ def test_errors_are_as_large_as_the_fit_says() -> None:
 def test_a_pose_source_tells_all_and_proves_it(noisy) -> None:
     wheels, poses, _ = noisy
     found = calibrate(wheels, geometry=GIVEN, poses=poses)
-    assert found.outcome is Outcome.CALIBRATED
+    assert found.outcome is CalibrationOutcome.CALIBRATED
     assert found.absolute
     assert found.geometry.left_radius == pytest.approx(TRUE.left_radius, rel=2e-3)
     assert found.geometry.separation == pytest.approx(TRUE.separation, rel=6e-3)
@@ -80,7 +80,7 @@ def test_a_pose_source_tells_all_and_proves_it(noisy) -> None:
     assert not found.quantities["mount_yaw"].holds(0.0)
     # What was found is confirmed when it is given.
     again = calibrate(wheels, geometry=found.geometry, poses=poses)
-    assert again.outcome is Outcome.CONFIRMED
+    assert again.outcome is CalibrationOutcome.CONFIRMED
 
 
 def test_a_gyro_tells_ratios_and_says_that_it_tells_no_sizes(noisy) -> None:
@@ -167,7 +167,7 @@ def test_odometry_is_no_pose_source_of_its_own(noisy) -> None:
     wheels, poses, _ = noisy
     own = WheelPath(wheels, GIVEN).poses(poses.stamps)
     found = calibrate(wheels, geometry=GIVEN, poses=PoseReadings(poses.stamps, *own.T))
-    assert found.outcome is Outcome.REFUSED
+    assert found.outcome is CalibrationOutcome.REFUSED
     assert "made of them" in found.reason
 
 
@@ -179,5 +179,5 @@ def test_a_drive_of_seconds_proves_nothing(noisy) -> None:
         geometry=GIVEN,
         poses=PoseReadings(*(getattr(poses, n)[some] for n in ("stamps", "x", "y", "yaw"))),
     )
-    assert found.outcome is Outcome.REFUSED
+    assert found.outcome is CalibrationOutcome.REFUSED
     assert "held-out" in found.reason or "too little motion" in found.reason

@@ -7,7 +7,7 @@ import pytest
 from arc_odometry import WheelGeometry
 from diffbot_ident.recording.effective_track import effective_tracks
 from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.verdict import Outcome
+from diffbot_ident.recording.verdict import AnalysisOutcome
 
 TOLD = WheelGeometry(0.3, 0.3, 1.08)
 PERIOD = 0.05
@@ -42,7 +42,7 @@ def segments(turn, seed=0, count=3, run=None, late=0.15, size=0.6):
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_found_where_the_robot_turns_in_proportion(seed):
     (verdict,) = effective_tracks(segments(lambda v, turn: 0.57 * turn, seed), TOLD)
-    assert verdict.outcome is Outcome.ESTIMATED
+    assert verdict.outcome is AnalysisOutcome.ESTIMATED
     value = verdict.value("effective track")
     # Readings that are 0.25 s old, in windows of 0.5 s, are the error here.
     assert abs(value.value - 1.08 / 0.57) < 4.0 * value.std
@@ -68,19 +68,19 @@ def test_slip_that_is_not_in_proportion_is_refused():
         return np.where(np.abs(v) > 0.8, 0.25, 0.8) * wheels
 
     (verdict,) = effective_tracks(segments(turn), TOLD)
-    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.outcome is AnalysisOutcome.REFUSED
     assert "must be >= 0.95" in verdict.reason
 
 
 def test_a_gyro_that_is_another_one_is_named():
     (verdict,) = effective_tracks(segments(lambda v, turn: -0.6 * turn), TOLD)
-    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.outcome is AnalysisOutcome.REFUSED
     assert "its axis points down" in verdict.reason
 
 
 def test_straight_driving_says_nothing_and_no_wheels_give_no_verdict():
     (verdict,) = effective_tracks(segments(lambda v, turn: turn, size=0.01), TOLD)
-    assert verdict.outcome is Outcome.NOT_EXCITED
+    assert verdict.outcome is AnalysisOutcome.NOT_EXCITED
     (segment, *_) = segments(lambda v, turn: turn)
     without = Segment(segment.times, PERIOD, {"w": segment.channels["w"]})
     assert effective_tracks([without], TOLD) == []

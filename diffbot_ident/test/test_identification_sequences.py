@@ -18,7 +18,7 @@ from test_safety_filter import PERIOD, TWIL
 
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_ident.identification import MAX_BRAKING, Identification, Limits, Phase
+from diffbot_ident.identification import MAX_BRAKING, Identification, Phase, RunawayLimits
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -61,7 +61,7 @@ def make_course(kind, fenced, duration, verification, seed):
         make_estimator("integral", GEOMETRY, MotionScale(*SPEEDS, OWN.amplitude)),
         excitation(kind, seed),
         GEOMETRY,
-        Limits(*SPEEDS, OWN.amplitude, "twil"),
+        RunawayLimits(*SPEEDS, OWN.amplitude, "twil"),
         duration,
         check=lambda: excitation("prbs" if kind == "multisine" else "multisine", seed + 1),
         verification=verification,

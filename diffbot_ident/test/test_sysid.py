@@ -9,7 +9,7 @@ import pytest
 
 from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_ident.recording.verdict import Outcome
+from diffbot_ident.recording.verdict import AnalysisOutcome
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
 
 TRACK, PER_ROTATION, T = 0.6, 0.4787, 0.02
@@ -74,7 +74,7 @@ def analysed(tmp_path, data):
 
 
 def check(verdict, expected):
-    assert verdict.outcome is Outcome.ESTIMATED, verdict.summary()
+    assert verdict.outcome is AnalysisOutcome.ESTIMATED, verdict.summary()
     for name, true in expected.items():
         value = verdict.value(name)
         # The first samples of a motion are dropped by a threshold on the noisy velocity.
@@ -93,7 +93,7 @@ def test_gains_of_both_sides_are_found_and_unseen_tests_predicted(tmp_path):
     # No start is assumed: what remains is the row in which the first motion is seen.
     dead_time = found["forward axis"].verdict.value("dead time")
     assert abs(dead_time.value - 0.02) < 1.96 * dead_time.std < 2.0 * T
-    assert found["yaw axis"].verdict.outcome is Outcome.NOT_EXCITED
+    assert found["yaw axis"].verdict.outcome is AnalysisOutcome.NOT_EXCITED
     assert "angular" in found["yaw axis"].verdict.reason
 
 
@@ -106,7 +106,7 @@ def test_the_yaw_axis_and_track_width_are_found_whichever_way_the_gyro_counts(tm
     check(verdict, expected)
     assert verdict.value("track width").value == pytest.approx(TRACK, rel=1e-3)
     assert any("clockwise" in note for note in verdict.notes) is clockwise
-    assert found["forward axis"].verdict.outcome is Outcome.NOT_EXCITED
+    assert found["forward axis"].verdict.outcome is AnalysisOutcome.NOT_EXCITED
 
 
 def test_a_plant_without_these_gains_is_refused(tmp_path):
@@ -119,7 +119,7 @@ def test_a_plant_without_these_gains_is_refused(tmp_path):
             v = table[:, column] * PER_ROTATION
             table[:, column] = np.where(np.abs(v) > 0.8, np.sign(v) * 4.0, v) / PER_ROTATION
         data[name] = table.tolist()
-    assert analysed(tmp_path, data)["left side"].verdict.outcome is Outcome.REFUSED
+    assert analysed(tmp_path, data)["left side"].verdict.outcome is AnalysisOutcome.REFUSED
 
 
 def read(tmp_path, data):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import Outcome
+from diffbot_ident.calibration.calibrate import CalibrationOutcome
 from diffbot_ident.calibration.umbmark import (
     Squares,
     UmbmarkError,
@@ -75,7 +75,7 @@ def test_intervals_hold_the_truth_with_few_runs() -> None:
 def test_a_good_robot_is_confirmed() -> None:
     straight = np.array([[4.0, 4.001], [4.0, 3.999], [4.0, 4.0005]])
     squares = Squares(SIDE, ends(GIVEN, True, 0.01), ends(GIVEN, False, 0.01, seed=1), straight)
-    assert calibrate_umbmark(squares, GIVEN)[0].outcome is Outcome.CONFIRMED
+    assert calibrate_umbmark(squares, GIVEN)[0].outcome is CalibrationOutcome.CONFIRMED
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import lfilter
 
 from diffbot_ident.recording.velocity_analysis import CrossValidation, analyse_axis
-from diffbot_ident.recording.verdict import Outcome, Value, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Value, Verdict
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
 T = 0.05
@@ -48,7 +48,7 @@ def test_a_first_order_axis_is_estimated_whatever_its_noise(noise, pole):
         white = lfilter([math.sqrt(1.0 - pole**2)], [1.0, -pole], rng.standard_normal(COUNT))
         velocity = TRUE.simulate(command, T, 0.0, 0.17) + noise * white
         verdict = analyse([AxisSegment(T, command, velocity)]).verdict
-        assert verdict.outcome is Outcome.ESTIMATED, verdict.summary()
+        assert verdict.outcome is AnalysisOutcome.ESTIMATED, verdict.summary()
         for name, true in (
             ("inertia", 0.4),
             ("drag", 0.9),
@@ -98,7 +98,7 @@ REFUSED = {
 def test_an_axis_of_another_kind_is_refused_as_not_first_order(kind):
     rng, command = commands(11)
     verdict = analysed(command, REFUSED[kind](command), rng).verdict
-    assert verdict.outcome is Outcome.REFUSED, verdict.summary()
+    assert verdict.outcome is AnalysisOutcome.REFUSED, verdict.summary()
     assert verdict.reason.startswith("not first order: ")
     assert any(item.passed is False for item in verdict.evidence)
 
@@ -107,14 +107,14 @@ def test_a_dead_time_beyond_the_scan_is_refused():
     rng, command = commands(12)
     velocity = TRUE.simulate(command, T, 0.0, 0.9)
     verdict = analysed(command, velocity, rng, longest=0.3).verdict
-    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.outcome is AnalysisOutcome.REFUSED
     assert "dead time" in verdict.reason
 
 
 def test_reversed_signs_are_refused_by_name():
     rng, command = commands(13)
     verdict = analysed(command, -TRUE.simulate(command, T, 0.0), rng).verdict
-    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.outcome is AnalysisOutcome.REFUSED
     assert "check the signs" in verdict.reason
 
 
@@ -122,7 +122,7 @@ def test_a_power_law_is_used_only_where_it_is_clearly_better():
     rng, command = commands(14)
     bent = np.sign(command) * np.abs(command) ** 1.6
     found = analysed(command, TRUE.simulate(bent, T, 0.0, 0.1), rng).verdict
-    assert found.outcome is Outcome.ESTIMATED, found.summary()
+    assert found.outcome is AnalysisOutcome.ESTIMATED, found.summary()
     assert found.value("exponent").value == pytest.approx(1.6, abs=0.05)
     assert any("sign(u)|u|^p" in note for note in found.notes)
     plain = analysed(command, TRUE.simulate(command, T, 0.0, 0.1), rng, noise=0.2).verdict
@@ -134,7 +134,7 @@ def test_a_power_law_is_used_only_where_it_is_clearly_better():
 def test_a_command_that_never_changes_does_not_excite(command):
     rng = np.random.default_rng(15)
     verdict = analysed(command, TRUE.simulate(command, T, 0.0), rng).verdict
-    assert verdict.outcome is Outcome.NOT_EXCITED
+    assert verdict.outcome is AnalysisOutcome.NOT_EXCITED
     assert "changes 0 times" in verdict.reason
 
 
@@ -153,7 +153,7 @@ def test_held_out_samples_do_not_influence_their_prediction():
 
 def test_a_verdict_is_plain_in_files_and_names_what_is_not_identifiable():
     value = Value("inertia", 0.3, math.inf, "s")
-    verdict = Verdict("yaw axis", Outcome.REFUSED, "why", (value, Value("drag", 1.0, 0.1)))
+    verdict = Verdict("yaw axis", AnalysisOutcome.REFUSED, "why", (value, Value("drag", 1.0, 0.1)))
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert plain["parameters"]["inertia"]["interval95"] == [None, None]
     assert plain["parameters"]["drag"]["interval95"] == pytest.approx([0.804, 1.196], abs=1e-3)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Verdict(Enum):
+class RowVerdict(Enum):
     """What became of a published value."""
 
     REPRODUCED = "reproduced"
@@ -58,7 +58,7 @@ class Row:
     unit: str
     published: float | str | None
     ours: float | str
-    verdict: Verdict
+    verdict: RowVerdict
     why: str = ""
     spread: str = ""
 
@@ -89,7 +89,7 @@ def matches(
     allowed = max(relative * abs(published), absolute)
     # False for NaN, too.
     same = abs(ours - published) <= allowed
-    verdict = Verdict.REPRODUCED if same else Verdict.NOT_REACHED
+    verdict = RowVerdict.REPRODUCED if same else RowVerdict.NOT_REACHED
     return Row(quantity, unit, published, ours, verdict, why, spread)
 
 
@@ -109,11 +109,11 @@ def improves(
     reproduced when it is as large within that share, and not reached when it is larger.
     """
     if math.isnan(ours) or ours > (1.0 + relative) * published:
-        verdict = Verdict.NOT_REACHED
+        verdict = RowVerdict.NOT_REACHED
     elif ours < (1.0 - relative) * published:
-        verdict = Verdict.BETTER
+        verdict = RowVerdict.BETTER
     else:
-        verdict = Verdict.REPRODUCED
+        verdict = RowVerdict.REPRODUCED
     return Row(quantity, unit, published, ours, verdict, why, spread)
 
 
@@ -144,7 +144,7 @@ def lies_within(
         raise ValueError(f"{quantity}: {len(values)} values; give 20 or more for a spread")
     low, median, high = (float(each) for each in np.quantile(values, [SPREAD[0], 0.5, SPREAD[1]]))
     # False for NaN, too.
-    verdict = Verdict.WITHIN if low <= published <= high else Verdict.OUTSIDE
+    verdict = RowVerdict.WITHIN if low <= published <= high else RowVerdict.OUTSIDE
     spread = f"{number(low)} to {number(high)}, {len(values)} runs"
     return Row(quantity, unit, published, median, verdict, why, spread)
 
@@ -162,7 +162,7 @@ def shows(
         holds: whether that is what the claim says.
         why: what was tested.
     """
-    verdict = Verdict.REPRODUCED if holds else Verdict.NOT_REACHED
+    verdict = RowVerdict.REPRODUCED if holds else RowVerdict.NOT_REACHED
     return Row(quantity, unit, published, ours, verdict, why)
 
 
@@ -182,7 +182,7 @@ def cannot_be(
     """
     if not why:
         raise ValueError(f"{quantity}: say why it cannot be reproduced")
-    return Row(quantity, unit, published, ours, Verdict.CANNOT_BE, why, spread)
+    return Row(quantity, unit, published, ours, RowVerdict.CANNOT_BE, why, spread)
 
 
 # What a paper's module hands to the page.
@@ -251,12 +251,12 @@ def picture(name: str, caption: str, figure: Figure) -> Picture:
 MANY = 12
 _COLUMNS = ("quantity", "unit", "published", "ours", "spread", "how, or why not", "verdict")
 _TONES = {
-    Verdict.REPRODUCED: Tone.GOOD,
-    Verdict.BETTER: Tone.GOOD,
-    Verdict.WITHIN: Tone.GOOD,
-    Verdict.CANNOT_BE: Tone.CAUTION,
-    Verdict.OUTSIDE: Tone.BAD,
-    Verdict.NOT_REACHED: Tone.BAD,
+    RowVerdict.REPRODUCED: Tone.GOOD,
+    RowVerdict.BETTER: Tone.GOOD,
+    RowVerdict.WITHIN: Tone.GOOD,
+    RowVerdict.CANNOT_BE: Tone.CAUTION,
+    RowVerdict.OUTSIDE: Tone.BAD,
+    RowVerdict.NOT_REACHED: Tone.BAD,
 }
 
 
@@ -269,8 +269,10 @@ def page(sections: Sequence[Section], summary: Mapping[str, Any], command: str) 
         command: that repeats it.
     """
     counts = Counter(row.verdict for section in sections for row in rows_of(section))
-    missed = counts[Verdict.NOT_REACHED] + counts[Verdict.OUTSIDE]
-    text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+    missed = counts[RowVerdict.NOT_REACHED] + counts[RowVerdict.OUTSIDE]
+    text = ", ".join(
+        f"{counts[verdict]} {verdict.value}" for verdict in RowVerdict if counts[verdict]
+    )
     tone = Tone.CAUTION if missed or not counts else Tone.GOOD
     stopped = summary.get("outcome") == "stopped"
     advice = (
@@ -298,10 +300,10 @@ def missed_lines(sections: Sequence[Section]) -> list[str]:
     return [
         f"{row.verdict.value}: {section.title}, {row.quantity}: "
         f"published {number(row.published)} {row.unit}, ours {number(row.ours)}"
-        + (f" ({row.spread})" if row.verdict is Verdict.OUTSIDE else "")
+        + (f" ({row.spread})" if row.verdict is RowVerdict.OUTSIDE else "")
         for section in sections
         for row in rows_of(section)
-        if row.verdict in (Verdict.NOT_REACHED, Verdict.OUTSIDE)
+        if row.verdict in (RowVerdict.NOT_REACHED, RowVerdict.OUTSIDE)
     ]
 
 
@@ -321,8 +323,8 @@ def _overview(sections: Sequence[Section]) -> report.Table:
     rows = []
     for section in sections:
         counts = Counter(row.verdict for row in rows_of(section))
-        rows.append([section.title, *(str(counts[verdict]) for verdict in Verdict)])
-    return report.Table(["paper", *(verdict.value for verdict in Verdict)], rows)
+        rows.append([section.title, *(str(counts[verdict]) for verdict in RowVerdict)])
+    return report.Table(["paper", *(verdict.value for verdict in RowVerdict)], rows)
 
 
 def _section(section: Section) -> tuple[report.Section, report.Section]:

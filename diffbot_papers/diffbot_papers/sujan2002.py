@@ -26,9 +26,9 @@ from diffbot_papers.page import (
     Picture,
     Report,
     Row,
+    RowVerdict,
     Section,
     Table,
-    Verdict,
     cannot_be,
     improves,
     lies_within,
@@ -198,7 +198,7 @@ def intervals_table(found: Mapping[str, Ensemble]) -> Table:
             f"measurements: {'; '.join(beside)} samples; {_HELD[0]:g} to {_HELD[1]:g} % allowed"
         )
         good = _HELD[0] <= held <= _HELD[1]
-        verdict = Verdict.REPRODUCED if good else Verdict.NOT_REACHED
+        verdict = RowVerdict.REPRODUCED if good else RowVerdict.NOT_REACHED
         rows.append(Row(f"truth inside the 95 % interval, {name}", "%", None, held, verdict, why))
     return Table(
         "Intervals of the estimates",
@@ -305,7 +305,7 @@ def _exact_row() -> Row:
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     worst = float(mean_error(pseudo_inverse(run.measured), TABLE_1))
     worst = max(worst, float(mean_error(run.estimates[-1], TABLE_1)))
-    verdict = Verdict.REPRODUCED if worst < _EXACT else Verdict.NOT_REACHED
+    verdict = RowVerdict.REPRODUCED if worst < _EXACT else RowVerdict.NOT_REACHED
     why = f"pseudo-inverse and errors in variables; {_EXACT:g} % allowed"
     return Row("average error without noise", "%", None, worst, verdict, why)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from diffbot_report.drive_recording import DriveRecording as DriveRecording
     from diffbot_report.drive_recording import DriveRun as DriveRun
     from diffbot_report.ident_recording import IdentRecording as IdentRecording
-    from diffbot_report.ident_recording import Verdict as Verdict
-    from diffbot_report.ident_recording import Verification as Verification
+    from diffbot_report.ident_recording import VerificationResult as VerificationResult
+    from diffbot_report.ident_recording import VerificationVerdict as VerificationVerdict
     from diffbot_report.quantity import Quantity as Quantity
     from diffbot_report.quantity import friction_quantities as friction_quantities
     from diffbot_report.quantity import meanings as meanings
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from diffbot_report.run_end import RunEnd as RunEnd
     from diffbot_report.run_end import RunPhase as RunPhase
     from diffbot_report.sample_buffer import SampleBuffer as SampleBuffer
-    from diffbot_report.summary import Findings as Findings
     from diffbot_report.summary import ReportWriter as ReportWriter
     from diffbot_report.summary import RunDescription as RunDescription
+    from diffbot_report.summary import RunFindings as RunFindings
     from diffbot_report.summary import parse_arguments as parse_arguments
     from diffbot_report.summary import run_summary as run_summary
     from diffbot_report.summary import write_summary as write_summary
 
 _MODULES = {
     "drive_recording": ("DriveRecording", "DriveRun"),
-    "ident_recording": ("IdentRecording", "Verdict", "Verification"),
+    "ident_recording": ("IdentRecording", "VerificationVerdict", "VerificationResult"),
     "quantity": (
         "Quantity",
         "friction_quantities",
@@ -60,7 +60,7 @@ _MODULES = {
     ),
     "sample_buffer": ("SampleBuffer",),
     "summary": (
-        "Findings",
+        "RunFindings",
         "ReportWriter",
         "RunDescription",
         "parse_arguments",

@@ -31,7 +31,7 @@ from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings, live_table
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
 from diffbot_report.run_end import RunPhase
-from diffbot_report.summary import Findings
+from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 
@@ -142,7 +142,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         """The newest sample."""
         return live_table(self.recording)
 
-    def findings(self) -> Findings:
+    def findings(self) -> RunFindings:
         """How the robot followed its reference."""
         status, fields = self._newest, self.recording.fields
         return drive_findings(

@@ -35,7 +35,7 @@ from diffbot_report.drive_metrics import (
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
 from diffbot_report.page import Page
 from diffbot_report.quantity import MISSING, significant
-from diffbot_report.summary import Findings, RunDescription
+from diffbot_report.summary import RunDescription, RunFindings
 
 UNITS = {"v": "m/s", "omega": "rad/s"}
 SYMBOLS = {"v": "v", "omega": "ω"}
@@ -77,7 +77,7 @@ def drive_findings(
     gains: Mapping[str, Any],
     robot: Robot,
     animation: bool = True,
-) -> Findings:
+) -> RunFindings:
     """What a run has found, at its end.
 
     Args:
@@ -108,7 +108,7 @@ def drive_findings(
 
         return drive_page(run, results, recording, robot, description, folder, summary)
 
-    return Findings(
+    return RunFindings(
         duration=recording.elapsed,
         table=lambda title: results_table(results, recording, title) if len(run) else Text(title),
         results={

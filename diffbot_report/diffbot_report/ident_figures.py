@@ -26,7 +26,7 @@ from diffbot_report.ident_recording import (
     OPENING,
     IdentRecording,
     PredictionErrors,
-    Verification,
+    VerificationResult,
     estimate_limits,
     variance_limits,
 )
@@ -363,7 +363,7 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 
 
-def verification_figure(verification: Verification, title: str) -> Figure:
+def verification_figure(verification: VerificationResult, title: str) -> Figure:
     """Errors of the identified parameters, of the description's and of no model.
 
     Args:

@@ -18,7 +18,7 @@ from diffbot_ident.verification import HORIZON, Model
 from diffbot_report.friction_effect import friction_torques
 from diffbot_report.ident_recording import (
     IdentRecording,
-    Verdict,
+    VerificationVerdict,
     estimate_limits,
     variance_limits,
 )
@@ -142,7 +142,7 @@ def _verdict(
     again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
     if estimate.state is State.INVALID:
         return Tone.BAD, f"These parameters must not be used: {estimate.reason}", again
-    if verdict is Verdict.REFUTED:
+    if verdict is VerificationVerdict.REFUTED:
         return (
             Tone.BAD,
             "A motion that they were not identified from refutes the parameters.",
@@ -156,7 +156,7 @@ def _verdict(
     if open_ones:
         names = ", ".join(open_ones)
         return Tone.CAUTION, f"Identified, but for {names}: not identifiable from this run.", use
-    if verdict is Verdict.VERIFIED:
+    if verdict is VerificationVerdict.VERIFIED:
         return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
     return Tone.CAUTION, "K5 to K8 are identified; no other motion has verified them.", use
 

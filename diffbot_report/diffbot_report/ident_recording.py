@@ -28,7 +28,7 @@ POINTS = 1500
 OPENING = 10.0
 
 
-class Verdict(Enum):
+class VerificationVerdict(Enum):
     """Whether a held-out motion has verified the parameters; named as in DynamicParameters.msg."""
 
     NOT_VERIFIED = "not_verified"
@@ -52,7 +52,7 @@ class PredictionErrors:
 
 
 @dataclass(frozen=True)
-class Verification:
+class VerificationResult:
     """How well the identified parameters predict a motion that they were not identified from.
 
     Attributes:
@@ -96,12 +96,12 @@ class IdentRecording:
         self._truth_due = truth_due
         self.estimate: Estimate | None = None
         self.state: IdentState | None = None
-        self.verification: Verification | None = None
+        self.verification: VerificationResult | None = None
         self.start: int | None = None
         self.true_parameters = TrueParameters()
         self.statuses = self.estimates = 0
         self.newest: int | None = None
-        self._verdict = Verdict.NOT_VERIFIED
+        self._verdict = VerificationVerdict.NOT_VERIFIED
         self._estimated: int | None = None  # Stamp of `estimate`, ns.
         self._excited: int | None = None  # Stamp of the last state that was exciting, ns.
         self._parameters = SampleBuffer(8, capacity)  # K5..K8, their variances
@@ -116,11 +116,15 @@ class IdentRecording:
         return self.state.elapsed if self.state else 0.0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> VerificationVerdict:
         """What a held-out motion says of the newest estimate, by itself or by the estimate."""
         if self.verification is not None:
-            return Verdict.VERIFIED if self.verification.passed else Verdict.REFUTED
-        return self._verdict if self.estimate else Verdict.NOT_VERIFIED
+            return (
+                VerificationVerdict.VERIFIED
+                if self.verification.passed
+                else VerificationVerdict.REFUTED
+            )
+        return self._verdict if self.estimate else VerificationVerdict.NOT_VERIFIED
 
     def missing(self) -> list[str]:
         """What a complete record of the run would hold and this one does not, in sentences."""
@@ -135,7 +139,7 @@ class IdentRecording:
             )
             if told > come
         ]
-        verified = self.has_last and self.verdict is not Verdict.NOT_VERIFIED
+        verified = self.has_last and self.verdict is not VerificationVerdict.NOT_VERIFIED
         if verified and self.verification is None:
             found.append("the verification did not come")
         if self._truth_due and not len(self.true_parameters):
@@ -156,7 +160,10 @@ class IdentRecording:
         return self._parameters.wants(stamp)
 
     def add_estimate(
-        self, stamp: int, estimate: Estimate, verdict: Verdict = Verdict.NOT_VERIFIED
+        self,
+        stamp: int,
+        estimate: Estimate,
+        verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
     ) -> None:
         """Take in the newest estimate, with its stamp (ns)."""
         self.estimate, self._verdict, self._estimated = estimate, verdict, stamp

@@ -29,7 +29,7 @@ from diffbot_report.messages import (
 )
 from diffbot_report.polled_node import raw_stamp
 from diffbot_report.run_end import RunPhase
-from diffbot_report.summary import Findings
+from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 
@@ -106,7 +106,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         self._unpack_newest()
         return identification_table(self.recording, self._model, self.console.width)
 
-    def findings(self) -> Findings:
+    def findings(self) -> RunFindings:
         """K5..K8 at the end, and what follows from them."""
         return identification_findings(
             self.recording, self.robot, self.console.width, self.run.setting

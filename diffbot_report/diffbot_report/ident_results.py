@@ -20,7 +20,7 @@ from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
 from diffbot_report.friction_effect import FrictionEffect
-from diffbot_report.ident_recording import IdentRecording, Verdict, Verification
+from diffbot_report.ident_recording import IdentRecording, VerificationResult, VerificationVerdict
 from diffbot_report.page import Page
 from diffbot_report.quantity import (
     MISSING,
@@ -33,7 +33,7 @@ from diffbot_report.quantity import (
     significant,
     with_uncertainty,
 )
-from diffbot_report.summary import Findings, RunDescription
+from diffbot_report.summary import RunDescription, RunFindings
 
 # Columns that the table needs for the meanings, with errors and without.
 WIDE, NARROW = 106, 78
@@ -70,7 +70,7 @@ def identification_table(
 
 def identification_findings(
     recording: IdentRecording, robot: Robot, width: int, setting: str
-) -> Findings:
+) -> RunFindings:
     """What a run has found, at its end.
 
     Args:
@@ -104,7 +104,7 @@ def identification_findings(
 
         return ident_page(recording, parameters, robot, run, folder, summary)
 
-    return Findings(
+    return RunFindings(
         duration=recording.elapsed,
         # Before anything has moved there is nothing to show but how the run ended.
         table=lambda title: (
@@ -215,7 +215,7 @@ def _signed(value: float | None, decimals: int) -> str:
 
 
 def confidence_notes(
-    estimate: Estimate | None, verdict: Verdict, verification: Verification | None
+    estimate: Estimate | None, verdict: VerificationVerdict, verification: VerificationResult | None
 ) -> list[str]:
     """Lines below the table: samples, residuals, delay, verdict, state and warnings."""
     if estimate is None:
@@ -230,12 +230,12 @@ def confidence_notes(
         lines.append(f"{estimate.state.name.lower()}: {estimate.reason}")
     if verification is not None:
         lines.append(_verdict_note(verdict, verification))
-    elif verdict is not Verdict.NOT_VERIFIED:
+    elif verdict is not VerificationVerdict.NOT_VERIFIED:
         lines.append(verdict.value)
     return lines + [f"warning: {warning}" for warning in estimate.warnings]
 
 
-def _verdict_note(verdict: Verdict, verification: Verification) -> str:
+def _verdict_note(verdict: VerificationVerdict, verification: VerificationResult) -> str:
     errors, words = verification.at_horizon, []
     for name, error, base in zip("vω", errors.identified, errors.no_model, strict=True):
         share = 100.0 * error / base if base > 0.0 else math.nan
@@ -250,8 +250,8 @@ def identification_keys(
     parameters: Sequence[Quantity],
     physical: Mapping[str, Quantity],
     friction: Mapping[str, Quantity],
-    verdict: Verdict = Verdict.NOT_VERIFIED,
-    verification: Verification | None = None,
+    verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
+    verification: VerificationResult | None = None,
 ) -> dict[str, Any]:
     """The keys of summary.json that every identification has.
 

@@ -15,7 +15,7 @@ from diffbot_ident.recording.findings import Findings, Usable
 from diffbot_ident.recording.motor_analysis import MotorAnalysis
 from diffbot_ident.recording.torque_analysis import AVERAGE, TorqueResult, free_run
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
-from diffbot_ident.recording.verdict import Outcome, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
@@ -111,7 +111,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> Table:
-    tones = {Outcome.ESTIMATED: Tone.GOOD, Outcome.REFUSED: Tone.BAD}
+    tones = {AnalysisOutcome.ESTIMATED: Tone.GOOD, AnalysisOutcome.REFUSED: Tone.BAD}
     rows = [
         [v.subject, _number(v.r_squared_held_out), _number(v.r_squared_fit),
          f"{significant(v.error_held_out, 3)} {v.error_unit}"

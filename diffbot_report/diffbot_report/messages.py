@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State, Turning
+from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State, TurningEstimate
 from diffbot_msgs.msg import (
     ControllerState as ControllerStateMessage,
 )
@@ -23,7 +23,7 @@ from diffbot_msgs.msg import (
     Verification as VerificationMessage,
 )
 from diffbot_report.controller_topics import StatusFields
-from diffbot_report.ident_recording import PredictionErrors, Verdict, Verification
+from diffbot_report.ident_recording import PredictionErrors, VerificationResult, VerificationVerdict
 from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
@@ -32,7 +32,7 @@ PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
     for kind in (IdentStatus, ControllerStateMessage)
 }
-VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in Verdict}
+VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in VerificationVerdict}
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -142,11 +142,11 @@ def _friction(message: DynamicParameters) -> FrictionEstimate | None:
     return FrictionEstimate(tuple(values.tolist()), tuple(variances.tolist()))
 
 
-def _turning(message: DynamicParameters) -> Turning | None:
+def _turning(message: DynamicParameters) -> TurningEstimate | None:
     values, variances = message.turning, message.turning_variance
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
-    return Turning(tuple(values.tolist()), tuple(variances.tolist()))
+    return TurningEstimate(tuple(values.tolist()), tuple(variances.tolist()))
 
 
 def _state(number: int) -> State:
@@ -157,18 +157,18 @@ def _four(message: Any) -> tuple[float, float, float, float]:
     return message.k5, message.k6, message.k7, message.k8
 
 
-def verdict_of(message: DynamicParameters) -> Verdict:
+def verdict_of(message: DynamicParameters) -> VerificationVerdict:
     """Whether the values in a message have been verified."""
-    return VERDICTS.get(message.verification, Verdict.NOT_VERIFIED)
+    return VERDICTS.get(message.verification, VerificationVerdict.NOT_VERIFIED)
 
 
-def verification_of(message: VerificationMessage) -> Verification:
+def verification_of(message: VerificationMessage) -> VerificationResult:
     """What a held-out motion said."""
 
     def errors(*fields: str) -> PredictionErrors:
         return PredictionErrors(*(tuple(getattr(message, field).tolist()) for field in fields))
 
-    return Verification(
+    return VerificationResult(
         message.passed,
         message.reason,
         message.duration,

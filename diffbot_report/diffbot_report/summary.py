@@ -186,7 +186,7 @@ def _scalar(text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunFindings:
     """What a run found.
 
     Attributes:
@@ -228,7 +228,7 @@ class ReportWriter:
     shown: str = "all"
 
     def write(
-        self, findings: Findings, ending: Ending, factor: float | None, deadline: float
+        self, findings: RunFindings, ending: Ending, factor: float | None, deadline: float
     ) -> bool:
         """Print the table, write the files and print their paths; whether all could be written.
 
@@ -268,7 +268,7 @@ class ReportWriter:
             say(console, advice)
         return not failures
 
-    def _draw(self, findings: Findings, deadline: float) -> list[str]:
+    def _draw(self, findings: RunFindings, deadline: float) -> list[str]:
         """Draw the pictures; returns sentences on files that could not be written."""
         console, drawing = self.console, self.drawing
         if self.shown == "html":
@@ -283,7 +283,7 @@ class ReportWriter:
         return drawing.unwritten
 
     def _write_page(
-        self, findings: Findings, content: Mapping[str, Any], failures: list[str]
+        self, findings: RunFindings, content: Mapping[str, Any], failures: list[str]
     ) -> str:
         """Write report.html, and add to the failures what went wrong; what to do next."""
         if findings.page is None or self.shown == "png":

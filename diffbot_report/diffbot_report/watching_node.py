@@ -23,9 +23,9 @@ from diffbot_report.polled_node import PolledNode
 from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
 from diffbot_report.summary import (
     SHOWN,
-    Findings,
     ReportWriter,
     RunDescription,
+    RunFindings,
     parse_arguments,
 )
 
@@ -87,7 +87,7 @@ class RealTimeFactor:
             self.factor = (robot - self._first[0]) / passed
 
 
-class Recording(Protocol):
+class RunRecording(Protocol):
     """What a report remembers of its run."""
 
     @property
@@ -102,7 +102,7 @@ class Recording(Protocol):
         """What should have come by now and did not, in sentences."""
 
 
-R = TypeVar("R", bound=Recording)
+R = TypeVar("R", bound=RunRecording)
 P = TypeVar("P", bound=ReportParameters)
 
 
@@ -200,7 +200,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         """What is known now, for the live view."""
 
     @abstractmethod
-    def findings(self) -> Findings:
+    def findings(self) -> RunFindings:
         """What the run has found, at its end."""
 
     # Polling.

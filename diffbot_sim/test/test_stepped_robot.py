@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_description.robot import Drive
+from diffbot_description.robot import MotorDrive
 from diffbot_sim.gz.launches import left_out
 from diffbot_sim.gz.stepped_robot import SteppedRobot, WheelReading, moves_at_any_torque
 from diffbot_sim.virtual_robot import Actuator, Encoders
@@ -124,7 +124,7 @@ def test_what_these_simulators_lack_is_named():
     robot = load_robot("twil")
     assert left_out(robot, "gz") == left_out(robot, "gazebo_ros") == []
     friction = replace(robot.friction, coulomb_backward=(0.1, 0.1), rolling_resistance=0.01)
-    robot = replace(robot, friction=friction, drive=Drive(dead_band=(0.1, 0.1)))
+    robot = replace(robot, friction=friction, drive=MotorDrive(dead_band=(0.1, 0.1)))
     names = ["friction.coulomb_backward", "friction.rolling_resistance"]
     assert left_out(robot, "gz") == names
     assert left_out(robot, "gazebo_ros") == [*names, "drive.dead_band"]

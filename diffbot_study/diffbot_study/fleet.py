@@ -34,8 +34,8 @@ from diffbot_study.fleet_rows import (
     COLUMNS,
     CONTENT,
     SUFFIXES,
+    FleetRecording,
     Names,
-    Recording,
     find_recordings,
     read_recordings,
 )
@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
             f"{', '.join(options.places)}: holds no recording ({others} other files); recordings "
             f"are folders of bags and files that end in {', '.join(sorted(SUFFIXES))}"
         )
-    contents: dict[str, Recording] = {}
+    contents: dict[str, FleetRecording] = {}
     for recording in recordings:
         contents.setdefault(recording.content, recording)
     wanted = {recording.key: recording for recording in contents.values()}
@@ -134,7 +134,7 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     return SOME_FAILED if lost else 0
 
 
-def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, Recording]) -> list[Row]:
+def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
     """A row of each recording: read as this call says, or, of others, as it was read last.
 
     Whose it is is what this call says, too.
@@ -150,7 +150,7 @@ def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, Recording]) -> list[R
     return list(newest.values())
 
 
-def _check_descriptions(recordings: Sequence[Recording], sizes: Mapping[str, float]) -> None:
+def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str, float]) -> None:
     """Refuse what would make each row unreadable, and stay in the table.
 
     Raises:
@@ -165,7 +165,7 @@ def _check_descriptions(recordings: Sequence[Recording], sizes: Mapping[str, flo
 
 
 def _take_in(
-    new: Sequence[tuple[str, Recording]],
+    new: Sequence[tuple[str, FleetRecording]],
     store: ParquetStore,
     options: argparse.Namespace,
     console: Console,

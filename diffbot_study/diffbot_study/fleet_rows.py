@@ -68,7 +68,7 @@ verdicts' values with their standard deviations, as JSON."""
 
 
 @dataclass(frozen=True)
-class Recording:
+class FleetRecording:
     """One recording of a fleet.
 
     Attributes:
@@ -206,7 +206,7 @@ def _by_path(relative: Path) -> str:
 
 def find_recordings(
     places: Sequence[str], names: Names, options: Mapping[str, Any]
-) -> tuple[list[Recording], int]:
+) -> tuple[list[FleetRecording], int]:
     """Recordings in folders and of patterns, and how many other files the folders hold.
 
     Args:
@@ -217,7 +217,7 @@ def find_recordings(
     Raises:
         ValueError: a place does not exist.
     """
-    found: dict[Path, Recording] = {}
+    found: dict[Path, FleetRecording] = {}
     others = 0
     for place in places:
         matches = [Path(match) for match in sorted(glob.glob(place, recursive=True))]
@@ -229,7 +229,7 @@ def find_recordings(
             base = match if match.is_dir() and own != [match] else match.parent
             for path in own:
                 robot, kind = names.of(path.relative_to(base))
-                found[path.absolute()] = Recording(path, robot, kind, options)
+                found[path.absolute()] = FleetRecording(path, robot, kind, options)
     return list(found.values()), others
 
 
@@ -255,12 +255,12 @@ def _inside(place: Path) -> tuple[list[Path], int]:
     return recordings, others
 
 
-def read_recordings(recordings: Sequence[tuple[str, Recording]]) -> list[Row]:
+def read_recordings(recordings: Sequence[tuple[str, FleetRecording]]) -> list[Row]:
     """Rows of recordings with their keys; what a worker calls."""
     return [read_recording(key, recording) for key, recording in recordings]
 
 
-def read_recording(key: str, recording: Recording) -> Row:
+def read_recording(key: str, recording: FleetRecording) -> Row:
     """The row of a recording; one that cannot be read has its reason in it."""
     begun = time.monotonic()
     row: Row = {

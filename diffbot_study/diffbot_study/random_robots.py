@@ -36,7 +36,7 @@ from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders
-from diffbot_study.recorded_runs import Run, make_run
+from diffbot_study.recorded_runs import RecordedRun, make_run
 
 GRAVITY = 9.81  # m/s^2
 CASTERS_STAY = 1.1
@@ -286,7 +286,9 @@ def _limits(
     return limits, excitation
 
 
-def record_random(drawn: RandomRobot, seconds: float, engine: str | Simulator = "ideal") -> Run:
+def record_random(
+    drawn: RandomRobot, seconds: float, engine: str | Simulator = "ideal"
+) -> RecordedRun:
     """Excite a random robot at rest by guarded PRBS, as the suite does, within its limits.
 
     Args:

@@ -68,7 +68,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """What a run left.
 
     Attributes:
@@ -84,7 +84,7 @@ class Run:
     scale: MotionScale
 
 
-def record(setting: Setting, seed: int, seconds: float) -> Run:
+def record(setting: Setting, seed: int, seconds: float) -> RecordedRun:
     """Excite a robot at rest by guarded PRBS for a while, on the ideal engine.
 
     Args:
@@ -143,10 +143,10 @@ def next_torque(
     return left, left if setting.straight else right
 
 
-def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> Run:
+def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> RecordedRun:
     """The samples with what is known of their robot."""
     own = robot.excitation
-    return Run(
+    return RecordedRun(
         samples,
         np.array(k),
         robot.geometry,

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pose2d_trajectories.reference import Reference, Trajectory
     from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory, options_of
-    from pose2d_trajectories.timing import Limits
+    from pose2d_trajectories.timing import TrajectoryLimits
 
 __all__ = [
     "OPTIONS",
     "TRAJECTORIES",
-    "Limits",
+    "TrajectoryLimits",
     "Reference",
     "Trajectory",
     "make_trajectory",
     "options_of",
 ]
 
-_MODULES = {"Limits": "timing", "Reference": "reference", "Trajectory": "reference"}
+_MODULES = {"TrajectoryLimits": "timing", "Reference": "reference", "Trajectory": "reference"}
 
 
 def __getattr__(name: str) -> Any:

@@ -23,9 +23,9 @@ from pose2d_trajectories.timing import (
     TURN_ACCELERATION,
     TURN_RATE,
     Chain,
-    Limits,
     PathTrajectory,
     RampLaw,
+    TrajectoryLimits,
 )
 
 SENSES = ("ccw", "cw")
@@ -111,7 +111,7 @@ class Route:
         duration: of them, s.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: TrajectoryLimits) -> None:
         self._limits = limits
         self._x = self._y = self._heading = 0.0
         self.parts: list[Trajectory] = []
@@ -157,7 +157,7 @@ class Route:
         self.duration += part.duration
 
 
-def crossings(half: float, count: int, limits: Limits) -> Route:
+def crossings(half: float, count: int, limits: TrajectoryLimits) -> Route:
     """From the middle of a square to a corner, and so many times to the opposite corner or back.
 
     Before each there is a whole turn on the spot. Crossings are straight or an S of two quarters of
@@ -186,7 +186,7 @@ def crossings(half: float, count: int, limits: Limits) -> Route:
     return route
 
 
-def calibration_route(half: float, time: float, limits: Limits) -> Route:
+def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Route:
     """As many crossings as end in time, and two at least, somewhat smaller ones to fill the time.
 
     Args:
@@ -216,7 +216,7 @@ def calibration(
     acceleration: float = ACCELERATION,
     turn_rate: float = TURN_RATE,
     turn_acceleration: float = TURN_ACCELERATION,
-    limits: Limits = Limits(),  # noqa: B008  (frozen)
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
 ) -> Trajectory:
     """What tells most about radii, track and delays, in a square around the start.
 
@@ -257,7 +257,7 @@ def umbmark(
     acceleration: float = ACCELERATION,
     turn_rate: float = TURN_RATE,
     turn_acceleration: float = TURN_ACCELERATION,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
     """A square with stops and turns on the spot, back to the pose of the start.
 

@@ -22,7 +22,7 @@ from pose2d_trajectories.timing import (
     SPEED,
     TURN_ACCELERATION,
     TURN_RATE,
-    Limits,
+    TrajectoryLimits,
     drive_laps,
     drive_through,
     stop_and_turn,
@@ -43,7 +43,7 @@ def figure_eight(
     laps: int = 0,
     ramp_up: float = RAMP_TIME,
     ramp_down: float = RAMP_TIME,
-    limits: Limits = Limits(),  # noqa: B008  (frozen)
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
 ) -> Trajectory:
     """The 8 of Lages (2018), section 6.2: x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / period.
 
@@ -65,7 +65,7 @@ def siwek_eight(
     laps: int = 0,
     ramp_up: float = RAMP_TIME,
     ramp_down: float = RAMP_TIME,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
     """The 8 of Siwek et al. (2023), (8): x = Ax sin wx t, y = Ay cos wy t, wx = 2 wy.
 
@@ -87,7 +87,7 @@ def _eight(
     laps: int,
     ramp_up: float,
     ramp_down: float,
-    limits: Limits,
+    limits: TrajectoryLimits,
 ) -> Trajectory:
     width = positive("amplitude_x", amplitude_x, "m")
     height = positive("amplitude_y", amplitude_y, "m")
@@ -107,7 +107,7 @@ def circle(
     laps: int = 0,
     ramp_up: float = RAMP_TIME,
     ramp_down: float = RAMP_TIME,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
     """A circle around the origin, counter-clockwise, from (0, -radius), heading 0.
 
@@ -128,7 +128,7 @@ def rounded_square(
     laps: int = 0,
     ramp_up: float = RAMP_TIME,
     ramp_down: float = RAMP_TIME,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
     """A square around the origin, counter-clockwise, from (0, -side / 2), heading 0.
 
@@ -154,7 +154,7 @@ def line(
     length: float = 2.0,
     speed: float = SPEED,
     acceleration: float = ACCELERATION,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
     """A straight line along x from the origin, from rest to rest.
 
@@ -176,7 +176,7 @@ def waypoints(
     acceleration: float = ACCELERATION,
     turn_rate: float = TURN_RATE,
     turn_acceleration: float = TURN_ACCELERATION,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
     """Straight from point to point, from rest to rest.
 
@@ -303,7 +303,7 @@ def make_trajectory(
     y: float = 0.0,
     theta: float = 0.0,
     backwards: bool = False,
-    limits: Limits | None = None,
+    limits: TrajectoryLimits | None = None,
     **options: Any,
 ) -> Trajectory:
     """A trajectory in the odom frame.
@@ -324,5 +324,5 @@ def make_trajectory(
     for option in options:
         if option not in known:
             raise ValueError(f"{name} has no option {option!r}; it has {', '.join(known)}")
-    inner = TRAJECTORIES[name](limits=limits or Limits(), **options)
+    inner = TRAJECTORIES[name](limits=limits or TrajectoryLimits(), **options)
     return Placed(inner, x, y, theta, backwards)

@@ -44,7 +44,7 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class TrajectoryLimits:
     """What a trajectory must not exceed; math.inf: no limit.
 
     Attributes:
@@ -74,7 +74,7 @@ class Limits:
         acceleration: float,
         turn_rate: float = TURN_RATE,
         turn_acceleration: float = TURN_ACCELERATION,
-    ) -> Limits:
+    ) -> TrajectoryLimits:
         """What is asked for, or the limit where that is less.
 
         Args:
@@ -86,7 +86,7 @@ class Limits:
         Raises:
             ValueError: one is not > 0.
         """
-        return Limits(
+        return TrajectoryLimits(
             min(self.linear_velocity, positive("speed", speed, "m/s")),
             min(self.angular_velocity, positive("turn_rate", turn_rate, "rad/s")),
             min(self.linear_acceleration, positive("acceleration", acceleration, "m/s^2")),
@@ -262,7 +262,7 @@ class Chain:
         return self._parts[index].at(t - self._starts[index])
 
 
-def corner_speed(corner: Corner, limits: Limits) -> float:
+def corner_speed(corner: Corner, limits: TrajectoryLimits) -> float:
     """Largest speed, m/s, at which a corner keeps the limits, driven at constant speed."""
     return min(
         limits.linear_velocity,
@@ -271,7 +271,7 @@ def corner_speed(corner: Corner, limits: Limits) -> float:
     )
 
 
-def joint_speeds(pieces: Sequence[Straight | Corner], limits: Limits) -> list[float]:
+def joint_speeds(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) -> list[float]:
     """Speeds where the pieces meet, m/s: n + 1 for n pieces, 0 at both ends.
 
     Corners have one speed throughout. The usual two passes: forwards no straight may gain, then
@@ -296,7 +296,7 @@ def joint_speeds(pieces: Sequence[Straight | Corner], limits: Limits) -> list[fl
     return speeds
 
 
-def drive_through(pieces: Sequence[Straight | Corner], limits: Limits) -> Chain:
+def drive_through(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) -> Chain:
     """From rest to rest without a stop, slower in corners where the limits demand it.
 
     Args:
@@ -316,7 +316,7 @@ def drive_through(pieces: Sequence[Straight | Corner], limits: Limits) -> Chain:
     return Chain(parts)
 
 
-def stop_and_turn(lines: Sequence[Leg], limits: Limits) -> Chain:
+def stop_and_turn(lines: Sequence[Leg], limits: TrajectoryLimits) -> Chain:
     """From rest to rest along each leg, with a turn on the spot between two.
 
     Args:
@@ -356,7 +356,7 @@ class Peaks(NamedTuple):
     dv: float
     domega: float
 
-    def time_factor(self, limits: Limits) -> float:
+    def time_factor(self, limits: TrajectoryLimits) -> float:
         """How much faster time may run while the limits hold; math.inf where there are none.
 
         With time at a factor f, velocities are f times and accelerations f^2 times as large.
@@ -421,7 +421,7 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
 
 
 def drive_laps(
-    path: Path, rate: float, laps: int, ramp_up: float, ramp_down: float, limits: Limits
+    path: Path, rate: float, laps: int, ramp_up: float, ramp_down: float, limits: TrajectoryLimits
 ) -> PathTrajectory:
     """Drive a closed path, at a rate or, where limits demand it, more slowly.
 
@@ -441,7 +441,7 @@ def drive_laps(
         raise ValueError(f"laps = {laps!r}: must be a whole number >= 0; 0 drives for ever")
     up = zero_or_positive("ramp_up", ramp_up, "s")
     down = positive("ramp_down", ramp_down, "s")
-    if limits == Limits():
+    if limits == TrajectoryLimits():
         return PathTrajectory(path, _law(path, rate, laps, up, down))
     lap = find_peaks(PathTrajectory(path, RampLaw.endless(1.0)), 0.0, path.length)
     rate = min(rate, lap.time_factor(limits))
@@ -467,7 +467,7 @@ def _law(path: Path, rate: float, laps: int, up: float, down: float) -> RampLaw:
     return RampLaw.timed(laps * path.length, rate, up, down)
 
 
-def _factor(trajectory: PathTrajectory, limits: Limits) -> float:
+def _factor(trajectory: PathTrajectory, limits: TrajectoryLimits) -> float:
     """By how much time has to slow down for the ramps to keep the limits, 1 or less."""
     law, end = trajectory.law, trajectory.duration
     ramps = []

@@ -18,14 +18,14 @@ from diffbot_msgs.msg import PoseReference
 from diffbot_node import parameter
 from pose2d_trajectories.paced_node import HOLD, PacedNode, PaceParameters
 from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory
-from pose2d_trajectories.timing import UNITS, Limits
+from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
 
 PREFIX = "max_"
 
 
 def _limit(name: str) -> float:
-    """A parameter for this field of Limits."""
+    """A parameter for this field of TrajectoryLimits."""
     what = name.replace("_", " ")
     return parameter(0.0, f"largest {what}, {UNITS[name]}; 0: no limit", minimum=0.0)
 
@@ -38,14 +38,14 @@ class SpeedParameters(PaceParameters):
     max_angular_velocity: float = _limit("angular_velocity")
 
 
-def limits(values: SpeedParameters) -> Limits:
+def limits(values: SpeedParameters) -> TrajectoryLimits:
     """The limits that a node's parameters give; fields without a parameter have none.
 
     Raises:
         ValueError: a limit is too small or too large.
     """
     given = {name: getattr(values, PREFIX + name, 0.0) for name in UNITS}
-    return Limits(**{name: value for name, value in given.items() if value})
+    return TrajectoryLimits(**{name: value for name, value in given.items() if value})
 
 
 _FORM = {

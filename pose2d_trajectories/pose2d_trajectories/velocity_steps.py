@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from pose2d_trajectories.reference import finite
-from pose2d_trajectories.timing import UNITS, Limits
+from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 
 # A demonstration of decoupling, s, m/s, rad/s: at rest; drive; turn as well; stop driving while
 # turning; drive backwards while turning; stop turning; rest. Each step changes one velocity, so
@@ -37,7 +37,7 @@ class VelocitySteps:
         times: Sequence[float],
         linear: Sequence[float],
         angular: Sequence[float],
-        limits: Limits = Limits(),  # noqa: B008  (frozen)
+        limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
     ) -> None:
         if not len(times) == len(linear) == len(angular) >= 1:
             raise ValueError(
@@ -82,7 +82,9 @@ def _increasing(times: Sequence[float]) -> tuple[float, ...]:
     return checked
 
 
-def _within(name: str, values: Sequence[float], quantity: str, limits: Limits) -> tuple[float, ...]:
+def _within(
+    name: str, values: Sequence[float], quantity: str, limits: TrajectoryLimits
+) -> tuple[float, ...]:
     unit, limit = UNITS[quantity], getattr(limits, quantity)
     checked = tuple(finite(f"{name}[{index}]", value, unit) for index, value in enumerate(values))
     for index, value in enumerate(checked):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pose2d_trajectories import Limits, make_trajectory
+from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.calibration_motion import Route, calibration_route
 
 QUICK = (Phase.reuse, Phase.generate)
-WITHIN = Limits(0.5, 1.5, 0.5, 2.0)
+WITHIN = TrajectoryLimits(0.5, 1.5, 0.5, 2.0)
 FIELDS = ("x", "y", "theta", "v", "omega", "dv", "domega")
 
 
@@ -26,7 +26,7 @@ def sampled(trajectory, number=4000):
 @given(
     st.floats(0.5, 6.0),
     st.floats(10.0, 200.0),
-    st.builds(Limits, *[st.floats(0.2, 2.0)] * 4),
+    st.builds(TrajectoryLimits, *[st.floats(0.2, 2.0)] * 4),
 )
 def test_calibration_stays_in_its_square_and_within_limits(side, time, limits):
     trajectory = make_trajectory(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pose2d_trajectories import Limits, make_trajectory
+from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.paths import Circle, Lissajous
 from pose2d_trajectories.timing import PathTrajectory, Peaks, RampLaw, drive_laps, find_peaks
 
@@ -55,7 +55,7 @@ def largest(trajectory, seed, number=1500):
 
 
 @settings(max_examples=60, deadline=None, phases=QUICK)
-@given(SHAPES, st.builds(Limits, *[limit_values] * 4), st.integers(0, 1000))
+@given(SHAPES, st.builds(TrajectoryLimits, *[limit_values] * 4), st.integers(0, 1000))
 def test_limits_hold(shape, limits, seed):
     found = largest(make_trajectory(limits=limits, **shape), seed)
     for field, name in LIMIT_FIELDS:
@@ -70,7 +70,7 @@ paths = st.one_of(
 
 
 @settings(max_examples=40, deadline=None, phases=QUICK)
-@given(paths, speeds, RAMP_UP, st.builds(Limits, *[limit_values] * 4))
+@given(paths, speeds, RAMP_UP, st.builds(TrajectoryLimits, *[limit_values] * 4))
 def test_no_slower_than_needed(path, rate, ramp_up, limits):
     """As fast as the lap alone may be, or 1 / sqrt 2 of it where ramp and path come together."""
     law = drive_laps(path, rate, 0, ramp_up, 1.0, limits).law
@@ -87,7 +87,7 @@ def test_no_slower_than_needed(path, rate, ramp_up, limits):
 
 
 def test_limits_that_are_not_reached_change_nothing():
-    wide = Limits(10.0, 10.0, 10.0, 10.0)
+    wide = TrajectoryLimits(10.0, 10.0, 10.0, 10.0)
     for name in ("figure_eight", "circle", "rounded_square"):
         free, bounded = make_trajectory(name, laps=1), make_trajectory(name, laps=1, limits=wide)
         assert free.duration == bounded.duration
@@ -97,7 +97,9 @@ def test_limits_that_are_not_reached_change_nothing():
 def test_a_velocity_limit_scales_the_time_of_a_lap():
     """The 8 of period 40 s is fastest where it crosses itself."""
     top = math.hypot(2.0, 0.5) * 2.0 * math.pi / 40.0
-    slow = make_trajectory("figure_eight", ramp_up=0.0, limits=Limits(linear_velocity=0.5 * top))
+    slow = make_trajectory(
+        "figure_eight", ramp_up=0.0, limits=TrajectoryLimits(linear_velocity=0.5 * top)
+    )
     fast = make_trajectory("figure_eight", ramp_up=0.0)
     assert slow.at(20.0).v == pytest.approx(0.5 * top, rel=1e-9)
     assert slow.at(31.0).theta == pytest.approx(fast.at(15.5).theta, abs=1e-9)
@@ -120,6 +122,8 @@ def test_peaks_of_an_eight_against_dense_samples(height):
 
 def test_time_factor():
     peaks = Peaks(v=2.0, omega=0.0, dv=4.0, domega=1.0)
-    assert peaks.time_factor(Limits()) == math.inf
-    assert peaks.time_factor(Limits(linear_velocity=1.0)) == 0.5
-    assert peaks.time_factor(Limits(1.5, 1.0, 1.0)) == 0.5  # accelerations go with its square
+    assert peaks.time_factor(TrajectoryLimits()) == math.inf
+    assert peaks.time_factor(TrajectoryLimits(linear_velocity=1.0)) == 0.5
+    assert (
+        peaks.time_factor(TrajectoryLimits(1.5, 1.0, 1.0)) == 0.5
+    )  # accelerations go with its square

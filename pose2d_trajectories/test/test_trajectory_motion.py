@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pose2d_trajectories import TRAJECTORIES, Limits, make_trajectory, options_of
+from pose2d_trajectories import TRAJECTORIES, TrajectoryLimits, make_trajectory, options_of
 
 POINTS = [(0.0, 0.0), (2.0, 0.0), (2.5, 1.5), (0.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)]
 CASES = {
@@ -19,7 +19,7 @@ CASES = {
     "at once": ("figure_eight", {"ramp_up": 0.0}),
     "long way round": ("waypoints", {"points": POINTS}),
     "with stops": ("waypoints", {"points": POINTS, "corners": "stop"}),
-    "slow": ("rounded_square", {"laps": 1, "limits": Limits(0.5, 0.4, 0.1, 0.2)}),
+    "slow": ("rounded_square", {"laps": 1, "limits": TrajectoryLimits(0.5, 0.4, 0.1, 0.2)}),
     "elsewhere": ("siwek_eight", {"x": 3.0, "y": -1.0, "theta": 2.0, "laps": 1}),
 }
 STEP = 1e-4  # s

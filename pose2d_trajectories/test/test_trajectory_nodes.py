@@ -9,7 +9,7 @@ from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
 from rosgraph_msgs.msg import Clock
 
 from diffbot_node.parameters import table
-from pose2d_trajectories import Limits, make_trajectory
+from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.pose_nodes import PoseStampedNode
 from pose2d_trajectories.trajectory_node import TrajectoryNode, TrajectoryParameters
 
@@ -40,7 +40,12 @@ def test_each_joint_state_is_answered_with_the_reference_for_its_stamp(graph, le
     # The first state may come repeatedly.
     answers = graph.drive(graph.references, [start, start, *stamps])[2:]
     expected = make_trajectory(
-        "circle", laps=1, speed=2.0, backwards=True, x=1.0, limits=Limits(linear_velocity=1.5)
+        "circle",
+        laps=1,
+        speed=2.0,
+        backwards=True,
+        x=1.0,
+        limits=TrajectoryLimits(linear_velocity=1.5),
     )
     assert expected.duration < 8.0
     for stamp, answer in zip(stamps, answers, strict=True):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pose2d_trajectories import OPTIONS, TRAJECTORIES, Limits, make_trajectory, options_of
+from pose2d_trajectories import OPTIONS, TRAJECTORIES, TrajectoryLimits, make_trajectory, options_of
 
 
 def test_every_option_is_described_and_in_use():
@@ -64,4 +64,4 @@ def test_no_option_takes_what_is_no_finite_number(shape, value):
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
 def test_limits_must_be_positive(value):
     with pytest.raises(ValueError, match="limit of angular_velocity = .* rad/s: must be finite"):
-        Limits(angular_velocity=value)
+        TrajectoryLimits(angular_velocity=value)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from pose2d_trajectories import TRAJECTORIES, Limits, make_trajectory, options_of
+from pose2d_trajectories import TRAJECTORIES, TrajectoryLimits, make_trajectory, options_of
 from pose2d_trajectories.velocity_steps import VelocitySteps
 
 QUICK = (Phase.reuse, Phase.generate)  # an example with limits takes 0.1 s
@@ -40,7 +40,7 @@ OPTIONS = {
         st.tuples(st.floats(-3.0, 3.0), st.floats(-3.0, 3.0)), min_size=2, max_size=5
     ),
 }
-limits = st.builds(Limits, *[st.one_of(st.just(math.inf), st.floats(0.1, 2.0))] * 4)
+limits = st.builds(TrajectoryLimits, *[st.one_of(st.just(math.inf), st.floats(0.1, 2.0))] * 4)
 places = st.fixed_dictionaries(
     {
         "x": st.floats(-100.0, 100.0),
@@ -57,7 +57,7 @@ def trajectories(draw, names=tuple(TRAJECTORIES), limited=False):
     """Any trajectory that ends, and what it was made of."""
     name = draw(st.sampled_from(names))
     options = {option: draw(OPTIONS[option]) for option in options_of(name)}
-    within = draw(limits) if limited else Limits()
+    within = draw(limits) if limited else TrajectoryLimits()
     try:
         made = make_trajectory(name, limits=within, **draw(places), **options)
     except ValueError as error:
@@ -102,7 +102,9 @@ def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, share):
         # Poses far away are rounded.
         rounding = 4e-16 * np.abs(value).max() / step + 1e-9
         assert (np.abs(moved - told) <= change + rounding).all()
-    for value, name in zip((v, omega, dv, domega), Limits.__dataclass_fields__, strict=True):
+    for value, name in zip(
+        (v, omega, dv, domega), TrajectoryLimits.__dataclass_fields__, strict=True
+    ):
         assert np.abs(value).max() <= getattr(within, name) * (1.0 + 1e-6)
 
 

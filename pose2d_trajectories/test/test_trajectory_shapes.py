@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pose2d_trajectories import Limits, make_trajectory
+from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.paths import Corner, legs
 
 
@@ -120,7 +120,7 @@ def test_smooth_waypoints_pass_near_every_point_and_do_not_stop(points, rounding
     headings = [leg.heading for leg in legs(points)]
     turns = [b - a for a, b in zip(headings, headings[1:], strict=False)]
     assume(all(abs(turn) < math.radians(150.0) for turn in turns))
-    limits = Limits(linear_velocity=0.6, angular_velocity=0.8)
+    limits = TrajectoryLimits(linear_velocity=0.6, angular_velocity=0.8)
     trajectory = make_trajectory(
         "waypoints", points=points, rounding=rounding, speed=1.0, limits=limits
     )
@@ -140,7 +140,7 @@ def test_smooth_waypoints_pass_near_every_point_and_do_not_stop(points, rounding
 
 def test_corners_are_slower_than_straights():
     points = [(0.0, 0.0), (3.0, 0.0), (3.0, 3.0)]
-    limits = Limits(angular_velocity=0.5)
+    limits = TrajectoryLimits(angular_velocity=0.5)
     trajectory = make_trajectory("waypoints", points=points, speed=0.8, limits=limits)
     samples = [trajectory.at(trajectory.duration * k / 5000.0) for k in range(5001)]
     corner = [s.v for s in samples if abs(s.omega) > 1e-6]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pose2d_trajectories.timing import Limits
+from pose2d_trajectories.timing import TrajectoryLimits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
 
 TIMES, LINEAR, ANGULAR = DEMONSTRATION
@@ -32,7 +32,9 @@ def test_each_step_holds_until_the_next(rows, t):
 
 
 def test_the_demonstration_changes_one_velocity_at_a_time():
-    steps = VelocitySteps(*DEMONSTRATION, limits=Limits(linear_velocity=1.0, angular_velocity=3.0))
+    steps = VelocitySteps(
+        *DEMONSTRATION, limits=TrajectoryLimits(linear_velocity=1.0, angular_velocity=3.0)
+    )
     shown = [steps.at(t) for t in TIMES]
     assert shown[0] == shown[-1] == (0.0, 0.0) and steps.ends_at_rest
     for (v, omega), (v2, omega2) in zip(shown, shown[1:], strict=False):
@@ -60,7 +62,7 @@ def test_the_demonstration_changes_one_velocity_at_a_time():
     ],
 )
 def test_what_is_wrong_is_named(change, message):
-    limits = Limits(linear_velocity=1.0, angular_velocity=3.0)
+    limits = TrajectoryLimits(linear_velocity=1.0, angular_velocity=3.0)
     with pytest.raises(ValueError, match=message):
         VelocitySteps(
             **{"times": TIMES, "linear": LINEAR, "angular": ANGULAR, **change}, limits=limits

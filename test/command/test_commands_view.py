@@ -36,7 +36,7 @@ def became(monkeypatch):
 
 def test_it_becomes_the_node_in_the_domain_of_the_run(became, monkeypatch, capsys):
     monkeypatch.setenv(domains.VARIABLE, "")
-    run = domains.Run(42, "ident", os.getpid(), 0.0, "here", True)
+    run = domains.DomainRun(42, "ident", os.getpid(), 0.0, "here", True)
     monkeypatch.setattr(domains, "runs", lambda: [run])
     live_view.main(["--port", "0", "--address", "0.0.0.0"])
     ((program, words),) = became
@@ -48,7 +48,7 @@ def test_it_becomes_the_node_in_the_domain_of_the_run(became, monkeypatch, capsy
 
 def test_of_several_runs_it_lists_them(became, monkeypatch, capsys):
     monkeypatch.setenv(domains.VARIABLE, "")
-    runs = [domains.Run(n, f"run {n}", 1, 0.0, "here", True) for n in (3, 4)]
+    runs = [domains.DomainRun(n, f"run {n}", 1, 0.0, "here", True) for n in (3, 4)]
     monkeypatch.setattr(domains, "runs", lambda: runs)
     assert live_view.main([]) == 2 and not became
     said = capsys.readouterr().err

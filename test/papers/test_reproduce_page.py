@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from diffbot_bringup.commands import reproduce
 from diffbot_papers.page import (
     Picture,
+    RowVerdict,
     Section,
     Table,
-    Verdict,
     cannot_be,
     improves,
     lies_within,
@@ -34,12 +34,12 @@ NUMBERS = st.floats(-1e9, 1e9)
 def test_a_match_is_within_its_tolerance_and_only_then(published, ours, relative):
     verdict = matches("a", "m", published, ours, relative=relative).verdict
     inside = abs(ours - published) <= relative * abs(published)
-    assert verdict is (Verdict.REPRODUCED if inside else Verdict.NOT_REACHED)
+    assert verdict is (RowVerdict.REPRODUCED if inside else RowVerdict.NOT_REACHED)
 
 
 @given(st.floats(0.0, 1e9), st.floats(0.0, 1e9), st.floats(0.0, 10.0))
 def test_less_is_never_a_worse_verdict(published, ours, more):
-    order = [Verdict.BETTER, Verdict.REPRODUCED, Verdict.NOT_REACHED]
+    order = [RowVerdict.BETTER, RowVerdict.REPRODUCED, RowVerdict.NOT_REACHED]
     less = improves("a", "m", published, ours).verdict
     worse = improves("a", "m", published, ours + more).verdict
     assert order.index(less) <= order.index(worse)
@@ -49,7 +49,7 @@ def test_less_is_never_a_worse_verdict(published, ours, more):
 def test_a_value_is_within_from_the_5_to_the_95_percent_quantile(values, published):
     row = lies_within("a", "m", published, values)
     low, high = np.quantile(values, [0.05, 0.95])
-    assert row.verdict is (Verdict.WITHIN if low <= published <= high else Verdict.OUTSIDE)
+    assert row.verdict is (RowVerdict.WITHIN if low <= published <= high else RowVerdict.OUTSIDE)
     assert row.ours == np.quantile(values, 0.5)
     assert f"{len(values)} runs" in row.spread
 
@@ -57,18 +57,18 @@ def test_a_value_is_within_from_the_5_to_the_95_percent_quantile(values, publish
 def test_a_spread_needs_values_and_nan_is_in_none():
     with pytest.raises(ValueError, match="19 values"):
         lies_within("a", "m", 1.0, np.zeros(19))
-    assert lies_within("a", "m", math.nan, np.zeros(20)).verdict is Verdict.OUTSIDE
-    assert lies_within("a", "m", 0.0, np.full(20, math.nan)).verdict is Verdict.OUTSIDE
+    assert lies_within("a", "m", math.nan, np.zeros(20)).verdict is RowVerdict.OUTSIDE
+    assert lies_within("a", "m", 0.0, np.full(20, math.nan)).verdict is RowVerdict.OUTSIDE
 
 
 @pytest.mark.parametrize("compare", [matches, improves])
 def test_nan_is_never_a_success(compare):
-    assert compare("a", "m", 1.0, math.nan).verdict is Verdict.NOT_REACHED
+    assert compare("a", "m", 1.0, math.nan).verdict is RowVerdict.NOT_REACHED
 
 
 def test_a_claim_is_reproduced_where_it_holds():
-    assert shows("a", "", "yes", 1.0, True, "tested").verdict is Verdict.REPRODUCED
-    assert shows("a", "", "yes", 1.0, False, "tested").verdict is Verdict.NOT_REACHED
+    assert shows("a", "", "yes", 1.0, True, "tested").verdict is RowVerdict.REPRODUCED
+    assert shows("a", "", "yes", 1.0, False, "tested").verdict is RowVerdict.NOT_REACHED
 
 
 def test_what_cannot_be_needs_a_reason():

@@ -10,7 +10,7 @@ from diffbot_papers import sujan2002 as published
 from diffbot_papers.compliant_base.experiment import ensemble
 from diffbot_papers.compliant_base.model import TABLE_1, mean_error
 from diffbot_papers.compliant_base.simulation import ExperimentSettings
-from diffbot_papers.page import Verdict
+from diffbot_papers.page import RowVerdict
 from diffbot_papers.sujan2002 import intervals_table, table_1, table_2
 
 
@@ -25,10 +25,10 @@ def test_printed_averages_are_not_those_of_the_rows():
 
 def test_averages_of_the_experiment_follow_from_its_rows():
     averages = [row for row in table_2().rows if "average" in row.quantity]
-    assert [row.verdict for row in averages] == [Verdict.REPRODUCED] * 2
+    assert [row.verdict for row in averages] == [RowVerdict.REPRODUCED] * 2
     others = [row for row in table_2().rows if "average" not in row.quantity]
     assert len(others) == 10
-    assert {row.verdict for row in others} == {Verdict.CANNOT_BE}
+    assert {row.verdict for row in others} == {RowVerdict.CANNOT_BE}
 
 
 def test_table_1_has_every_parameter_and_the_ensembles_mean():
@@ -38,7 +38,7 @@ def test_table_1_has_every_parameter_and_the_ensembles_mean():
     assert len(rows) == 22 + 2
     assert [row.ours for row in rows[:22]] == pytest.approx(list(TABLE_1), abs=1e-9)
     inside = np.abs(published.TABLE_1_CONSTANT - TABLE_1) <= 0.9
-    assert [row.verdict is Verdict.WITHIN for row in rows[:22]] == inside.tolist()
+    assert [row.verdict is RowVerdict.WITHIN for row in rows[:22]] == inside.tolist()
     assert rows[-1].ours == pytest.approx(found.errors.mean())
 
 
@@ -46,4 +46,4 @@ def test_intervals_are_judged_by_what_they_hold():
     found = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
     (row,) = intervals_table({"constant": found}).rows
     assert row.ours == pytest.approx(100.0 * found.coverage.mean())
-    assert (row.verdict is Verdict.REPRODUCED) == (90.0 <= row.ours <= 98.0)
+    assert (row.verdict is RowVerdict.REPRODUCED) == (90.0 <= row.ours <= 98.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_ident.recording.verdict import Outcome
+from diffbot_ident.recording.verdict import AnalysisOutcome
 from diffbot_ident.recording.voltage_analysis import SUBJECTS, analyse_voltages
 from diffbot_study.sysid_logs import Drivetrain, drawn, make_logs, repeated
 
@@ -102,7 +102,7 @@ def test_the_worst_test_counts_and_not_the_pool(tmp_path):
     light, heavy = make_logs([Drivetrain(ramp=1.0), Drivetrain(ramp=1.0, ka=(1.2, 1.2))], 3)
     light["fast-backward"] = heavy["fast-backward"]
     verdict = verdicts(read(tmp_path, light))["left side"]
-    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.outcome is AnalysisOutcome.REFUSED
     assert verdict.r_squared_held_out > 0.9
     assert "fast-backward" in verdict.reason
 

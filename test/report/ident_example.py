@@ -13,8 +13,8 @@ from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
 from diffbot_report.ident_recording import (
     IdentRecording,
     PredictionErrors,
-    Verdict,
-    Verification,
+    VerificationResult,
+    VerificationVerdict,
 )
 from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
@@ -30,7 +30,7 @@ ARENA = (3.0, 2.0)  # m
 START = 3.21
 
 
-VERIFICATION = Verification(
+VERIFICATION = VerificationResult(
     True, "", 10.0, 1.0,
     PredictionErrors((0.0021, 0.0113), (0.0034, 0.0162), (0.0142, 0.0871)),
     PredictionErrors((0.0165, 0.0742), (0.0553, 0.3121), (0.4312, 2.2104)),
@@ -134,7 +134,7 @@ def example_recording(
     payload_at: float = math.inf,
     seed: int = 1,
     rate: float = 100.0,
-    verification: Verification | None = None,
+    verification: VerificationResult | None = None,
 ) -> IdentRecording:
     """The recording of a whole run.
 
@@ -163,7 +163,7 @@ def example_recording(
             recording.add_state(example_state(time, duration, effort))
         if recording.wants_estimate(stamp):
             estimate = example_estimate(time, true, unknown, rng)
-            recording.add_estimate(stamp, estimate, Verdict.VERIFIED)
+            recording.add_estimate(stamp, estimate, VerificationVerdict.VERIFIED)
     if verification is not None:
         for k in range(1, round(verification.duration * rate) + 1):
             after = duration + k / rate
@@ -171,6 +171,6 @@ def example_recording(
         recording.verification = verification
     # As in a real run, the newest estimate is known even where the pictures do not want it.
     last = example_estimate(duration, true, unknown, rng)
-    recording.add_estimate(stamp_of(START + duration), last, Verdict.VERIFIED)
+    recording.add_estimate(stamp_of(START + duration), last, VerificationVerdict.VERIFIED)
     recording.finish()
     return recording

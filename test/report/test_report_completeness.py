@@ -14,12 +14,12 @@ from diffbot_report import (
     ControllerState,
     DriveRecording,
     Ending,
-    Findings,
     IdentRecording,
     IdentState,
     Outcome,
     ReportWriter,
     RunDescription,
+    RunFindings,
     RunPhase,
 )
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
@@ -199,7 +199,7 @@ def test_an_identification_needs_its_last_estimate():
 def test_what_is_missing_is_said_in_one_line(tmp_path):
     console = Console(width=200, record=True)
     missing = recording_of(OPENING, TAIL).missing()
-    findings = Findings(4.0, lambda title: title, {}, {}, missing, None)
+    findings = RunFindings(4.0, lambda title: title, {}, {}, missing, None)
     writer = ReportWriter(RunDescription(), tmp_path, console, Drawing("nothing"))
     assert writer.write(findings, Ending(Outcome.COMPLETED), None, math.inf)
     text = console.export_text()

@@ -21,7 +21,7 @@ from diffbot_report import (
     physical_quantities,
 )
 from diffbot_report.display import LiveDisplay, PlainDisplay, Progress, make_display
-from diffbot_report.ident_recording import Verdict
+from diffbot_report.ident_recording import VerificationVerdict
 from diffbot_report.ident_results import confidence_notes, parameter_table, state_notes
 from diffbot_report.watching_node import RealTimeFactor
 
@@ -37,7 +37,7 @@ def text_of(renderable, width=120):
 def table_text(estimate, truth, width=120):
     parameters = parameter_quantities(estimate, truth)
     words = meanings(parameters, physical_quantities(estimate, MODEL))
-    notes = confidence_notes(estimate, Verdict.VERIFIED, VERIFICATION)
+    notes = confidence_notes(estimate, VerificationVerdict.VERIFIED, VERIFICATION)
     notes = [*state_notes(parameters), *notes]
     friction = tuple(friction_quantities(estimate).values())
     return text_of(parameter_table(parameters, words, "title", notes, width, friction), width)

@@ -10,7 +10,7 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import write_atomically
-from diffbot_report import Ending, Findings, Outcome, ReportWriter, RunDescription
+from diffbot_report import Ending, Outcome, ReportWriter, RunDescription, RunFindings
 from diffbot_report.drawing import Drawing, Picture
 
 ROOM = 64  # kB
@@ -45,7 +45,7 @@ def written(folder, results):
     console, drawing = Console(width=400, record=True), Drawing("diffbot_report.panels")
     drawing.start()
     writer = ReportWriter(RunDescription(), folder, console, drawing)
-    findings = Findings(1.0, lambda title: title, results, {}, (), pictures)
+    findings = RunFindings(1.0, lambda title: title, results, {}, (), pictures)
     well = writer.write(findings, Ending(Outcome.COMPLETED), None, float("inf"))
     return well, console.export_text()
 

@@ -13,7 +13,7 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from diffbot_ident.torque.estimate import State  # noqa: E402
 from diffbot_report import (  # noqa: E402
     RunPhase,
-    Verdict,
+    VerificationVerdict,
     friction_quantities,
     parameter_quantities,
 )
@@ -59,7 +59,7 @@ def test_all_fields_of_an_estimate():
     estimated = State.ESTIMATED
     assert found.parameter_states == (State.UNESTIMATED, estimated, estimated, State.INVALID)
     assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
-    assert (verdict_of(message), found.delay) == (Verdict.REFUTED, 2.0)
+    assert (verdict_of(message), found.delay) == (VerificationVerdict.REFUTED, 2.0)
     assert found.coverage == (0.1, 0.2, 0.3, 0.4)
     assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
     k5, k6, _, k8 = parameter_quantities(found)
@@ -73,7 +73,7 @@ def test_what_nobody_filled_in_is_unknown():
     assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
     assert found.parameter_states == (State.ESTIMATED,) * 4
     assert found.friction is None and not any(found.coverage)
-    assert verdict_of(message) is Verdict.NOT_VERIFIED
+    assert verdict_of(message) is VerificationVerdict.NOT_VERIFIED
     assert friction_quantities(found) == {}
     assert all(quantity.state is State.ESTIMATED for quantity in parameter_quantities(found))
 

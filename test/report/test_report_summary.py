@@ -22,7 +22,7 @@ from diffbot_report import (
     run_summary,
     write_summary,
 )
-from diffbot_report.ident_recording import Verdict
+from diffbot_report.ident_recording import VerificationVerdict
 from diffbot_report.ident_results import confidence_keys, identification_keys
 from diffbot_report.summary import strict
 
@@ -39,7 +39,7 @@ def make(estimate, truth=TRUE, verification=None, **more):
         parameter_quantities(estimate, truth),
         physical_quantities(estimate, MODEL, truth),
         friction_quantities(estimate),
-        Verdict.VERIFIED if verification else Verdict.NOT_VERIFIED,
+        VerificationVerdict.VERIFIED if verification else VerificationVerdict.NOT_VERIFIED,
         verification,
     )
     return run_summary(RUN, Ending(Outcome.COMPLETED), 60.0, 35.5, keys, more)

@@ -18,7 +18,7 @@ from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet, name_cause
-from diffbot_study.fleet_rows import Names, Recording, find_recordings, read_recording
+from diffbot_study.fleet_rows import FleetRecording, Names, find_recordings, read_recording
 from diffbot_study.made_fleet import make_fleet
 
 HEALTHY = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
@@ -201,7 +201,7 @@ def test_the_time_of_a_recording_is_what_it_says_of_itself(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         os.utime(path, (5e8, 5e8))
-        return Recording(path if path.suffix == ".csv" else path.parent, "r", None, {}).time
+        return FleetRecording(path if path.suffix == ".csv" else path.parent, "r", None, {}).time
 
     start = "rosbag2_bagfile_information: {starting_time: {nanoseconds_since_epoch: %d}}"
     assert time_of("bag/metadata.yaml", start % 1_900_000_000_500_000_000) == 1_900_000_000.5

@@ -11,7 +11,7 @@ from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
-from diffbot_ident.identification import Identification, Limits, Phase
+from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.torque.estimate import Estimate, Precision, State
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -44,7 +44,7 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
         ),
         make_excitation(kind, robot, seed, arena=room, prior=prior),
         geometry,
-        Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
+        RunawayLimits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
         duration,
         check=lambda: make_excitation("multisine", robot, seed + 1, arena=room, prior=prior),
         verification=verification,
@@ -140,7 +140,7 @@ def standing(estimator, duration=1.0):
         estimator,
         make_excitation("prbs", ROBOT, 0),
         ROBOT.geometry,
-        Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
+        RunawayLimits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
         duration,
     )
 
@@ -203,7 +203,7 @@ def test_a_look_comes_after_the_torque_unless_the_torque_depends_on_it(kind, unt
         Slow(said),
         make_excitation(kind, ROBOT, 0, prior=PRIOR),
         ROBOT.geometry,
-        Limits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
+        RunawayLimits(own.linear_velocity, own.angular_velocity, own.amplitude, "twil"),
         5.0,
         until=Precision.parse(until),
     )

@@ -18,8 +18,8 @@ from diffbot_description.files import dated_folder
 from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
     PAPERS,
+    RowVerdict,
     Section,
-    Verdict,
     missed_lines,
     page,
     rows_of,
@@ -99,7 +99,9 @@ def _compute(paper: str, progress: Progress, console: Console) -> Section:
     section = section_maker(paper)(lambda text: progress.show(f"{paper}: {text}"))
     progress.advance()
     counts = Counter(row.verdict for row in rows_of(section))
-    text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+    text = ", ".join(
+        f"{counts[verdict]} {verdict.value}" for verdict in RowVerdict if counts[verdict]
+    )
     console.print(f"{paper}  {section.title}: {text}  ({time.monotonic() - begun:.0f} s)")
     return section
 

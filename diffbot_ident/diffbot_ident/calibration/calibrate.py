@@ -54,7 +54,7 @@ def sizes_of(geometry: WheelGeometry) -> dict[str, float]:
     }
 
 
-class Outcome(Enum):
+class CalibrationOutcome(Enum):
     """What a calibration came to."""
 
     CALIBRATED = "calibrated"
@@ -103,7 +103,7 @@ class Calibration:
         fit: what it comes from, for pictures; None of a tape.
     """
 
-    outcome: Outcome
+    outcome: CalibrationOutcome
     reason: str
     source: str
     given: WheelGeometry
@@ -116,7 +116,7 @@ class Calibration:
     @property
     def usable(self) -> bool:
         """Whether radii and track may be used."""
-        return self.outcome is not Outcome.REFUSED
+        return self.outcome is not CalibrationOutcome.REFUSED
 
     @property
     def absolute(self) -> bool:
@@ -424,7 +424,7 @@ def _judged(
     outcome, reason = _verdict(unknown, quantities, same, held_out)
     if has_poses and max(fit.noise.position, fit.noise.yaw) < OWN_ODOMETRY:
         outcome, reason = (
-            Outcome.REFUSED,
+            CalibrationOutcome.REFUSED,
             (
                 "the pose source says what the wheels say, to 0.03 mm: it is made of them; give "
                 "one that sees the room (--pose, --tf), not odometry"
@@ -440,12 +440,12 @@ def _verdict(
     quantities: dict[str, CalibratedValue],
     same: bool,
     held_out: HeldOut | None,
-) -> tuple[Outcome, str]:
+) -> tuple[CalibrationOutcome, str]:
     if unknown:
         why = quantities[unknown[0]].reason
-        return Outcome.REFUSED, f"{', '.join(unknown)} not identified: {why}"
+        return CalibrationOutcome.REFUSED, f"{', '.join(unknown)} not identified: {why}"
     if held_out is None:
-        return Outcome.REFUSED, (
+        return CalibrationOutcome.REFUSED, (
             "no held-out part proves it: its last 30 % hold less than 9 s of motion; record 60 s "
             "that move to the end"
         )
@@ -460,11 +460,11 @@ def _verdict(
             f"{1e3 * held_out.after.position:.3g} mm"
         )
     if same and held_out.worse <= WORSE_SIGMAS:
-        return Outcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
+        return CalibrationOutcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
     better = held_out.after.nees < held_out.before.nees
     if held_out.worse > WORSE_SIGMAS or not better:
-        return Outcome.REFUSED, (
+        return CalibrationOutcome.REFUSED, (
             f"it does not get better on held-out motion ({changes}): the wheels slip, or a sensor "
             "moved; look at the picture of the drift"
         )
-    return Outcome.CALIBRATED, changes
+    return CalibrationOutcome.CALIBRATED, changes

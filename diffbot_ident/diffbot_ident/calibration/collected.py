@@ -22,7 +22,7 @@ FEWEST = 20
 
 
 @dataclass
-class Source:
+class SourceReadings:
     """Readings of one source.
 
     Attributes:
@@ -74,11 +74,11 @@ class Collected:
     """
 
     def __init__(self) -> None:
-        self.wheels, self.gyro, self.poses = map(Source, ("wheels", "gyro", "poses"))
+        self.wheels, self.gyro, self.poses = map(SourceReadings, ("wheels", "gyro", "poses"))
         self._raw = (0.0, 0.0)
 
     @property
-    def sources(self) -> tuple[Source, Source, Source]:
+    def sources(self) -> tuple[SourceReadings, SourceReadings, SourceReadings]:
         """All."""
         return self.wheels, self.gyro, self.poses
 

@@ -26,7 +26,7 @@ from diffbot_description.files import dated_folder
 from diffbot_ident.calibration.calibrate import (
     GYRO_SCALE_STD,
     Calibration,
-    Outcome,
+    CalibrationOutcome,
     calibrate,
 )
 from diffbot_ident.calibration.first_guess import CalibrationError
@@ -252,7 +252,11 @@ def _recorded(
         )
 
 
-STYLES = {Outcome.CALIBRATED: "cyan", Outcome.CONFIRMED: "green", Outcome.REFUSED: "red"}
+STYLES = {
+    CalibrationOutcome.CALIBRATED: "cyan",
+    CalibrationOutcome.CONFIRMED: "green",
+    CalibrationOutcome.REFUSED: "red",
+}
 
 
 def show(console: Console, calibration: Calibration) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from arc_odometry import Arc, Pose, WheelGeometry
-from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, Outcome
+from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, CalibrationOutcome
 from diffbot_ident.calibration.readings import Array
 
 FEWEST = 2
@@ -282,7 +282,7 @@ def _quantities(
 
 def _verdict(
     quantities: dict[str, CalibratedValue], given: WheelGeometry, true: WheelGeometry
-) -> tuple[Outcome, str]:
+) -> tuple[CalibrationOutcome, str]:
     """Ratios that were given and lie within the intervals are confirmed."""
     mean = 0.5 * (given.left_radius + given.right_radius)
     before = {
@@ -292,9 +292,9 @@ def _verdict(
         "radius_ratio": given.right_radius / given.left_radius,
     }
     if all(quantities[name].holds(value) for name, value in before.items()):
-        return Outcome.CONFIRMED, "what was given lies within all intervals"
+        return CalibrationOutcome.CONFIRMED, "what was given lies within all intervals"
     left, right = (before["left_radius"], before["right_radius"])
-    return Outcome.CALIBRATED, (
+    return CalibrationOutcome.CALIBRATED, (
         f"left radius {100.0 * (true.left_radius / left - 1.0):+.2f} %, right radius "
         f"{100.0 * (true.right_radius / right - 1.0):+.2f} %, track "
         f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again "

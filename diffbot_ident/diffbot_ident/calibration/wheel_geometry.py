@@ -76,7 +76,7 @@ KNOT, MOST = 0.05, 20000
 
 
 @dataclass(frozen=True)
-class Drive:
+class DriveReadings:
     """One drive's readings on the knots of the fit.
 
     Attributes:
@@ -121,7 +121,7 @@ class Fit:
     walk: Array
     residuals: Array
     used: Mask
-    drive: Drive
+    drive: DriveReadings
     correlation: float
 
     def value(self, name: str) -> float:
@@ -164,7 +164,7 @@ def _geometry(radius: float, log_ratio: float, log_track: float) -> WheelGeometr
 
 def drive_of(
     wheels: WheelTurns, gyro: GyroReadings | None, poses: PoseReadings | None, delay: float
-) -> Drive:
+) -> DriveReadings:
     """Readings where all sensors overlap, on common knots.
 
     Args:
@@ -189,7 +189,7 @@ def drive_of(
     breaks = np.zeros(max(len(stamps) - 1, 0), dtype=bool)
     for at in gaps(wheels):
         breaks |= (stamps[:-1] - delay <= at) & (stamps[1:] - delay >= at)
-    return Drive(wheels, stamps, table, gyro, breaks)
+    return DriveReadings(wheels, stamps, table, gyro, breaks)
 
 
 class WheelGeometryFit:

@@ -15,7 +15,7 @@ import numpy as np
 
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, prepared, values_of
-from diffbot_ident.recording.verdict import Evidence, Outcome, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Verdict
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
@@ -102,7 +102,7 @@ def _units(verdict: Verdict, _held_out: Prediction) -> Verdict:
     evidence = Evidence("gain", gain, f"{GAINS[0]:g} to {GAINS[1]:g}", False)
     return replace(
         verdict,
-        outcome=Outcome.REFUSED,
+        outcome=AnalysisOutcome.REFUSED,
         reason=text,
         evidence=(*verdict.evidence, evidence),
     )
@@ -135,7 +135,7 @@ def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
         return verdict
     return replace(
         verdict,
-        outcome=Outcome.NOT_EXCITED,
+        outcome=AnalysisOutcome.NOT_EXCITED,
         reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and "
         f"apart from the noise of single readings surely more than {max(surely, 0.0):.2g} only "
         f"(must be {SURELY:g}); record for longer, or larger steps",
@@ -159,12 +159,12 @@ def _time_constant(verdict: Verdict, alone: float | None, period: float) -> Verd
         found += f", as recordings differ (by their noise alone to {NORMAL_95 * alone:.2g} s)"
         return replace(
             verdict,
-            outcome=Outcome.NOT_EXCITED,
+            outcome=AnalysisOutcome.NOT_EXCITED,
             reason=f"{found}; leave out what was different, or identify each recording by itself",
         )
     return replace(
         verdict,
-        outcome=Outcome.NOT_EXCITED,
+        outcome=AnalysisOutcome.NOT_EXCITED,
         reason=f"{found}; command more and larger steps, both ways, and sample every "
         f"{0.2 * max(value.value, 0.05):.2g} s or faster",
     )

@@ -20,7 +20,7 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.recording.samples import WHEELS
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.velocity_analysis import LEAST_R_SQUARED
-from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.torque.estimate import GyroFit
 from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 
@@ -58,10 +58,10 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
         fit = learnt.fit()
         whole = every.fit()
     except GyroError as refused:
-        return Verdict(SUBJECT, Outcome.REFUSED, str(refused))
+        return Verdict(SUBJECT, AnalysisOutcome.REFUSED, str(refused))
     if fit is None or whole is None:
         text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
-        return Verdict(SUBJECT, Outcome.NOT_EXCITED, text)
+        return Verdict(SUBJECT, AnalysisOutcome.NOT_EXCITED, text)
     share, error, windows = held.explained_by(fit)
     good = share >= LEAST_R_SQUARED
     evidence = Evidence(
@@ -71,11 +71,14 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
         f">= {LEAST_R_SQUARED:g}",
         bool(good) if np.isfinite(share) else None,
     )
-    outcome, reason = Outcome.ESTIMATED, ""
+    outcome, reason = AnalysisOutcome.ESTIMATED, ""
     if not np.isfinite(share):
-        outcome, reason = Outcome.NOT_EXCITED, "too little motion was held out; record for longer"
+        outcome, reason = (
+            AnalysisOutcome.NOT_EXCITED,
+            "too little motion was held out; record for longer",
+        )
     elif not good:
-        outcome = Outcome.REFUSED
+        outcome = AnalysisOutcome.REFUSED
         reason = (
             f"no one track explains the yaw rate: {share:.2f} of it on held-out parts (must be "
             f">= {LEAST_R_SQUARED:g}); the wheels slip by turns that are not in proportion"

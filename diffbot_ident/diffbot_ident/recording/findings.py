@@ -39,7 +39,7 @@ from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict, plain
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, plain
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 # Units of what cannot be negative.
 MASSES = ("kg", "kg m²", "kg m^2")
 OUTCOMES = {
-    State.ESTIMATED: Outcome.ESTIMATED,
-    State.INVALID: Outcome.REFUSED,
-    State.UNESTIMATED: Outcome.NOT_EXCITED,
+    State.ESTIMATED: AnalysisOutcome.ESTIMATED,
+    State.INVALID: AnalysisOutcome.REFUSED,
+    State.UNESTIMATED: AnalysisOutcome.NOT_EXCITED,
 }
 
 VELOCITY_FILE = "velocity_parameters.yaml"
@@ -258,9 +258,9 @@ def _torque_verdict(
 ) -> Verdict:
     estimate, verified = result.estimate, result.verification
     outcome, reason = OUTCOMES[estimate.state], estimate.reason
-    if outcome is Outcome.ESTIMATED and (verified is None or not verified.passed):
+    if outcome is AnalysisOutcome.ESTIMATED and (verified is None or not verified.passed):
         decided = verified is not None and verified.decided
-        outcome = Outcome.REFUSED if decided else Outcome.NOT_EXCITED
+        outcome = AnalysisOutcome.REFUSED if decided else AnalysisOutcome.NOT_EXCITED
         reason = verified.reason if verified is not None else "nothing was held out"
     return Verdict(
         "torque robot",
@@ -518,7 +518,7 @@ def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
     """Analyse SysId logs of one robot."""
     found = analyse_voltages(logs)
     # What the tests did not drive is no fault of the log: a straight one says nothing of turning.
-    driven = [a for a in found if a.verdict.outcome is not Outcome.NOT_EXCITED] or found
+    driven = [a for a in found if a.verdict.outcome is not AnalysisOutcome.NOT_EXCITED] or found
     notes = [a.verdict.summary() for a in found if a not in driven]
     listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]
     return Findings(

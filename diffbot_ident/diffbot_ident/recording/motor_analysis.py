@@ -28,7 +28,7 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.signal import lfilter
 
 from diffbot_ident.recording.samples import Array
-from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.velocity.first_order import correlated_covariance
 
 SIDES = ("left", "right")
@@ -135,7 +135,9 @@ def _verdict(
         f"{side} motor", values=values, evidence=evidence, r_squared_fit=share, error_unit="V"
     ).judged("not a motor with these signals: ", "", "", "drive more steps of the voltage")
     if problem is not None:
-        return Verdict(verdict.subject, Outcome.REFUSED, problem, values, share, evidence=evidence)
+        return Verdict(
+            verdict.subject, AnalysisOutcome.REFUSED, problem, values, share, evidence=evidence
+        )
     return verdict
 
 

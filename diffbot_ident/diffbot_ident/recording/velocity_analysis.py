@@ -24,7 +24,7 @@ from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
 from diffbot_ident.recording.samples import Array, Mask
 from diffbot_ident.recording.segments import new_readings
-from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
     DeadTimeFit,
@@ -357,7 +357,9 @@ def analyse_axis(
         _check_excitation(segments, unit)
         plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
-        return AxisAnalysis(Verdict(subject, Outcome.NOT_EXCITED, str(error), notes=tuple(notes)))
+        return AxisAnalysis(
+            Verdict(subject, AnalysisOutcome.NOT_EXCITED, str(error), notes=tuple(notes))
+        )
     found, band, told = _best_model(plain, longest_dead_time, unit)
     verdict = Verdict(
         subject,

@@ -26,7 +26,7 @@ from rich.text import Text
 from diffbot_ident.torque.estimate import NORMAL_95
 
 
-class Outcome(str, Enum):
+class AnalysisOutcome(str, Enum):
     """Whether the values may be used."""
 
     ESTIMATED = "estimated"
@@ -129,7 +129,7 @@ class Verdict:
     """
 
     subject: str
-    outcome: Outcome = Outcome.ESTIMATED
+    outcome: AnalysisOutcome = AnalysisOutcome.ESTIMATED
     reason: str = ""
     values: tuple[Value, ...] = ()
     r_squared_fit: float = math.nan
@@ -154,19 +154,23 @@ class Verdict:
             if item.passed is False
         ]
         if failed:
-            return replace(self, outcome=Outcome.REFUSED, reason=refusal + "; ".join(failed))
+            return replace(
+                self, outcome=AnalysisOutcome.REFUSED, reason=refusal + "; ".join(failed)
+            )
         unknown = [value.name for value in self.values if not value.identifiable]
         if not unknown:
-            return replace(self, outcome=Outcome.ESTIMATED)
+            return replace(self, outcome=AnalysisOutcome.ESTIMATED)
         text = f"{', '.join(unknown)} not identifiable: "
         if needed in unknown:
-            return replace(self, outcome=Outcome.NOT_EXCITED, reason=text + to_excite)
-        return replace(self, outcome=Outcome.ESTIMATED, notes=(*self.notes, text + to_identify))
+            return replace(self, outcome=AnalysisOutcome.NOT_EXCITED, reason=text + to_excite)
+        return replace(
+            self, outcome=AnalysisOutcome.ESTIMATED, notes=(*self.notes, text + to_identify)
+        )
 
     @property
     def usable(self) -> bool:
         """Whether the values may be used."""
-        return self.outcome is Outcome.ESTIMATED
+        return self.outcome is AnalysisOutcome.ESTIMATED
 
     def value(self, name: str) -> Value:
         """The parameter of this name.
@@ -219,7 +223,11 @@ def _text(value: float) -> str:
 
 # What `identify` prints: tables of values with their intervals, the evidence, and notes.
 
-STYLES = {Outcome.ESTIMATED: "cyan", Outcome.REFUSED: "red", Outcome.NOT_EXCITED: "dim"}
+STYLES = {
+    AnalysisOutcome.ESTIMATED: "cyan",
+    AnalysisOutcome.REFUSED: "red",
+    AnalysisOutcome.NOT_EXCITED: "dim",
+}
 MARKS = {True: "green", False: "red", None: "dim"}
 
 

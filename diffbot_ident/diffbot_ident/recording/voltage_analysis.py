@@ -42,7 +42,7 @@ from diffbot_ident.recording.sysid_delay import (
     step_row,
 )
 from diffbot_ident.recording.sysid_log import SysIdLog, SysIdTest
-from diffbot_ident.recording.verdict import Evidence, Outcome, Value, Verdict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_ident.velocity.voltage_gains import VoltageGains, fit_voltage_gains
@@ -162,7 +162,7 @@ def _analyse(
 ) -> VoltageAnalysis:
     motions = motions_of(tests, subject, sign)
     unit = "rad/s" if subject == YAW else f"{length}/s"
-    unknown = Verdict(subject, Outcome.NOT_EXCITED, error_unit=unit)
+    unknown = Verdict(subject, AnalysisOutcome.NOT_EXCITED, error_unit=unit)
     if len(motions) < 2:
         why = f"{len(motions)} tests in which it moves by its own voltage: must be at least 2; " + (
             "run the angular tests" if subject == YAW else "run the linear tests"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, FrictionEstimate, Turning
+from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -340,7 +340,7 @@ MIN_EIGENVALUE = 1e-9
 NO_NOISE_STD = 1e-15
 
 UNKNOWN_FRICTION = FrictionEstimate((0.0,) * 4, (np.inf,) * 4)
-UNKNOWN_TURNING = Turning((0.0, 0.0), (np.inf, np.inf))
+UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
 # What is fitted beside the axes' own regressors where the floor resists turning (skid steer).
 NO_COLUMNS: ExtraColumns = ((), ())
 TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
@@ -391,7 +391,7 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
 
 def fuse_turning(
     linear: AxisFit, angular: AxisFit, geometry: WheelGeometry
-) -> tuple[FrictionEstimate, Turning]:
+) -> tuple[FrictionEstimate, TurningEstimate]:
     """Friction of the wheels and resistance of the floor from both axes; see fuse_friction.
 
     The angular axis has the sign of omega as its seventh parameter, TURNING_COLUMNS. With
@@ -421,7 +421,7 @@ def fuse_turning(
     values, variances = (covariance @ weighted).tolist(), np.diag(covariance).tolist()
     return (
         FrictionEstimate(tuple(values[:4]), tuple(variances[:4])),
-        Turning(tuple(values[4:]), tuple(variances[4:])),
+        TurningEstimate(tuple(values[4:]), tuple(variances[4:])),
     )
 
 

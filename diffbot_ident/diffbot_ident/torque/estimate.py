@@ -58,7 +58,7 @@ class FrictionEstimate:
 
 
 @dataclass(frozen=True)
-class Turning:
+class TurningEstimate:
     """Resistance of the floor against turning, c_w omega + f_w sign(omega): skid steer.
 
     Attributes:
@@ -69,10 +69,10 @@ class Turning:
     values: tuple[float, float]
     variances: tuple[float, float]
 
-    def widened(self, factor: float) -> Turning:
+    def widened(self, factor: float) -> TurningEstimate:
         """The same with standard deviations that are larger by this factor."""
         viscous, coulomb = (factor**2 * each for each in self.variances)
-        return Turning(self.values, (viscous, coulomb))
+        return TurningEstimate(self.values, (viscous, coulomb))
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Estimate:
     delay: float = math.nan
     period: float = math.nan
     friction: FrictionEstimate | None = None
-    turning: Turning | None = None
+    turning: TurningEstimate | None = None
     gyro: GyroFit | None = None
 
     @classmethod

@@ -35,7 +35,14 @@ from diffbot_ident.torque.axis_fit import (
     joined,
     solutions,
 )
-from diffbot_ident.torque.estimate import Array, Estimate, Four, FrictionEstimate, State, Turning
+from diffbot_ident.torque.estimate import (
+    Array,
+    Estimate,
+    Four,
+    FrictionEstimate,
+    State,
+    TurningEstimate,
+)
 from diffbot_ident.torque.integral_rows import (
     DOMEGA,
     DV,
@@ -584,7 +591,9 @@ class _Regression:
         """Columns beside those of the axes where these patterns are there."""
         return joined(self._known, *(pattern.columns for pattern in patterns))
 
-    def _frictions(self, axes: tuple[AxisFit, AxisFit]) -> tuple[FrictionEstimate, Turning | None]:
+    def _frictions(
+        self, axes: tuple[AxisFit, AxisFit]
+    ) -> tuple[FrictionEstimate, TurningEstimate | None]:
         if self._known is NO_COLUMNS:
             return fuse_friction(*axes, self._geometry), None
         return fuse_turning(*axes, self._geometry)
@@ -610,7 +619,7 @@ def _known_friction(friction: FrictionEstimate) -> Four:
     return found[0], found[1], found[2], found[3]
 
 
-def _known_turning(turning: Turning | None) -> tuple[float, float]:
+def _known_turning(turning: TurningEstimate | None) -> tuple[float, float]:
     """Resistance against turning as far as it is surely there."""
     if turning is None:
         return 0.0, 0.0

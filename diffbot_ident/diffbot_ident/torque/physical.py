@@ -29,7 +29,7 @@ from diffbot_ident.torque.estimate import (
     TURNING_NAMES,
     TURNING_UNITS,
     Array,
-    Turning,
+    TurningEstimate,
 )
 
 # How an interval was made.
@@ -320,7 +320,7 @@ def friction_quantities(
     return found
 
 
-def turning_quantities(turning: Turning | None) -> dict[str, PhysicalQuantity]:
+def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQuantity]:
     """Resistance of the floor against turning, by the names TURNING_NAMES; empty without one."""
     if turning is None:
         return {}
