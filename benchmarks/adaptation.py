@@ -35,7 +35,7 @@ from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import LiveAdaptation, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
 
 LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
 BEFORE = (LOAD_TIME - LAP, LOAD_TIME)
@@ -55,7 +55,7 @@ def drive(
     adaptive: bool,
     load: str = "none",
     start: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> tuple[SimulatedDrive, NDArray[np.float64]]:
+) -> tuple[DriveSamples, NDArray[np.float64]]:
     """One run, and the rows of LiveAdaptation (none without adaptation)."""
     robot = load_robot(robot_name)
     with closing(make_simulator(engine_name, robot)) as engine:
@@ -88,7 +88,7 @@ def drive(
     return run, live.rows if live else np.empty((0, 14))
 
 
-def rms(run: SimulatedDrive, window: tuple[float, float]) -> tuple[float, float]:
+def rms(run: DriveSamples, window: tuple[float, float]) -> tuple[float, float]:
     """Root mean squares of the true errors over a window: position in mm, heading in mrad."""
     inside = (run.time >= window[0]) & (run.time < window[1])
     x, y, heading = run.true.error[inside].T

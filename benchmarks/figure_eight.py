@@ -24,7 +24,7 @@ from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
 from pose2d_trajectories import Trajectory, make_trajectory
 
 # Ax and Ay in m, Tp in s.
@@ -68,7 +68,7 @@ def start_beside(trajectory: Trajectory, seed: int) -> tuple[float, float, float
     )
 
 
-def row(name: str, law: str, runs: list[SimulatedDrive], since: float) -> str:
+def row(name: str, law: str, runs: list[DriveSamples], since: float) -> str:
     """One line of the table."""
     cells = []
     for part in ("true", "by_odometry", "drift"):

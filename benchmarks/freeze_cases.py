@@ -33,7 +33,7 @@ from diffbot_papers.siwek2023_experiments import drive as drive_siwek
 from diffbot_report.summary import strict
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import LiveAdaptation, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
 from diffbot_study.identification import simulate_identification
 from diffbot_study.recorded_bag import write_run
 from diffbot_study.recorded_runs import Setting, record
@@ -148,7 +148,7 @@ def _series(
     return found
 
 
-def _drive_values(run: SimulatedDrive) -> Values:
+def _drive_values(run: DriveSamples) -> Values:
     found = _series(
         run.time,
         {

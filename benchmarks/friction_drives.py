@@ -15,7 +15,7 @@ left without the rounding of the first reading, which odometry takes for exact (
 
 "torque > 10 Hz" is the root mean square, over both wheels and the whole drive from its first sample
 on (or from the time said), of what a Fourier transform of the commanded torque has above 10 Hz, as
-a share of the limit (SimulatedDrive.chatter). So it counts noise and every jump of the torque
+a share of the limit (DriveSamples.chatter). So it counts noise and every jump of the torque
 alike: a step of the whole limit in 10 s alone is 2 %. `--counts 0` is the same drive with perfect
 sensors: what is left there is no noise.
 
@@ -50,7 +50,7 @@ from diffbot_ident.torque.estimate import State
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Encoders
-from diffbot_study.driving import PERIOD, Law, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
 from diffbot_study.identification import simulate_identification
 from pose2d_trajectories import make_trajectory
 
@@ -184,7 +184,7 @@ def drive_eight(
     seed: int,
     counts: int,
     delay: int = 0,
-) -> SimulatedDrive:
+) -> DriveSamples:
     """Two laps, from rest, 0.5 m beside the start."""
     way = np.random.default_rng(seed).uniform(-math.pi, math.pi)
     first = EIGHT.at(0.0)
@@ -208,7 +208,7 @@ HEADING = (
 )
 
 
-def row(name: str, runs: list[SimulatedDrive], limits: list[float]) -> str:
+def row(name: str, runs: list[DriveSamples], limits: list[float]) -> str:
     """One line about figures of 8."""
     rms = [run.true.rms(LAP) for run in runs]
     parts = [(1e3 * run.by_odometry.rms(LAP)[0], 1e3 * run.drift.rms(LAP)[0]) for run in runs]
@@ -224,7 +224,7 @@ def row(name: str, runs: list[SimulatedDrive], limits: list[float]) -> str:
 def eights(arguments: argparse.Namespace, folder: Path) -> None:
     """Print the table of figures of 8."""
     counts = arguments.counts
-    runs: dict[str, list[SimulatedDrive]] = {
+    runs: dict[str, list[DriveSamples]] = {
         name: [] for name in KNOWLEDGE if name in arguments.friction
     }
     limits = []
@@ -260,7 +260,7 @@ class Parked:
         unexplained: odometry's error at the end without the rounding at the start, m.
     """
 
-    run: SimulatedDrive
+    run: DriveSamples
     limit: float
     unexplained: float
 
@@ -331,7 +331,7 @@ def parking_row(parked: list[Parked]) -> str:
     return " | ".join(cells)
 
 
-def start_rounding(run: SimulatedDrive, wheels: Wheels, seed: int) -> tuple[float, float]:
+def start_rounding(run: DriveSamples, wheels: Wheels, seed: int) -> tuple[float, float]:
     """What the rounding of the encoders' first reading shifts odometry's last pose by, x, y in m.
 
     A count is rounded down: the first reading is (phase - 1/2) counts off the mean of the others.
@@ -346,7 +346,7 @@ def start_rounding(run: SimulatedDrive, wheels: Wheels, seed: int) -> tuple[floa
     return along * math.cos(theta) - turned * dy, along * math.sin(theta) + turned * dx
 
 
-def restless(run: SimulatedDrive) -> float:
+def restless(run: DriveSamples) -> float:
     """Sign changes of the torque a second, from 3 s on, or from when it has settled, if later."""
     settled = run.true.settling_time
     return run.sign_changes(max(3.0, settled if settled < 9.0 else 3.0))
@@ -354,7 +354,7 @@ def restless(run: SimulatedDrive) -> float:
 
 def delays(arguments: argparse.Namespace, folder: Path) -> None:
     """Print the table of torque delays."""
-    runs: dict[str, list[SimulatedDrive]] = {"0": [], "2, unknown": [], "2, known": []}
+    runs: dict[str, list[DriveSamples]] = {"0": [], "2, unknown": [], "2, known": []}
     limits = []
     for seed in range(arguments.seed, arguments.seed + arguments.robots):
         robot = random_robot(seed, folder, True, arguments.counts)

@@ -31,7 +31,7 @@ from diffbot_controllers import (
 from diffbot_controllers.laws.friction import Wheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
 
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
@@ -51,7 +51,7 @@ def laws(
     }
 
 
-def row(name: str, law: str, runs: list[SimulatedDrive]) -> str:
+def row(name: str, law: str, runs: list[DriveSamples]) -> str:
     """One line of the table."""
     times = np.sort([run.true.settling_time for run in runs])
     cells = " | ".join(f"{times[i]:6.2f}" for i in (0, len(times) // 2, -1))
@@ -95,7 +95,7 @@ def main() -> None:
 
     def drive(
         law: str, goal: Reference, start: tuple[float, float, float], seed: int
-    ) -> SimulatedDrive:
+    ) -> DriveSamples:
         return simulate_drive(
             engine,
             robot,

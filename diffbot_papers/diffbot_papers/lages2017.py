@@ -44,7 +44,7 @@ from diffbot_papers.page import (
     shows,
 )
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, Law, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
 from diffbot_study.identification import IdentificationRun, simulate_identification
 from pose2d_trajectories import make_trajectory
 
@@ -372,7 +372,7 @@ def drive_eight(
     *,
     engine: str = "mujoco",
     backwards: bool = False,
-) -> SimulatedDrive:
+) -> DriveSamples:
     """Two laps of an 8 of 2 m by 1 m in 40 s by twil, in motion at once.
 
     Args:
@@ -403,7 +403,7 @@ def drive_eight(
         )
 
 
-def eight_figure(drives: Mapping[str, SimulatedDrive], title: str, subtitle: str) -> Figure:
+def eight_figure(drives: Mapping[str, DriveSamples], title: str, subtitle: str) -> Figure:
     """True paths over the reference."""
     figure = style.new_figure(title, subtitle, 5.2)
     axes = figure.add_axes((0.075, 0.11, 0.91, 0.68))
@@ -419,7 +419,7 @@ def eight_figure(drives: Mapping[str, SimulatedDrive], title: str, subtitle: str
     return figure
 
 
-def _eight_table(drives: Mapping[str, SimulatedDrive]) -> Table:
+def _eight_table(drives: Mapping[str, DriveSamples]) -> Table:
     rows = []
     for name, law in (("polar", "the paper's polar law"), ("standard", "backstepping")):
         rms, heading = drives[name].true.rms(40.0)

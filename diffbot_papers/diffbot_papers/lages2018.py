@@ -34,7 +34,7 @@ from diffbot_ident import figure_style as style
 from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure
 from diffbot_papers.page import Report, Row, Section, Table, cannot_be, picture, shows
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, Law, SimulatedDrive, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
 
 _GOALS = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0)}
 _FIGURES = {"X": "Figs. 12 to 18", "Y": "Figs. 19 to 25"}
@@ -94,11 +94,11 @@ def section(report: Report) -> Section:
 # Set points.
 
 
-Parked = Mapping[tuple[str, str], tuple[SimulatedDrive, float]]
+Parked = Mapping[tuple[str, str], tuple[DriveSamples, float]]
 """By law and step: the run, and the larger of e1 and e2 at its end (only the published law's)."""
 
 
-def _park(name: str, goal: tuple[float, float, float]) -> tuple[SimulatedDrive, float]:
+def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, float]:
     """Drive to a goal on engine ideal with exact angles."""
     robot = load_robot("twil")
     with closing(make_simulator("ideal", robot)) as engine:
@@ -184,7 +184,7 @@ def _steps_figure(parked: Parked) -> Figure:
 # Trajectory.
 
 
-def _eight_table(eights: dict[str, SimulatedDrive], backwards: SimulatedDrive) -> Table:
+def _eight_table(eights: dict[str, DriveSamples], backwards: DriveSamples) -> Table:
     standard, published = eights["standard"].true, eights["published"].true
     return Table(
         "Trajectory tracking: an 8 from (0, 0, 0), which begins at (0, −0.5, 0)",

@@ -5,9 +5,9 @@ What benchmarks, papers, tests and examples/ are made with.
 """
 
 from diffbot_study.driving import (
+    DriveSamples,
     Law,
     LiveAdaptation,
-    SimulatedDrive,
     dynamics_of,
     simulate_drive,
 )
@@ -20,7 +20,7 @@ from diffbot_study.identification import (
 from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
 
 __all__ = [
-    "SimulatedDrive",
+    "DriveSamples",
     "IdentificationRun",
     "Law",
     "LiveAdaptation",

@@ -28,7 +28,7 @@ from diffbot_description.files import read_yaml, write_atomically
 from diffbot_ident.calibration.collected import Collected
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, PoseErrors, SimulatedGyro, SimulatedPoses
-from diffbot_study.driving import SimulatedDrive, simulate_drive
+from diffbot_study.driving import DriveSamples, simulate_drive
 from pose2d_trajectories import Trajectory
 
 RADIUS, DIFFERENCE, TRACK = 0.05, 0.02, 0.10
@@ -93,7 +93,7 @@ class RecordedDrive:
     """
 
     collected: Collected
-    drive: SimulatedDrive
+    drive: DriveSamples
 
 
 def record_drive(

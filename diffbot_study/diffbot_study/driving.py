@@ -58,7 +58,7 @@ class Law(Protocol):
 
 
 @dataclass(frozen=True)
-class SimulatedDrive:
+class DriveSamples:
     """Samples of one run at the control instants, n of them.
 
     Attributes:
@@ -138,7 +138,7 @@ def simulate_drive(
     seed: int = 0,
     period: float = PERIOD,
     on_sample: Callable[[JointSample], None] | None = None,
-) -> SimulatedDrive:
+) -> DriveSamples:
     """Put the robot at rest at its start and drive it.
 
     The first joint state is answered with zero torque, as the nodes do: the time since the one
@@ -194,7 +194,7 @@ def simulate_drive(
         )
         sample = virtual.advance(limiter.torque)
     columns = np.array(rows)
-    return SimulatedDrive(columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10), axis=1))
+    return DriveSamples(columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10), axis=1))
 
 
 def dynamics_of(engine: Simulator) -> DynamicParameters:
